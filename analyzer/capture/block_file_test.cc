@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kData = 100;
 constexpr std::size_t kPacketBytes = 32 + kData;
 
-// A file that can grow to so many bytes, as on a disk that is full then.
+// A file that cannot grow beyond a given size, as on a disk that fills up.
 class BlockFileTest : public ::testing::Test {
  protected:
   BlockFileTest() : path_(::testing::TempDir() + "block_file_" + std::to_string(::getpid())) {
@@ -35,7 +35,7 @@ class BlockFileTest : public ::testing::Test {
     limit.rlim_cur = bytes;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   }
-  // The head and so many packets.
+  // The head of a file, and `count` packets.
   static base::PcapngBlocks head() {
     base::PcapngBlocks blocks;
     blocks.section(base::PcapngBlocks::End::kStatistics);
@@ -63,7 +63,7 @@ class BlockFileTest : public ::testing::Test {
     const SourceStats& stats = (*source)->stats();
     return {stats.frames, stats.dropped, stats.damage};
   }
-  // What of 10 packets is missing.
+  // Statistics that count the missing ones of 10 packets as dropped.
   static auto loss_of(const base::BlockFile& file) {
     return [&file] {
       return base::PcapngBlocks::Statistics{
@@ -92,7 +92,7 @@ TEST_F(BlockFileTest, OneThatIsFullEndsWithWhatItLacks) {
   EXPECT_EQ(found.damage, "");
 }
 
-// Also where that packet was written by an earlier call.
+// Holds even if an earlier call wrote that packet.
 TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
   const std::size_t front = head().bytes().size();
   base::BlockFile file{base::FileDescriptor(fd_)};
@@ -110,16 +110,17 @@ TEST_F(BlockFileTest, TheLastPacketMakesRoomForStatistics) {
   EXPECT_EQ(found.damage, "");
 }
 
-// As a program leaves it that was killed.
+// The file as a killed program leaves it.
 TEST_F(BlockFileTest, OneThatWasNotClosedIsReportedAsSuch) {
   base::BlockFile file{base::FileDescriptor(fd_)};
   ASSERT_EQ(file.write(head().bytes()), 0);
   ASSERT_EQ(file.write(packets(4).bytes()), 0);
   const Found found = read();
   EXPECT_EQ(found.frames, 4U);
-  EXPECT_EQ(found.damage,
-            "the recording was not closed: it ends without its statistics, and what came last may "
-            "be missing");
+  EXPECT_EQ(
+      found.damage,
+      "the recording was not closed: it ends without its statistics, and its last packets may "
+      "be missing");
 }
 
 TEST_F(BlockFileTest, APipeIsLeftAsItIs) {

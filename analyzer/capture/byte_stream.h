@@ -20,14 +20,14 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  // At least one byte, 0 at the end. Blocks until some are there. An error is one of reading; bytes
-  // that cannot be decompressed end the stream, and damage() tells.
+  // Reads at least one byte and blocks until there is one; returns 0 at the end. An error is a read
+  // error; bytes that cannot be decompressed end the stream, and damage() says why.
   [[nodiscard]] virtual Expected<std::size_t> read(std::span<std::uint8_t> out) = 0;
 
-  // Bytes taken from the file or pipe so far.
+  // Bytes read from the file or pipe so far.
   [[nodiscard]] virtual std::uint64_t stored() const = 0;
 
-  // After the end, why there is no more; empty at a proper end.
+  // After the end: why the stream ended; empty at a proper end.
   [[nodiscard]] const std::string& damage() const { return damage_; }
   // The compressed data ends too early.
   [[nodiscard]] bool cut_short() const { return cut_short_; }
@@ -37,7 +37,7 @@ class ByteStream {
   bool cut_short_ = false;
 };
 
-// A descriptor that the stream owns, or (standard input) only borrows.
+// A descriptor that the stream owns or (standard input) only borrows.
 class DescriptorStream final : public ByteStream {
  public:
   explicit DescriptorStream(base::FileDescriptor fd) : owned_(std::move(fd)), fd_(owned_.get()) {}
@@ -65,7 +65,7 @@ class SpanStream final : public ByteStream {
   std::size_t position_ = 0;
 };
 
-// Another stream whose first bytes have been looked at already.
+// Another stream whose first bytes have already been read.
 class PrefixedStream final : public ByteStream {
  public:
   PrefixedStream(std::vector<std::uint8_t> prefix, std::unique_ptr<ByteStream> rest)

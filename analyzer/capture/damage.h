@@ -1,4 +1,5 @@
-// What a reader could not make sense of, in words whose length does not grow with the damage.
+// Describes bytes that a reader could not parse, in a text whose length does not grow with the
+// damage.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,9 @@ namespace rpcrdma::capture {
 
 class Damage {
  public:
-  // Bytes from `offset` on were passed over, and reading went on behind them.
+  // The reader skipped `bytes` bytes from `offset` on and continued after them.
   void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
-  // Reading ended here although the file may go on.
+  // The reader stopped here although the file may continue.
   void stopped(const std::string& reason);
 
   [[nodiscard]] std::string text() const;

@@ -71,7 +71,7 @@ std::string file_kind(std::span<const std::uint8_t> start) {
 Compression compression(std::span<const std::uint8_t> start) {
   if (starts_with(start, "\x1f\x8b"sv)) return Compression::kGzip;
   if (starts_with(start, "\x28\xb5\x2f\xfd"sv)) return Compression::kZstd;
-  // A skippable frame, with which several compressors begin (RFC 8878 section 3.1.2).
+  // A skippable frame, which several compressors write first (RFC 8878 section 3.1.2).
   if (start.size() >= 4 && (start[0] & 0xf0) == 0x50 &&
       starts_with(start.subspan(1), "\x2a\x4d\x18"sv)) {
     return Compression::kZstd;

@@ -1,4 +1,4 @@
-// What a file is that is no capture, for the message that says so.
+// Names the kind of a file that is not a capture, for the error message.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rpcrdma::capture {
 
-// Bytes from the start that tell kinds apart; fewer do when the file has no more.
+// Bytes at the start of a file that suffice to distinguish kinds; a shorter file is passed whole.
 inline constexpr std::size_t kKindBytes = 512;
 
 // "an ELF program", "plain text", "a file that begins 7f 00 01 02".

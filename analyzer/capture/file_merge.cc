@@ -1,6 +1,6 @@
-// A heap of files by the time of their next frame. A file that has not been opened yet stands in it
-// with the time of its first frame, which was looked at beforehand: so a file is opened when its
-// turn comes, and the files of a ring, whose times do not overlap, are open one after the other.
+// A heap of files ordered by the time of their next frame. A file that is not open yet is in the
+// heap with the time of its first frame, read beforehand. So a file is opened only when its turn
+// comes, and the files of a ring, whose times do not overlap, are open one after the other.
 #include "file_merge.h"
 
 #include <algorithm>
@@ -16,24 +16,24 @@
 namespace rpcrdma::capture {
 namespace {
 
-constexpr std::size_t kDamagedNamed = 8;  // files; of more, their number is told
+constexpr std::size_t kDamagedNamed = 8;  // files that a message names; others are counted
 
 struct File {
   std::string path;
   std::unique_ptr<Source> source;  // null: not open yet, or read to its end
   Frame head;                      // the next frame, when open
-  std::int64_t begun_ns = 0;       // of its first frame
-  std::uint32_t lane = 0;          // while it is open, of no other
+  std::int64_t begun_ns = 0;       // time of its first frame
+  std::uint32_t lane = 0;          // unique among the open files
 };
 
-// Standing in the heap: the time of the file's next frame.
+// An entry of the heap: the time of the file's next frame.
 struct Turn {
   std::int64_t time_ns;
   std::int64_t begun_ns;  // of the file's first frame
   std::size_t file;
-  // The earliest is the greatest, as the heap of the standard library has it; of equals that of the
-  // file that began first, since a ring's next file may begin with the time at which the one before
-  // it ends; of those the file that was named first.
+  // The standard heap puts the greatest first, so the earliest frame compares greatest. Ties go to
+  // the file that began first, since a ring's next file may begin at the time at which the one
+  // before it ends, and then to the file that was named first.
   friend bool operator<(const Turn& a, const Turn& b) {
     return std::tie(b.time_ns, b.begun_ns, b.file) < std::tie(a.time_ns, a.begun_ns, a.file);
   }
@@ -53,7 +53,7 @@ class Merge final : public Source {
  public:
   explicit Merge(const MergeLimits& limits) : limits_(limits) {}
 
-  // Looks at each file's first frame.
+  // Reads each file's first frame.
   Expected<void> look(const std::vector<std::string>& paths) {
     frames_stay_ = paths.size() <= limits_.staying;
     std::size_t empty = 0;
@@ -81,7 +81,7 @@ class Merge final : public Source {
       turns_.push_back({file.begun_ns, file.begun_ns, files_.size()});
       if (is_regular(path)) {
         file.source.reset();
-      } else {  // what cannot be read twice stays open
+      } else {  // it cannot be read twice, so it stays open
         if (open_.size() == limits_.open) return too_many_open();
         file.lane = free_lane();
         open_.push_back(files_.size());
@@ -129,7 +129,8 @@ class Merge final : public Source {
   }
 
  private:
-  // Its last frames may still be looked at: their window is kept, the descriptor is closed.
+  // The last frames of a closed file may still be in use: keeps their window without the
+  // descriptor.
   struct Kept {
     std::unique_ptr<Source> source;
     std::uint64_t passed;
@@ -159,8 +160,8 @@ class Merge final : public Source {
                 "merge some of them first (mergecap)");
   }
 
-  // The file's next frame becomes its head. When it ended, or when another file's turn is before
-  // that frame, given_ is empty afterwards.
+  // Makes the file's next frame its head. If the file has ended, or another file's turn comes
+  // before that frame, given_ is empty afterwards.
   Expected<void> advance(std::size_t index) {
     File& file = files_[index];
     const auto more = file.source->next(file.head);
@@ -181,7 +182,8 @@ class Merge final : public Source {
     return {};
   }
 
-  // Gives the turn to the file whose next frame is the earliest, opening it for its first.
+  // Gives the turn to the file whose next frame is the earliest; opens it if that frame is its
+  // first.
   Expected<bool> take_turn() {
     while (!turns_.empty()) {
       std::pop_heap(turns_.begin(), turns_.end());
@@ -198,7 +200,8 @@ class Merge final : public Source {
     return false;
   }
 
-  // So the files of a ring, of which one begins when another has ended, are all in the same.
+  // The lowest free number. The files of a ring, where one begins after another has ended, all
+  // share one lane.
   [[nodiscard]] std::uint32_t free_lane() const {
     std::uint32_t lane = 0;
     const auto taken = [&](std::size_t index) { return files_[index].lane == lane; };
@@ -206,7 +209,7 @@ class Merge final : public Source {
     return lane;
   }
 
-  // False when the file is not what it was when it was looked at: a ring that is still being
+  // Returns false when the file is no longer the one that was examined: a ring that is still being
   // written loses its oldest files.
   Expected<bool> open_again(std::size_t index) {
     if (open_.size() == limits_.open) return too_many_open();
@@ -234,17 +237,17 @@ class Merge final : public Source {
 
   MergeLimits limits_;
   std::vector<File> files_;
-  std::vector<Turn> turns_;           // a heap: of all files but the one in given_
-  std::optional<std::size_t> given_;  // the file whose head was given out
-  std::vector<std::size_t> open_;     // files
+  std::vector<Turn> turns_;           // a heap of all files except the one in given_
+  std::optional<std::size_t> given_;  // the file whose head was returned last
+  std::vector<std::size_t> open_;     // indexes of open files
   std::deque<Kept> kept_;
   std::uint64_t frames_ = 0;
-  std::uint64_t passed_ = 0;  // Frame::room of all frames given out
+  std::uint64_t passed_ = 0;  // sum of Frame::room over all frames returned
   bool frames_stay_ = true;
   bool sizes_known_ = true;
-  SourceStats closed_;  // sums of the files that are closed; the bytes_total of all
+  SourceStats closed_;  // sums over the closed files; bytes_total over all files
   std::size_t damaged_ = 0;
-  mutable SourceStats stats_;  // brought up to date when somebody asks
+  mutable SourceStats stats_;  // updated on request
 };
 
 }  // namespace

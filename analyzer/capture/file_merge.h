@@ -1,4 +1,4 @@
-// Several capture files as one source in order of time, each open only as long as it has to be.
+// Merges several capture files into one source in time order. Each file is open only while needed.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace rpcrdma::capture {
 
 struct MergeLimits {
-  // Files that overlap in time are open at once, and no more of them than this: below the usual
-  // limit of 1,024 descriptors, with room for what else the program has open.
+  // The most files that may be open at once, as files that overlap in time are. It is below the
+  // usual limit of 1,024 descriptors and leaves room for the program's other descriptors.
   std::size_t open = 500;
-  // With more files than this the frames do not stay, since every file that was read of late holds
-  // memory of its own, of which a process may map 65,530 pieces.
+  // With more files than this, frames do not stay readable: every recently read file holds memory
+  // of its own, and a process may map only 65,530 areas.
   std::size_t staying = 10000;
 };
 
-// What open_files() does for more than one path.
+// Implements open_files() for more than one path.
 [[nodiscard]] Expected<std::unique_ptr<Source>> merge_files(const std::vector<std::string>& paths,
                                                             const MergeLimits& limits);
 

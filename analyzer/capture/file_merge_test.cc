@@ -1,3 +1,4 @@
+// Tests of the merged order of several files, and of rings that change while they are read.
 #include "file_merge.h"
 
 #include "test_compress.h"
@@ -20,7 +21,7 @@ using ::testing::IsEmpty;
 
 struct Stamp {
   std::uint32_t seconds;
-  std::uint8_t byte;  // the frame's only one
+  std::uint8_t byte;  // the only byte of the frame
 };
 
 ByteVector pcap(const std::vector<Stamp>& frames) {
@@ -37,7 +38,7 @@ ByteVector pcapng(const std::vector<Stamp>& frames) {
   return bytes;
 }
 
-// The frames' bytes in the order in which they came; checks their numbers.
+// Returns the frames' bytes in capture order; checks the frame numbers.
 std::vector<int> bytes_of(const Walk& w) {
   std::vector<int> bytes;
   for (const Taken& taken : w.frames) {
@@ -108,7 +109,7 @@ TEST(FileMerge, FilesThatOverlapAreLanesOfTheirOwn) {
   EXPECT_THAT(lanes_of(walk(open_files({a, b, later}))), ElementsAre(0U, 1U, 0U, 1U, 0U, 0U));
 }
 
-// As mergecap does: a frame goes behind those before it in its own file.
+// As in mergecap, a frame follows the earlier frames of its own file.
 TEST(FileMerge, StepBackWithinAFileKeepsItsOrder) {
   TempFolder folder;
   const Walk w = walk(open_files({folder.file("a", pcap({{10, 1}, {5, 2}, {12, 4}})),
@@ -220,7 +221,7 @@ TEST(FileMerge, PipesAreReadOnce) {
   EXPECT_EQ(w.stats.bytes_read, 2u * 24 + 5 * 17);
 }
 
-// The oldest files of a ring that is still being written go away.
+// A ring that is still being written deletes its oldest files.
 TEST(FileMerge, FileThatIsGoneWhenItsTurnComes) {
   TempFolder folder;
   const std::string gone = folder.file("gone", pcap({{11, 2}}));

@@ -11,13 +11,13 @@ Expected<bool> FileSource::end_of_input(const char* record) {
   if (feed_->available() != 0) {
     stats_.cut_short = true;
     why = std::string("the file ends within the ") + record + " at offset " +
-          std::to_string(feed_->offset()) + ", of which it has " +
-          std::to_string(feed_->available()) + " bytes";
+          std::to_string(feed_->offset()) + ": only " + std::to_string(feed_->available()) +
+          " bytes of it are present";
   }
   if (!feed_->damage().empty()) {
     stats_.cut_short |= feed_->cut_short();
     why += (why.empty() ? "" : ": ") + feed_->damage();
-    if (feed_->available() == 0) why += ", behind offset " + std::to_string(feed_->offset());
+    if (feed_->available() == 0) why += ", after offset " + std::to_string(feed_->offset());
   }
   feed_->stop();
   if (!why.empty()) {
@@ -28,7 +28,7 @@ Expected<bool> FileSource::end_of_input(const char* record) {
 }
 
 bool FileSource::stop(const std::string& reason, std::uint64_t offset) {
-  damage_.stopped(reason + " at offset " + std::to_string(offset) + "; what follows is not read");
+  damage_.stopped(reason + " at offset " + std::to_string(offset) + "; the rest is not read");
   stats_.damage = damage_.text();
   feed_->stop();
   return false;

@@ -1,4 +1,4 @@
-// What the readers of all file formats share: a feed, counters, and how a walk ends.
+// The common part of the readers of all file formats: a feed, counters, and the end of a walk.
 #pragma once
 
 #include "damage.h"
@@ -21,39 +21,40 @@ class FileSource : public Source {
 
   [[nodiscard]] bool frames_stay() const final { return feed_->stays(); }
 
-  // For open_file_at(): goes to a mark of the same file. False: the file does not reach that far,
-  // or the mark is of a file of another format.
+  // For open_file_at(): goes to a mark of the same file. False: the file ends before it, or the
+  // mark comes from a file of another format.
   [[nodiscard]] bool go_to(const Mark& mark) {
     if (!take_format(mark) || !feed_->begin_at(mark.offset)) return false;
     stats_.frames = mark.frames;
     passed_ = feed_->passed();
     return true;
   }
-  // Where the bytes can be read at any place.
+  // Called if the bytes can be read from any offset.
   void allow_marks() { marks_ = true; }
 
  protected:
-  // What a mark says of the format is in force from here on.
+  // Applies the format state of a mark from here on.
   [[nodiscard]] virtual bool take_format(const Mark& mark) = 0;
 
-  // `bytes_total`: of the file as stored, 0 when not known.
+  // `bytes_total`: the size of the stored file, 0 when not known.
   FileSource(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)
       : feed_(std::move(feed)), name_(std::move(name)) {
     stats_.bytes_total = bytes_total;
   }
 
-  // need() gave nothing where a record or the end was expected.
+  // Called when need() returned nothing where a record or the end was expected.
   [[nodiscard]] Expected<bool> end_of_input(const char* record);
 
-  // All was read, but what its writer puts last is not there. Before end_of_input().
+  // Called before end_of_input() when everything was read, but the end that the writer announced is
+  // missing.
   void lacks_end(const std::string& reason);
 
-  // What stands at `offset` makes going on impossible.
+  // Called when the bytes at `offset` make it impossible to continue.
   [[nodiscard]] bool stop(const std::string& reason, std::uint64_t offset);
 
   void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
 
-  // Frame::room of the frame that was just read.
+  // Frame::room of the frame just read.
   [[nodiscard]] std::uint32_t room_taken() {
     const std::uint64_t before = std::exchange(passed_, feed_->passed());
     return static_cast<std::uint32_t>(passed_ - before);
@@ -62,11 +63,11 @@ class FileSource : public Source {
   std::unique_ptr<Feed> feed_;
   std::string name_;
   bool marks_ = false;
-  mutable SourceStats stats_;  // bytes_read is brought up to date when somebody asks
+  mutable SourceStats stats_;  // bytes_read is updated on request
 
  private:
   Damage damage_;
-  std::uint64_t passed_ = 0;  // Feed::passed() behind the last frame
+  std::uint64_t passed_ = 0;  // Feed::passed() after the last frame
 };
 
 }  // namespace rpcrdma::capture

@@ -27,7 +27,7 @@ struct FrameFile::Impl {
   std::uint64_t written = 0;  // bytes
   std::uint64_t frames = 0;
   std::vector<Known> interfaces;
-  std::size_t latest = 0;  // of interfaces
+  std::size_t latest = 0;  // latest interface used
   mutable std::shared_ptr<const Mark::Format> format;
 
   std::uint32_t interface_of(const Frame& frame) {
@@ -58,7 +58,7 @@ Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& fol
   impl->name = "a file in " + folder;
   impl->fd =
       base::FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, base::kFileMode));
-  if (impl->fd.get() < 0) {  // a file system without such files
+  if (impl->fd.get() < 0) {  // the file system has no unnamed files
     std::string path = folder + "/rpcrdma.XXXXXX";
     impl->fd = base::FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
     if (impl->fd.get() < 0) return fail(impl->name + ": " + std::strerror(errno));

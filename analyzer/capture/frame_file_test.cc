@@ -34,7 +34,7 @@ TEST(FrameFile, KeepsFramesOfSeveralInterfacesToBeReadFromAnyPlace) {
     marks.push_back((*file)->mark());
     ASSERT_TRUE((*file)->write(f));
   }
-  // not.
+  // flush() makes all frames readable through path().
   ASSERT_TRUE((*file)->flush());
   EXPECT_EQ((*file)->frames(), 4u);
   for (std::size_t from = 0; from < frames.size(); ++from) {

@@ -1,5 +1,5 @@
-// Files made to cost much: what each may take is stated in bytes and allocations, and twice as long
-// a file takes no more.
+// Files crafted to be expensive. The tests state the most bytes and allocations that each may cost,
+// and check that a file of twice the length costs no more.
 #include "../report/live_bytes.h"
 #include "../report/traffic_count.h"
 #include "test_compress.h"
@@ -50,8 +50,8 @@ ByteVector repeat(const ByteVector& piece, std::size_t count) {
   return all;
 }
 
-// `piece` a million times behind `head`, and twice as often: neither takes more than this. What is
-// damaged may be described each time.
+// Reads `piece` a million times after `head`, and then twice as often; neither may exceed the
+// limits. A description of the damage may be allocated each time.
 void expect_bounded(const ByteVector& head, const ByteVector& piece, std::size_t peak,
                     std::size_t allocations_each = 0) {
   for (const std::size_t count : {many(1000000), many(2000000)}) {
@@ -104,7 +104,7 @@ TEST(HostilePcap, RecordsOfNothing) {
   EXPECT_LE(cost.peak, kMiB);
 }
 
-// A file of some KiB that is a thousand times as long when it is inflated.
+// A file of some KiB that inflates to a thousand times its length.
 TEST(HostileGzip, MostlyNothing) {
   TempFolder folder;
   const ByteVector zeros(64 * kMiB);

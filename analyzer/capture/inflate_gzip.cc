@@ -34,7 +34,7 @@ class GzipStream final : public ByteStream {
  public:
   explicit GzipStream(std::unique_ptr<ByteStream> compressed) : compressed_(std::move(compressed)) {
     isal_inflate_init(&state_);
-    // With ISAL_GZIP a header that comes in pieces is read with what is left of it on the stack.
+    // With ISAL_GZIP, a header that arrives in pieces is parsed with its state on the stack.
     state_.crc_flag = ISAL_GZIP_NO_HDR_VER;
     isal_gzip_header_init(&header_);
   }
@@ -94,7 +94,7 @@ class GzipStream final : public ByteStream {
     }
   }
 
-  // Behind a member: another one, the end, or padding, which gzip(1) ignores too when it is zeros.
+  // After a member: another one, the end, or zero padding, which gzip(1) ignores too.
   void next_member() {
     if (state_.avail_in == 0) {
       ended_ = input_ended_;
@@ -105,7 +105,7 @@ class GzipStream final : public ByteStream {
     } else if (*state_.next_in == 0) {
       ended_ = true;
     } else {
-      stop("bytes that are no gzip data follow the compressed capture");
+      stop("bytes that are not gzip data follow the compressed capture");
     }
   }
 
@@ -119,7 +119,7 @@ class GzipStream final : public ByteStream {
   bool ended_ = false;
   std::array<std::uint8_t, 65536> input_;
   inflate_state state_;
-  isal_gzip_header header_;  // of the member, as far as it has come
+  isal_gzip_header header_;  // of the member, as far as it was read
   bool header_read_ = false;
 };
 

@@ -1,4 +1,4 @@
-// gzip (RFC 1952), any number of members, by ISA-L.
+// Decompresses gzip (RFC 1952), any number of members, with ISA-L.
 #pragma once
 
 #include "byte_stream.h"

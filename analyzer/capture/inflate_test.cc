@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Gives a few bytes at a time, as a slow pipe does.
+// Returns a few bytes at a time, as a slow pipe does.
 class Trickle final : public ByteStream {
  public:
   Trickle(ByteVector bytes, std::size_t step) : bytes_(std::move(bytes)), step_(step) {}

@@ -11,7 +11,7 @@ struct FreeStream {
   void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
 };
 
-// libzstd refuses windows over 128 MiB unless told otherwise, which bounds the memory.
+// libzstd refuses windows over 128 MiB by default, which bounds the memory.
 class ZstdStream final : public ByteStream {
  public:
   explicit ZstdStream(std::unique_ptr<ByteStream> compressed)

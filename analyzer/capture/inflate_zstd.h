@@ -1,4 +1,4 @@
-// Zstandard (RFC 8878), any number of frames, by libzstd.
+// Decompresses Zstandard (RFC 8878), any number of frames, with libzstd.
 #pragma once
 
 #include "byte_stream.h"

@@ -1,5 +1,5 @@
-// The numbers of Ethernet and IP by which the RoCE packet in a frame is found, and what is in a
-// frame that has none.
+// Ethernet and IP protocol numbers, used to find the RoCE packet in a frame and to name the content
+// of other frames.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::uint8_t kRouting = 43;
 inline constexpr std::uint8_t kIpv6Fragment = 44;
 inline constexpr std::uint8_t kDestinationOptions = 60;
 
-// More of them are not looked behind.
+// The decoder follows at most this many of them.
 inline constexpr int kMaxTags = 8;
 inline constexpr int kMaxExtensions = 8;
 

@@ -1,3 +1,4 @@
+// Walks the headers of a frame, link layer by link layer, down to the BTH.
 #include "ip_numbers.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ constexpr std::uint16_t kEtherQinqOld = 0x9100;
 
 constexpr std::uint8_t kGrhNextIba = 0x1b;  // IBA section 8.3: IBA transport
 
-// In place: a copy would read back at once what was written in pieces, which stalls.
+// Writes in place: reading back a copy just written in pieces would stall the processor.
 template <std::size_t kSize>
 void set(Address& address, AddressKind kind, const std::uint8_t* p) {
   address.bytes = {};
@@ -38,7 +39,7 @@ void set(Address& address, AddressKind kind, const std::uint8_t* p) {
   address.kind = kind;
 }
 
-// `packet` begins where the ICRC's cover does and may run beyond the ICRC.
+// `packet` begins where the ICRC coverage begins and may extend beyond the ICRC.
 LinkResult transport(Bytes packet, IcrcKind kind, std::size_t bth, std::size_t wire_length,
                      TransportPacket& out) {
   if (wire_length < wire::kBthBytes + kIcrcBytes) return LinkResult::kNotRoce;
@@ -69,7 +70,7 @@ LinkResult ipv4(Bytes ip, std::uint16_t udp_port, TransportPacket& out) {
   const std::size_t header = std::size_t{ip[0] & 0x0fu} * 4;
   if (header < kIpv4Bytes) return LinkResult::kNotRoce;
   const std::uint16_t fragment = load_be16(ip.data() + 6);
-  if ((fragment & 0x1fff) != 0) return LinkResult::kNotRoce;  // its port was in the first one
+  if ((fragment & 0x1fff) != 0) return LinkResult::kNotRoce;  // the port is in the first fragment
   const LinkResult result = udp(ip, IcrcKind::kRoceV2Ipv4, header, load_be16(ip.data() + 2),
                                 (fragment & 0x2000) != 0, udp_port, out);
   if (result == LinkResult::kRoce) {
@@ -100,7 +101,7 @@ LinkResult ipv6(Bytes ip, std::uint16_t udp_port, TransportPacket& out) {
         at += (std::size_t{p[1]} + 1) * 8;
         break;
       case kIpv6Fragment:
-        if (load_be16(p + 2) >> 3 != 0) return LinkResult::kNotRoce;  // its port was in the first
+        if (load_be16(p + 2) >> 3 != 0) return LinkResult::kNotRoce;  // the port is in the first
         fragment = true;
         at += 8;
         break;
@@ -122,7 +123,7 @@ LinkResult any_ip(Bytes ip, std::uint16_t udp_port, TransportPacket& out) {
   return !ip.empty() && ip[0] >> 4 == 6 ? ipv6(ip, udp_port, out) : ipv4(ip, udp_port, out);
 }
 
-// Whether a Global Route Header leads to a BTH.
+// Returns whether a Global Route Header leads to a BTH.
 bool leads_to_bth(const std::uint8_t* grh) {
   return grh[0] >> 4 == 6 && grh[6] == kGrhNextIba;
 }
@@ -142,7 +143,7 @@ LinkResult roce_v1(Bytes grh, TransportPacket& out) {
   return result;
 }
 
-// A Local Route Header and what its Link Next Header says (IBA section 7.7).
+// Follows a Local Route Header by its Link Next Header (IBA section 7.7).
 LinkResult infiniband(Bytes lrh, TransportPacket& out) {
   if (lrh.size() < kLrhBytes) return LinkResult::kNotRoce;
   const std::uint8_t* const p = lrh.data();
@@ -150,7 +151,7 @@ LinkResult infiniband(Bytes lrh, TransportPacket& out) {
   const bool global = next == 3;
   if (!global && next != 2) return LinkResult::kNotRoce;
   const std::size_t bth = kLrhBytes + (global ? kGrhBytes : 0);
-  // From the LRH up to the VCRC, so what follows the ICRC is cut off.
+  // The length counts from the LRH up to the VCRC, so everything after the ICRC is dropped.
   const std::size_t length = std::size_t{load_be16(p + 4) & 0x07ffu} * 4;
   if (length < bth) return LinkResult::kNotRoce;
   if (global && (lrh.size() < bth || !leads_to_bth(p + kLrhBytes))) return LinkResult::kNotRoce;
@@ -191,7 +192,7 @@ LinkResult by_ethertype(std::uint16_t type, Bytes payload, std::uint16_t udp_por
   }
 }
 
-// A header of `header` bytes that has an ethertype at `type_at`.
+// A header of `header` bytes with an ethertype at `type_at`.
 LinkResult typed(Bytes data, std::size_t type_at, std::size_t header, std::uint16_t udp_port,
                  TransportPacket& out) {
   if (data.size() < header) return LinkResult::kNotRoce;
@@ -202,7 +203,7 @@ LinkResult ethernet(Bytes data, std::uint16_t udp_port, TransportPacket& out) {
   return typed(data, 12, kEthernetBytes, udp_port, out);
 }
 
-// Extensible Record Format of Endace cards: its type tells the link layer.
+// Extensible Record Format of Endace cards; the record type names the link layer.
 LinkResult erf(Bytes data, std::uint16_t udp_port, TransportPacket& out) {
   enum : std::uint8_t {
     kEth = 2,

@@ -1,3 +1,5 @@
+// Tests of dissect_link(): each link layer with a valid packet, truncated at every byte, and
+// with wrong lengths.
 #include "test_capture.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +26,7 @@ const ByteVector kGrh = from_hex(
 const ByteVector kMacs = from_hex("020000000002 020000000001");
 
 struct Dissected {
-  ByteVector data;  // what the packet points into
+  ByteVector data;  // the packet points into this
   LinkResult result = LinkResult::kUnknownLink;
   TransportPacket packet{};
 };
@@ -112,7 +114,7 @@ TEST(Link, ErfEthernet) {
   for (const char* type : {"02", "0b", "10", "14"}) {
     expect_ipv4(dissect(LinkType::kErf, time + from_hex(type) + ByteVector(7, 0) + frame));
   }
-  // The type's upper bit: extension headers follow, each of which says whether one more does.
+  // The upper bit of the type announces extension headers; each says whether another follows.
   const ByteVector extensions = from_hex("8500000000000000 0500000000000000");
   expect_ipv4(
       dissect(LinkType::kErf, time + from_hex("82") + ByteVector(7, 0) + extensions + frame));
@@ -139,7 +141,7 @@ TEST(Link, Ipv6) {
   EXPECT_EQ(d.packet.bth, 48u);
 }
 
-// Puts extension headers, `first` being the type of the first, between IPv6 and UDP.
+// Inserts extension headers between IPv6 and UDP; `first` is the type of the first one.
 ByteVector with_extensions(std::uint8_t first, const ByteVector& extensions) {
   ByteVector ip = kIpv6;
   ip[5] = static_cast<std::uint8_t>(ip[5] + extensions.size());
@@ -186,7 +188,7 @@ TEST(Link, Ipv4Fragments) {
   ip[6] = 0x20;
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kFragment);
   EXPECT_EQ(dissect(LinkType::kIpv4, ip, 4792).result, LinkResult::kNotRoce);
-  // The port is not in later fragments, whatever stands in its place.
+  // Later fragments have no port; the bytes in its place mean something else.
   ip[7] = 0x01;
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kNotRoce);
 }
@@ -231,7 +233,7 @@ TEST(Link, ImpossibleLengths) {
   ip[25] = 7;  // UDP shorter than its header
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kNotRoce);
   ip = good;
-  ip[25] = 23;  // one byte less than BTH and ICRC take
+  ip[25] = 23;  // one byte less than BTH and ICRC need
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kNotRoce);
 }
 
@@ -240,8 +242,8 @@ TEST(Link, CapturesCutShort) {
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     const Dissected d = dissect(LinkType::kIpv4,
                                 {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
-    const LinkResult expected = size < 24   ? LinkResult::kNotRoce   // the ports are not there
-                                : size < 40 ? LinkResult::kCutShort  // the BTH is not
+    const LinkResult expected = size < 24   ? LinkResult::kNotRoce   // no ports
+                                : size < 40 ? LinkResult::kCutShort  // no whole BTH
                                             : LinkResult::kRoce;
     EXPECT_EQ(d.result, expected) << size;
     if (expected != LinkResult::kRoce) continue;
@@ -340,7 +342,7 @@ TEST(Link, EveryCutOfEveryKindIsSafe) {
   };
   for (const auto& [link, whole] : frames) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      // A block of its own, so that a sanitizer sees a byte too many.
+      // A separate allocation, so that a sanitizer detects an overread.
       const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
       const Dissected d = dissect(link, cut);
       EXPECT_FALSE(d.result == LinkResult::kRoce && d.packet.complete());

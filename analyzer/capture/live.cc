@@ -1,4 +1,4 @@
-// Capturing by libpcap.
+// Captures from interfaces with libpcap.
 #include <array>
 #include <atomic>
 
@@ -10,8 +10,8 @@
 namespace rpcrdma::capture {
 namespace {
 
-// How long the kernel may hold frames back to hand them over in one go; also the longest that
-// stop() takes on devices whose wait libpcap cannot break.
+// How long the kernel may hold frames back to deliver them in one batch; also the longest that
+// stop() takes on devices where libpcap cannot interrupt the wait.
 constexpr int kTimeoutMs = 100;
 constexpr int kWholeFrame = 262144;
 constexpr std::uint32_t kMaxBufferMib = 2047;  // libpcap takes an int of bytes
@@ -25,13 +25,13 @@ struct FreeProgram {
   void operator()(bpf_program* program) const { pcap_freecode(program); }
 };
 
-// DLT_ numbers of this system as those of files, where they differ.
+// Maps this system's DLT_ numbers to those of capture files, where they differ.
 LinkType file_link_type(int dlt) {
   return dlt == DLT_RAW ? LinkType::kRaw : static_cast<LinkType>(dlt);
 }
 
-// Makes libpcap give back at once what it has, where there is a descriptor to wait on instead: that
-// one, else -1.
+// Makes libpcap return at once what it has if there is a descriptor to wait on. Returns that
+// descriptor, or -1.
 int own_wait(pcap_t* handle) {
   std::array<char, PCAP_ERRBUF_SIZE> text{};
   const int descriptor = pcap_get_selectable_fd(handle);
@@ -80,7 +80,7 @@ class PcapSource final : public LiveSource {
   const SourceStats& stats() const override {
     pcap_stat now{};
     if (pcap_stats(handle_.get(), &now) == 0) {
-      // Counters of 32 bits that wrap.
+      // 32-bit counters that wrap.
       stats_.dropped +=
           (now.ps_drop - seen_.ps_drop) + std::uint64_t{now.ps_ifdrop - seen_.ps_ifdrop};
       seen_ = now;
@@ -94,8 +94,9 @@ class PcapSource final : public LiveSource {
   }
 
  private:
-  // Until there may be a frame; false when there is none for kTimeoutMs, or after a signal. On
-  // kernels that hand over blocks of frames, libpcap itself waits without end for the first one.
+  // Waits until there may be a frame; returns false if there is none for kTimeoutMs, or after a
+  // signal. On kernels that deliver blocks of frames, libpcap itself would wait for the first one
+  // forever.
   bool wait() const {
     if (descriptor_ < 0) return false;
     pollfd wanted{descriptor_, POLLIN, 0};
@@ -109,7 +110,7 @@ class PcapSource final : public LiveSource {
   int descriptor_;  // to wait on; -1: libpcap waits
   std::int64_t fraction_ns_;
   std::atomic<bool> stopped_{false};
-  mutable SourceStats stats_;  // dropped is brought up to date when somebody asks
+  mutable SourceStats stats_;  // dropped is updated on request
   mutable pcap_stat seen_{};
 };
 
@@ -118,7 +119,8 @@ tl::unexpected<Error> activation_error(const std::string& name, int code, pcap_t
   std::string message = name + ": " + pcap_statustostr(code);
   if (!detail.empty() && !message.ends_with(detail)) message += " (" + detail + ")";
   if (code == PCAP_ERROR_PERM_DENIED) {
-    message += "; capturing takes CAP_NET_RAW: run as root, or give the program that capability";
+    message +=
+        "; capturing requires CAP_NET_RAW: run as root, or grant the program that capability";
   }
   return fail(std::move(message));
 }
@@ -136,7 +138,7 @@ Expected<void> set_filter(pcap_t* handle, const Interface& interface) {
   return {};
 }
 
-// `vlan` moves the place where what follows it looks, so it stands last.
+// `vlan` shifts the offsets of all that follows it, so it comes last.
 const char* roce_filter(LinkType link) {
   switch (link) {
     case LinkType::kEthernet:
@@ -175,7 +177,7 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
   if (options.buffer_mib != 0) {
     pcap_set_buffer_size(handle.get(), static_cast<int>(options.buffer_mib << 20));
   }
-  // Refused by devices that have only microseconds, which is then what they give.
+  // Devices that only have microseconds refuse this; they then use microseconds.
   pcap_set_tstamp_precision(handle.get(), PCAP_TSTAMP_PRECISION_NANO);
   const int code = pcap_activate(handle.get());
   if (code < 0) return activation_error(options.interface, code, handle.get());

@@ -1,4 +1,4 @@
-// What a build without libpcap says.
+// The stub for a build without libpcap.
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {

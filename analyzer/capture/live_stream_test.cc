@@ -108,7 +108,7 @@ TEST_F(LiveStreams, AFrameThatNoEndpointSendsEndsIt) {
   EXPECT_EQ(stream_->why(), "it is two");
 }
 
-// Of the interfaces of a stream without end not more is kept than an endpoint has.
+// An endless stream of interfaces is not stored beyond the number that an endpoint has.
 TEST_F(LiveStreams, InterfacesWithoutEndEndIt) {
   const Writer le;
   send(le.section());

@@ -1,3 +1,4 @@
+// Tests of capturing from the loopback interface.
 #include "test_capture.h"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ sockaddr_in on_loopback_port(std::uint16_t port) {
   return address;
 }
 
-// Datagrams from a source port that only this test has: loopback is shared with every other
-// program on the machine, other tests among them.
+// Sends datagrams from a source port that only this test uses: every other program on the machine,
+// other tests included, shares the loopback interface.
 class Sender {
  public:
   Sender() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -52,7 +53,7 @@ class Sender {
     port_ = ntohs(address.sin_port);
   }
 
-  // A filter for what this sender sends to `port`.
+  // Returns a filter for what this sender sends to `port`.
   std::string filter(std::uint16_t port) const {
     return fmt::format("udp dst port {} and src port {}", port, port_);
   }
@@ -75,7 +76,7 @@ extern "C" void stop_guarded(int) {
   if (LiveSource* const source = guarded.load()) source->stop();
 }
 
-// Stops the capture by a signal when what a test waits for does not come.
+// Stops the capture with a signal if the frames that a test waits for do not come.
 class Guard {
  public:
   explicit Guard(LiveSource& source) {
@@ -156,7 +157,7 @@ TEST_F(Live, RoceOnlyUnlessAFilterIsGiven) {
   EXPECT_EQ((*source)->interface().link, LinkType::kEthernet);
   EXPECT_EQ((*source)->interface().name, "lo");
   EXPECT_GT((*source)->interface().snaplen, 65535u);
-  // Links without an Ethernet header have no VLAN tags to ask for.
+  // Links without an Ethernet header have no VLAN tags to match.
   options.interface = "any";
   EXPECT_EQ(open_live(options).value()->interface().filter, "udp port 4791 or ether proto 0x8915");
 }

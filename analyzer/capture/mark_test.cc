@@ -43,7 +43,7 @@ std::vector<Seen> read_on(Source& source) {
   }
 }
 
-// From every place in the file what follows is read as it was the first time.
+// From each mark in the file, the rest reads as it did the first time.
 void expect_same_from_every_mark(const std::string& path) {
   const auto whole = open_file(path);
   ASSERT_TRUE(whole) << whole.error().message;

@@ -1,4 +1,4 @@
-// From a path to a reader: what kind of file it is, by its first bytes, and how it is best read.
+// Chooses the reader for a path: detects the kind of file by its first bytes.
 #include "byte_stream.h"
 #include "file_kind.h"
 #include "inflate_gzip.h"
@@ -132,8 +132,8 @@ OpenResult open_file_at(const std::string& path, const Mark& mark) {
   auto source = open_path(path);
   if (!source) return tl::unexpected(source.error());
   if (!(*source)->go_to(mark)) {
-    return fail(path + ": the file was changed: what was read of it at offset " +
-                std::to_string(mark.offset) + " is not there any more");
+    return fail(path + ": the file was changed: the frame at offset " +
+                std::to_string(mark.offset) + " is no longer there");
   }
   return source;
 }

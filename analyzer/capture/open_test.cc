@@ -1,3 +1,4 @@
+// Tests of opening files: every format, compression, pipes, and files that are not captures.
 #include "test_compress.h"
 
 #include <thread>
@@ -31,7 +32,7 @@ void expect_same(const Walk& a, const Walk& b) {
 struct Known {
   const char* name;
   std::size_t frames;
-  std::size_t roce;  // UDP destination port 4791, as tshark counts them
+  std::size_t roce;  // UDP destination port 4791, as counted by tshark
 };
 
 void PrintTo(const Known& k, std::ostream* out) {
@@ -137,7 +138,7 @@ TEST(OpenFile, FramesOfAPipeDoNotWaitForMore) {
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   const ByteVector bytes = Writer{}.pcap_header() + Writer{}.record(1, 2, {42});
   ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  // The writing end stays open: asking for more than there is would block for ever.
+  // The writing end stays open: a read beyond the available bytes would block forever.
   auto source = open_file("/dev/fd/" + std::to_string(ends[0]));
   ASSERT_TRUE(source) << source.error().message;
   Frame frame;
@@ -196,7 +197,7 @@ TEST(OpenFile, StandardInputIsNamedInErrors) {
   EXPECT_EQ(w.error, "standard input: the file is empty");
 }
 
-// Every frame that was whole before the cut comes out, and nothing else does.
+// Every frame that is whole before the cut comes out, and nothing else.
 TEST(OpenMemory, CutAtEveryByte) {
   const ByteVector whole = read_all(real_capture("linux-nfs41.pcap"));
   const Walk all = walk_memory(whole);

@@ -5,14 +5,14 @@
 namespace rpcrdma::capture {
 namespace {
 
-// What libpcap itself takes as the largest packet, whatever the header's snapshot length.
+// The largest packet that libpcap itself accepts, whatever the header's snapshot length.
 constexpr std::uint32_t kUsualLimit = 262144;
 
-// How far behind an impossible record the next good one is looked for.
+// How far after an impossible record the reader searches for the next good one.
 constexpr std::uint64_t kSearchBytes = std::uint64_t{16} << 20;
 
-// Headers that must follow one another for bytes to be believed to be records, and how far apart in
-// time such neighbours may be.
+// Number of consecutive headers that must be valid before bytes count as records, and the largest
+// distance in time between such neighbours.
 constexpr int kChain = 3;
 constexpr std::int64_t kNeighbourSeconds = 86400;
 
@@ -25,8 +25,8 @@ Expected<std::unique_ptr<FileSource>> PcapReader::open(std::unique_ptr<Feed> fee
   const std::uint8_t* const p = feed->need(kPcapHeaderBytes);
   if (p == nullptr) {
     if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
-    return fail(name + ": the file ends within its pcap header, of which it has " +
-                std::to_string(feed->available()) + " bytes" +
+    return fail(name + ": the file ends within its pcap header: only " +
+                std::to_string(feed->available()) + " bytes of it are present" +
                 (feed->damage().empty() ? "" : ": " + feed->damage()));
   }
   const std::uint16_t major = order.u16(p + 4);
@@ -43,7 +43,7 @@ PcapReader::PcapReader(std::unique_ptr<Feed> feed, std::uint32_t magic, base::By
                        std::string name, std::uint64_t bytes_total, const std::uint8_t* header)
     : FileSource(std::move(feed), std::move(name), bytes_total),
       order_(order),
-      // The upper half tells of a frame check sequence at the end of each frame.
+      // The upper half announces a frame check sequence at the end of each frame.
       link_(static_cast<LinkType>(order.u32(header + 20) & 0xffff)),
       limit_(static_cast<std::uint32_t>(
           std::min<std::uint64_t>(std::max(order.u32(header + 16), kUsualLimit), kMaxRecordBytes))),
@@ -87,7 +87,7 @@ Expected<bool> PcapReader::next(Frame& frame) {
   }
 }
 
-// Looks behind an impossible record header for the next good record. Each byte is looked at a
+// Searches for the next good record after an impossible record header. Each byte is examined a
 // bounded number of times, and what is found is then read as records, so the whole walk stays
 // linear.
 bool PcapReader::resynchronise(const Record& bad) {
@@ -95,10 +95,10 @@ bool PcapReader::resynchronise(const Record& bad) {
       bad.captured > limit_ ? "impossible record length " + std::to_string(bad.captured)
                             : "impossible fraction of a second " + std::to_string(bad.fraction);
   const std::uint64_t from = feed_->offset();
-  const std::string hopeless = reason + ", with no record found behind it,";
+  const std::string hopeless = reason + ", with no record found after it,";
   while (feed_->offset() - from < kSearchBytes) {
     if (feed_->need(std::size_t{header_bytes_} + 1) == nullptr) {
-      // A read error is for the next call to report.
+      // The next call reports a read error.
       return !feed_->failure().empty() || stop(hopeless, from);
     }
     feed_->skip(1);
@@ -110,8 +110,8 @@ bool PcapReader::resynchronise(const Record& bad) {
   return stop(hopeless, from);
 }
 
-// Stricter than possible(): here nothing says yet that there is a record at all. Fewer headers than
-// kChain are enough when the last record ends where the file does.
+// Stricter than possible(): here nothing shows yet that there is a record at all. Fewer headers
+// than kChain suffice if the last record ends at the end of the file.
 bool PcapReader::chain_at_cursor() {
   std::size_t at = 0;
   std::int64_t previous = 0;

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kPcapModified = 0xa1b2cd34;
 
 class PcapReader final : public FileSource {
  public:
-  // `magic` is the one that stands at the cursor, in `order`.
+  // `magic` is the magic number at the cursor, in `order`.
   [[nodiscard]] static Expected<std::unique_ptr<FileSource>> open(std::unique_ptr<Feed> feed,
                                                                   std::uint32_t magic,
                                                                   base::ByteOrder order,
@@ -54,7 +54,7 @@ class PcapReader final : public FileSource {
 
   base::ByteOrder order_;
   LinkType link_;
-  std::uint32_t limit_;           // bytes that a record can have
+  std::uint32_t limit_;           // largest record, bytes
   std::uint32_t fraction_limit_;  // of a second
   std::uint32_t fraction_ns_;
   std::uint32_t header_bytes_;  // of a record

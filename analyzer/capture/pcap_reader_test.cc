@@ -1,3 +1,4 @@
+// Tests of the pcap reader, including its search for the next good record after damage.
 #include "test_capture.h"
 #include "test_compress.h"
 
@@ -85,7 +86,8 @@ TEST(Pcap, CutWithinARecordHeader) {
   const Walk w = walk_memory(bytes);
   EXPECT_EQ(w.frames.size(), 1u);
   EXPECT_TRUE(w.stats.cut_short);
-  EXPECT_THAT(w.stats.damage, HasSubstr("record header at offset 43, of which it has 15 bytes"));
+  EXPECT_THAT(w.stats.damage,
+              HasSubstr("record header at offset 43: only 15 bytes of it are present"));
 }
 
 TEST(Pcap, CutWithinRecordData) {
@@ -94,7 +96,7 @@ TEST(Pcap, CutWithinRecordData) {
   const Walk w = walk_memory(bytes);
   EXPECT_EQ(w.frames.size(), 1u);
   EXPECT_TRUE(w.stats.cut_short);
-  EXPECT_THAT(w.stats.damage, HasSubstr("record at offset 43, of which it has 17 bytes"));
+  EXPECT_THAT(w.stats.damage, HasSubstr("record at offset 43: only 17 bytes of it are present"));
 }
 
 TEST(Pcap, EndIsFinal) {
@@ -110,7 +112,7 @@ TEST(Pcap, EndIsFinal) {
   EXPECT_EQ((*source)->stats().damage, damage);
 }
 
-// Ten records of 20 bytes, of which the one numbered 3 (from 0) begins at offset 24 + 3 * 36.
+// Ten records of 20 bytes; number 3 (counted from 0) begins at offset 24 + 3 * 36.
 ByteVector ten_records(const Writer& writer) {
   ByteVector bytes = writer.pcap_header();
   for (std::uint8_t i = 0; i < 10; ++i) {
@@ -182,7 +184,7 @@ TEST(PcapResync, NothingFoundStops) {
   bytes.insert(bytes.end(), 5000, 0xff);
   const Walk w = walk_memory(bytes);
   EXPECT_EQ(w.frames.size(), 3u);
-  EXPECT_THAT(w.stats.damage, HasSubstr("no record found behind it"));
+  EXPECT_THAT(w.stats.damage, HasSubstr("no record found after it"));
   EXPECT_THAT(w.stats.damage, HasSubstr("offset 132"));
 }
 

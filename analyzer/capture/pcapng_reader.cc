@@ -1,3 +1,4 @@
+// Reads pcapng block by block.
 #include "pcapng_reader.h"
 
 #include <algorithm>
@@ -9,9 +10,9 @@ namespace {
 
 constexpr std::size_t kSmallestSimple = 16;
 
-constexpr std::size_t kMaxInterfaces = 65536;  // of a section: bounds what a hostile file costs
+constexpr std::size_t kMaxInterfaces = 65536;  // per section: bounds the cost of a hostile file
 constexpr std::uint16_t kDropsUnknown = 0xffff;
-constexpr std::uint64_t kMostDrops = std::uint64_t{1} << 44;  // that an interface is believed
+constexpr std::uint64_t kMostDrops = std::uint64_t{1} << 44;  // largest credible count
 
 bool possible_length(std::uint32_t total) {
   return total >= pcapng::kSmallestBlock && total % 4 == 0 && total <= kMaxRecordBytes;
@@ -33,8 +34,8 @@ Expected<std::unique_ptr<FileSource>> PcapngReader::open(std::unique_ptr<Feed> f
   const std::uint8_t* const p = feed->need(pcapng::kSmallestSection);
   if (p == nullptr) {
     if (!feed->failure().empty()) return fail(name + ": " + feed->failure());
-    return fail(name + ": the file ends within its pcapng section header, of which it has " +
-                std::to_string(feed->available()) + " bytes" +
+    return fail(name + ": the file ends within its pcapng section header: only " +
+                std::to_string(feed->available()) + " bytes of it are present" +
                 (feed->damage().empty() ? "" : ": " + feed->damage()));
   }
   base::ByteOrder order;
@@ -88,7 +89,7 @@ Expected<bool> PcapngReader::next(Frame& frame) {
         is_packet = false;
         why = statistics(block);
         break;
-      default:  // names, secrets, comments and what is not invented yet
+      default:  // names, secrets, comments and future blocks
         is_packet = false;
         break;
     }
@@ -107,8 +108,8 @@ Expected<bool> PcapngReader::end_of_file() {
   check_closed();
   if (unclosed_) {
     lacks_end(
-        "the recording was not closed: it ends without its statistics, and what came last may be "
-        "missing");
+        "the recording was not closed: it ends without its statistics, and its last packets may "
+        "be missing");
   }
   return end_of_input("block");
 }
@@ -177,7 +178,7 @@ Expected<bool> PcapngReader::begin_section() {
 const char* PcapngReader::add_interface(Bytes block) {
   if (block.size() < pcapng::kSmallestInterface)
     return "an interface description that is too short";
-  if (interfaces_.size() == kMaxInterfaces) return "more interfaces than can be";
+  if (interfaces_.size() == kMaxInterfaces) return "more interfaces than are supported";
   std::uint8_t tsresol = TimeScale::kMicroseconds;
   std::int64_t tsoffset = 0;
   options(block, pcapng::kInterfaceOptionsAt, [&](std::uint16_t code, Bytes value) {
@@ -210,7 +211,7 @@ const char* PcapngReader::statistics(Bytes block) {
 
 void PcapngReader::update_drops(Interface& interface, std::uint64_t reported,
                                 std::uint64_t counted) {
-  // A file may say anything: the sum over its interfaces, of all sections, is not to overflow.
+  // A hostile file must not make the sum over its interfaces and sections overflow.
   if (stats_.dropped >= kMostDrops * kMaxInterfaces) return;
   stats_.dropped -= std::max(interface.drops_reported, interface.drops_counted);
   interface.drops_reported = std::min(reported, kMostDrops);
@@ -258,7 +259,7 @@ const char* PcapngReader::obsolete_packet(Bytes block, Frame& frame) {
   return nullptr;
 }
 
-// Has no length of its own for the captured bytes, no interface but the first, and no time.
+// A simple packet has no captured length of its own, no time, and always the first interface.
 const char* PcapngReader::simple_packet(Bytes block, Frame& frame) {
   if (block.size() < kSmallestSimple) return "a packet block that is too short";
   if (interfaces_.empty()) return "a packet of an interface that is not described";

@@ -16,7 +16,7 @@ namespace pcapng = base::pcapng;
 
 class PcapngReader final : public FileSource {
  public:
-  // The cursor stands at a Section Header Block.
+  // The cursor must be at a Section Header Block.
   [[nodiscard]] static Expected<std::unique_ptr<FileSource>> open(std::unique_ptr<Feed> feed,
                                                                   std::string name,
                                                                   std::uint64_t bytes_total);
@@ -34,13 +34,13 @@ class PcapngReader final : public FileSource {
     LinkType link;
     std::uint32_t snaplen;  // 0: no limit
     TimeScale time;
-    // Two ways to tell the same losses: a running total in statistics blocks, and counts since the
-    // packet before. The larger one is believed.
+    // Two ways to report the same losses: a running total in statistics blocks, and counts since
+    // the packet before. The larger one counts.
     std::uint64_t drops_reported = 0;
     std::uint64_t drops_counted = 0;
   };
 
-  // A packet's fields, whichever block they came in.
+  // A packet's fields, whichever block type held them.
   struct Packet {
     std::uint32_t interface;
     std::uint64_t ticks;
@@ -52,15 +52,15 @@ class PcapngReader final : public FileSource {
   PcapngReader(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total)
       : FileSource(std::move(feed), std::move(name), bytes_total) {}
 
-  // Reads the Section Header Block at the cursor; otherwise what next() is to return.
+  // Reads the Section Header Block at the cursor. On failure, returns what next() is to return.
   [[nodiscard]] Expected<bool> begin_section();
 
-  // The block at the cursor, whose length field says `total`; an empty span when it is not whole or
-  // contradicts itself, and then broken_block() is what next() is to return.
+  // Returns the block at the cursor, whose length field says `total`; an empty span if it is
+  // incomplete or inconsistent, in which case next() returns broken_block().
   [[nodiscard]] Bytes whole_block(std::uint32_t total);
   [[nodiscard]] Expected<bool> broken_block(std::uint32_t total);
 
-  // Each gets a whole block. Null when all is well, else why the block makes no sense.
+  // Each parses a whole block. Returns null, or why the block is invalid.
   [[nodiscard]] const char* add_interface(Bytes block);
   [[nodiscard]] const char* statistics(Bytes block);
   [[nodiscard]] const char* enhanced_packet(Bytes block, Frame& frame);
@@ -73,7 +73,7 @@ class PcapngReader final : public FileSource {
   void options(Bytes block, std::size_t at, Visit&& visit) const {
     pcapng::read_options(block, at, visit, order_);
   }
-  // Of a packet block: the time, in the resolution of its interface.
+  // The time of a packet block, in the resolution of its interface.
   [[nodiscard]] std::uint64_t ticks(const std::uint8_t* block) const {
     return std::uint64_t{order_.u32(block + pcapng::kTimeAt)} << 32 |
            order_.u32(block + pcapng::kTimeAt + 4);
@@ -81,17 +81,17 @@ class PcapngReader final : public FileSource {
 
   void update_drops(Interface& interface, std::uint64_t reported, std::uint64_t counted);
 
-  // At the end of a section, see kEndsWithStatistics.
+  // Called at the end of a section; see kEndsWithStatistics.
   void check_closed() { unclosed_ |= promised_ && !has_last_; }
   [[nodiscard]] Expected<bool> end_of_file();
 
-  bool promised_ = false;  // statistics at the section's end
-  bool has_last_ = false;  // they are the last that came
-  bool unclosed_ = false;  // a section has none
+  bool promised_ = false;  // the section announced statistics at its end
+  bool has_last_ = false;  // the latest block was statistics
+  bool unclosed_ = false;  // a section ended without them
   base::ByteOrder order_;
   std::uint32_t first_interface_ = 0;  // of the section, counted over the whole file
   std::vector<Interface> interfaces_;  // of the section
-  // The same for marks, made when the first one is asked for and dropped when it changes.
+  // The interfaces for marks, built on first use and dropped when they change.
   mutable std::shared_ptr<const Mark::Format> format_;
 };
 

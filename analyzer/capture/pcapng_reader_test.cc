@@ -1,3 +1,4 @@
+// Tests of the pcapng reader with blocks built by hand.
 #include "test_capture.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ TEST(Pcapng, GoldenBigEndian) {
 TEST(Pcapng, SectionsEachHaveTheirByteOrderAndInterfaces) {
   const Writer le;
   const Writer be{.big = true};
-  // The first section tells its length, the second does not.
+  // The first section states its length, the second does not.
   const ByteVector first =
       le.interface(1) + le.interface(113) + le.packet(1, 7, {1}) + le.packet(0, 8, {2});
   const Walk w = walk_memory(le.section(first.size()) + first + be.section() + be.interface(276) +
@@ -191,7 +192,7 @@ TEST(PcapngDamage, CutWithinABlock) {
   const Walk w = walk_memory(bytes);
   EXPECT_EQ(w.frames.size(), 1u);
   EXPECT_TRUE(w.stats.cut_short);
-  EXPECT_THAT(w.stats.damage, HasSubstr("block at offset 84, of which it has 35 bytes"));
+  EXPECT_THAT(w.stats.damage, HasSubstr("block at offset 84: only 35 bytes of it are present"));
 }
 
 TEST(PcapngDamage, LaterSectionOfAnotherVersionEndsTheWalk) {

@@ -1,3 +1,5 @@
+// Tests of recording a capture: the format's bytes, rings of files, and programs that are
+// killed.
 #include "test_capture.h"
 
 #include <filesystem>
@@ -19,13 +21,13 @@ using ::testing::StartsWith;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStart = 1'800'000'000 * kSecond;
 
-// A folder, files in it in order of their names, and frames in them.
+// A folder, its files in order of their names, and their frames.
 class RecorderTest : public ::testing::Test {
  protected:
   RecorderTest() {
     std::string pattern = ::testing::TempDir() + "recorder_test_XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
-    // Names hold local time.
+    // File names hold local time.
     ::setenv("TZ", "UTC", 1);
     ::tzset();
   }
@@ -127,7 +129,7 @@ TEST_F(RecorderTest, WithoutFramesItIsAWholeFileToo) {
   EXPECT_EQ(w.frames.size(), 0u);
 }
 
-// What a killed program leaves: whole blocks, and nothing that is older than a second is missing.
+// A killed program leaves whole blocks, and misses nothing that is older than a second.
 TEST_F(RecorderTest, WhatIsWrittenMeanwhileIsWhole) {
   const auto recorder = open(options("a.pcapng"));
   const ByteVector data(1000, 1);
@@ -195,7 +197,7 @@ TEST_F(RecorderTest, AFrameLargerThanTheFileStandsAlone) {
   EXPECT_EQ(names().size(), 3u);
 }
 
-// Of a running total, each file tells its own part, so that the files' sum is right.
+// Each file states its own part of a running total, so the sum over the files is right.
 TEST_F(RecorderTest, DropsOfARingAddUp) {
   base::RecordOptions o = options("ring");
   std::uint64_t total = 0;
@@ -212,7 +214,7 @@ TEST_F(RecorderTest, DropsOfARingAddUp) {
   EXPECT_EQ(walk(open_files(paths)).stats.dropped, 15u);
 }
 
-// 700 bytes are room for three frames, or for two behind what a file begins with.
+// 700 bytes hold three frames, or two after the blocks that begin a file.
 TEST_F(RecorderTest, EachFileOfARingHasWhatItNeeds) {
   base::RecordOptions o = options("ring");
   o.ring.file_bytes = 700;

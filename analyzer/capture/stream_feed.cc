@@ -16,8 +16,8 @@ StreamFeed::StreamFeed(std::unique_ptr<ByteStream> stream)
   begin_ = cursor_ = end_ = buffer_.get();
 }
 
-// Reads no more often than it must: behind a pipe there may be a live capture, whose frames are not
-// to wait for a full buffer.
+// Reads as rarely as possible, but never waits for a full buffer: a pipe may deliver a live
+// capture, whose frames must not be delayed.
 bool StreamFeed::refill(std::size_t n) {
   while (available() < n) {
     make_room();
@@ -37,8 +37,8 @@ bool StreamFeed::refill(std::size_t n) {
   return true;
 }
 
-// Moves the unread bytes to the front once the buffer is full. It grows when they are the greater
-// part, so that every byte is moved a bounded number of times.
+// Moves the unread bytes to the front once the buffer is full. The buffer grows if they are the
+// greater part, so every byte is moved a bounded number of times.
 void StreamFeed::make_room() {
   if (end_ != begin_ + capacity_) return;
   const std::size_t unread = available();

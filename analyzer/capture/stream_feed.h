@@ -1,4 +1,4 @@
-// A stream read through a buffer that grows with the records that are really there, not with the
+// Reads a stream through a buffer that grows with the records actually present, not with the
 // lengths that they claim, and never beyond a small multiple of kMaxRecordBytes.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace rpcrdma::capture {
 namespace {
 
-// Counts up, byte by byte, in pieces of an odd size; then ends or fails.
+// Counts up byte by byte in pieces of an odd size, then ends or fails.
 class Counting final : public ByteStream {
  public:
   Counting(std::size_t size, bool fails) : size_(size), fails_(fails) {}
@@ -60,7 +60,7 @@ TEST(StreamFeed, StoppedFeedHasNoMore) {
   EXPECT_EQ(feed.available(), 0u);
 }
 
-// A capture whose stream fails behind the first record.
+// A capture whose stream fails after the first record.
 class FailsAfter final : public ByteStream {
  public:
   explicit FailsAfter(ByteVector bytes) : bytes_(std::move(bytes)) {}

@@ -1,4 +1,4 @@
-// Capture files made by hand, and walks that gather all that a source gives.
+// Handmade capture files, and walks that collect everything a source returns.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ inline ByteVector from_hex(const std::string& text) {
   return bytes;
 }
 
-// Writes numbers in the byte order of an imagined machine.
+// Writes numbers in the byte order of an imaginary machine.
 struct Writer {
   bool big = false;
 
@@ -99,7 +99,7 @@ struct Taken {
 struct Walk {
   std::vector<Taken> frames;
   SourceStats stats;
-  std::string error;  // of opening or reading
+  std::string error;  // from opening or reading
 };
 
 inline Walk walk(Expected<std::unique_ptr<Source>> source) {
@@ -134,7 +134,7 @@ inline void write_all(const std::string& path, std::span<const std::uint8_t> byt
             static_cast<std::streamsize>(bytes.size()));
 }
 
-// A folder of the test's own, empty at its start.
+// A folder for one test, empty at its start.
 class TempFolder {
  public:
   TempFolder() {

@@ -7,7 +7,8 @@ namespace rpcrdma::capture {
 
 class TimeScale {
  public:
-  // No time is further from the epoch (146 years), so that all durations fit 64 bits too.
+  // The largest distance from the epoch (146 years): durations between two such times fit 64 bits
+  // too.
   static constexpr std::int64_t kMaxNs = (std::int64_t{1} << 62) - 1;
   static constexpr std::uint8_t kMicroseconds = 6;  // if_tsresol when the option is absent
 
@@ -15,7 +16,7 @@ class TimeScale {
   // `tsresol`: ticks are 10^-n seconds, or with the upper bit set 2^-n. `offset_seconds` is added.
   TimeScale(std::uint8_t tsresol, std::int64_t offset_seconds);
 
-  // Since the epoch; the nearest time that can be told when it is out of range.
+  // Nanoseconds since the epoch; out-of-range times are clamped.
   [[nodiscard]] std::int64_t to_ns(std::uint64_t ticks) const;
 
  private:

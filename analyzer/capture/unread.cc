@@ -1,3 +1,5 @@
+// Finds out what a frame without a RoCE packet carries: tunnels, fragments, iWARP, unknown
+// types.
 #include "ip_numbers.h"
 
 #include <algorithm>
@@ -30,8 +32,8 @@ const Entry* find(const Entry (&table)[kSize], std::uint16_t value) {
   return at == std::end(table) ? nullptr : at;
 }
 
-// IEEE's registry. What carries frames or IP packets; then what is known to carry no RDMA. What
-// is not in this table is reported by its number.
+// From IEEE's registry: first the types that carry frames or IP packets, then those known to carry
+// no RDMA. Types not in this table are reported by number.
 constexpr Entry kEtherTypes[] = {
     {0x8847, Kind::kMpls},
     {0x8848, Kind::kMpls},
@@ -69,11 +71,11 @@ constexpr Entry kInIpv6[] = {{4, Kind::kFourInSix}, {41, Kind::kSixInSix}, {50, 
 constexpr std::uint8_t kTcp = 6;
 constexpr std::uint8_t kGre = 47;
 
-// GRE's protocol types of ERSPAN: type I and II, type III.
+// GRE protocol types of ERSPAN: types I and II, type III.
 constexpr std::uint16_t kErspan2 = 0x88be;
 constexpr std::uint16_t kErspan3 = 0x22eb;
 
-// By destination port: IANA's registry; 8472 and 37008 are in use without it.
+// By destination port, from IANA's registry; 8472 and 37008 are in use without registration.
 constexpr Entry kUdpPorts[] = {
     {4789, Kind::kVxlan},  {8472, Kind::kVxlan},     {4790, Kind::kVxlanGpe},
     {6081, Kind::kGeneve}, {2152, Kind::kGtpU},      {1701, Kind::kL2tp},
@@ -86,7 +88,7 @@ std::uint64_t mix(std::uint64_t hash, Bytes bytes) {
 }
 constexpr std::uint64_t kSeed = 0xcbf29ce484222325ULL;
 
-// RFC 5044 section 7.1: the first bytes that each side sends.
+// Returns whether a side's first bytes begin MPA (RFC 5044 section 7.1).
 bool begins_mpa(Bytes payload) {
   constexpr std::string_view kRequest = "MPA ID Req Frame";
   constexpr std::string_view kReply = "MPA ID Rep Frame";
@@ -96,11 +98,11 @@ bool begins_mpa(Bytes payload) {
   return begins(kRequest) || begins(kReply);
 }
 
-// `src` and `dst`: addresses.
+// `src` and `dst` are IP addresses.
 Unread tcp(Bytes segment, Bytes src, Bytes dst) {
   constexpr std::size_t kHeader = 20;
   if (segment.size() < kHeader) return {};
-  // The same for both directions: each end by itself.
+  // Each end is hashed by itself, so both directions have the same value.
   const std::uint64_t flow =
       mix(mix(kSeed, src), segment.first(2)) + mix(mix(kSeed, dst), segment.subspan(2, 2));
   const auto header = static_cast<std::size_t>(segment[12] >> 4U) * 4;
@@ -226,7 +228,7 @@ Unread erf(Bytes data, LinkResult result) {
   }
 }
 
-// The more frequent ones of www.tcpdump.org/linktypes.html.
+// The common types of www.tcpdump.org/linktypes.html.
 const char* link_type_name(std::uint32_t type) {
   switch (type) {
     case 0:

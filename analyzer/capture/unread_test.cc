@@ -1,5 +1,5 @@
-// Frames in which RDMA may be and is not looked for. Headers are worked out from their
-// specifications; what they carry does not matter here.
+// Frames that may contain RDMA and are not decoded. The headers follow their specifications; the
+// content does not matter here.
 #include "test_capture.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(UnreadFrame, IsNamedByItsEthertype) {
   EXPECT_EQ(ethernet("8864 11000001 0050 0021"), "PPPoE");
   EXPECT_EQ(ethernet("88e5 2c000000"), "MACsec");
   EXPECT_EQ(ethernet("8926 00000001 0800"), "VN-Tag");
-  EXPECT_EQ(ethernet("8100 0001 8847 00001140"), "MPLS");  // behind a VLAN tag
+  EXPECT_EQ(ethernet("8100 0001 8847 00001140"), "MPLS");  // after a VLAN tag
   EXPECT_EQ(ethernet("9998 0000"), "ethertype 0x9998");
   for (const char* ordinary : {"0806 0001", "88cc 0207", "8809 01", "0026 4242"}) {
     EXPECT_EQ(ethernet(ordinary), "") << ordinary;
@@ -124,7 +124,7 @@ TEST(UnreadFrames, OfATcpConnectionAreIwarpFromMpaOn) {
   EXPECT_EQ(counted({ipv4("06", kToServer + "0044")}), Counts{});
 }
 
-// To port 4791; the second has its offset, and no port.
+// To port 4791; the second fragment has an offset and no port.
 TEST(UnreadFrames, LaterFragmentsFollowTheirFirst) {
   const std::string first = ipv4("11", udp("12b7"), "2000");
   const std::string later = ipv4("11", "0000", "0010");

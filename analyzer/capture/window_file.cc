@@ -1,3 +1,4 @@
+// Moves the window over the file; window_file.h explains the ring.
 #include "window_file.h"
 
 #include <algorithm>
@@ -13,18 +14,18 @@
 namespace rpcrdma::capture {
 namespace {
 
-// Large enough to make the call per step cheap, small enough for what it copies to be in a cache
-// when it is looked at.
+// Large enough to make the system call per step cheap, small enough for the copied bytes to be in a
+// cache when they are read.
 constexpr std::size_t kStepBytes = std::size_t{256} << 10;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// Of longer pieces, which no packet makes, each gets its own buffer.
+// A longer piece, which is never a packet, gets its own buffer.
 constexpr std::size_t kLongest = std::size_t{320} << 10;
 
-// So long that pieces of kLongest can be read by steps without touching a frame that stays
-// readable. Of such a piece as much may be unread, and as much have been skipped before it; a step
-// is read behind it; at the ring's end it may not have fitted by as much, with as much skipped
-// there; and the frame is as long itself.
+// Long enough to read pieces of kLongest step by step without touching a frame that must stay
+// readable. Up to kLongest bytes each are needed for the unread part of such a piece, for bytes
+// skipped before it, for the unused end of the ring where it did not fit, for bytes skipped there,
+// and for the frame itself; one step is read after it.
 constexpr std::size_t kRingBytes = std::size_t{10} << 20;
 static_assert(kRingBytes % kHugePage == 0 &&
               kRingBytes >= kReadableBehind + 5 * kLongest + kStepBytes);
@@ -79,7 +80,7 @@ bool WindowFile::refill(std::size_t n) {
   return wanted == n;
 }
 
-// `n` bytes at the cursor will fit before the end of the buffer in use.
+// Ensures that `n` bytes at the cursor fit before the end of the buffer in use.
 bool WindowFile::make_room(std::size_t n) {
   if (ring_.begin() == nullptr) {
     const std::uint64_t rest = size_ - filled_;
@@ -100,8 +101,8 @@ bool WindowFile::make_room(std::size_t n) {
   return true;
 }
 
-// Half as much again is read with it: a search for records may ask for as long a piece at every
-// byte, and would copy all of it each time.
+// Reads half as much again with the piece: a search for records may request as long a piece at
+// every byte, and would copy all of it each time.
 bool WindowFile::take_long(std::size_t n) {
   const auto at = static_cast<std::size_t>(cursor_ - in_use_);
   if (long_.begin() != nullptr && n <= long_.bytes() - at) return true;
@@ -123,7 +124,7 @@ void WindowFile::leave_long(std::size_t n) {
   left_.push_back({std::move(long_), until});
 }
 
-// What is unread moves there, and what was skipped stays behind.
+// Moves the unread bytes to `buffer`; skipped bytes stay behind.
 void WindowFile::go_on_in(Buffer& buffer, std::size_t at) {
   const std::size_t unread = available();
   std::uint8_t* const to = buffer.begin() + at;
@@ -136,15 +137,15 @@ void WindowFile::go_on_in(Buffer& buffer, std::size_t at) {
   in_use_bytes_ = buffer.bytes();
 }
 
-// What was skipped takes no room any more: else a long stretch of it would push out the frames
-// before it. Where more is unread than was skipped it would cost more to move that than to read it.
+// Skipped bytes stop taking up space; otherwise a long skip would overwrite the frames before it.
+// If more bytes are unread than were skipped, moving them would cost more than reading them.
 void WindowFile::close_gap() {
   const auto gap = static_cast<std::size_t>(cursor_ - given_);
   if (gap == 0 || gap < available()) return;
   go_on_in(ring_, static_cast<std::size_t>(given_ - in_use_));
 }
 
-// At least a byte of the `n` that lack.
+// Reads at least one of the `n` missing bytes.
 bool WindowFile::read_some(std::size_t n) {
   const auto at = static_cast<std::size_t>(end_ - in_use_);
   const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(
@@ -159,7 +160,7 @@ bool WindowFile::read_some(std::size_t n) {
     if (got == 0) {
       size_ = filled_;
       cut_short_ = true;
-      damage_ = "the file became shorter while it was read";
+      damage_ = "the file was truncated while it was read";
       return false;
     }
     if (errno == EINTR) continue;

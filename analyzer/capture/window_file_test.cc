@@ -1,3 +1,4 @@
+// Tests that frames stay readable while the window moves over a file.
 #include "window_file.h"
 
 #include "test_capture.h"
@@ -27,7 +28,7 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Records of `bytes` each (headers included) up to `size`; what is not a header is a hole.
+// Records of `bytes` each (headers included) up to `size`; all but the headers is a hole.
 void write_sparse(const std::string& path, std::size_t bytes, std::size_t size) {
   const Writer le;
   std::ofstream out(path, std::ios::binary);
@@ -47,8 +48,8 @@ void write_sparse(const std::string& path, std::size_t bytes, std::size_t size) 
   ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(at)), 0);
 }
 
-// Reads a file whose frames are each full of one byte, and looks at all those again, after each
-// call of next(), that are to be readable during it. Gives their number.
+// Reads a file in which each frame repeats one byte. After each call of next(), checks all frames
+// that must still be readable. Returns the number of frames.
 std::uint64_t walk_while_frames_stay(const std::string& path) {
   struct Given {
     std::span<const std::uint8_t> data;
@@ -62,7 +63,7 @@ std::uint64_t walk_while_frames_stay(const std::string& path) {
   Frame frame;
   while ((*source)->next(frame).value()) {
     while (!given.empty() && passed - given.front().end > kReadableBehind) given.pop_front();
-    // The oldest are the first to be written over.
+    // The oldest are overwritten first.
     for (std::size_t i = 0; i < std::min<std::size_t>(given.size(), 3); ++i) {
       EXPECT_EQ(given[i].data.front(), given[i].content) << frame.number;
       EXPECT_EQ(given[i].data.back(), given[i].content) << frame.number;
@@ -90,7 +91,7 @@ TEST(WindowFile, ResidentMemoryDoesNotGrowWithTheFile) {
   }
   EXPECT_EQ((*source)->stats().frames, 300 * kMiB / 100'000);
   EXPECT_EQ(sum, (*source)->stats().frames * 0xee);
-  // What stays readable behind the cursor, the steps, and a huge page that is not passed yet.
+  // The readable bytes behind the cursor, the steps, and a huge page in use.
   EXPECT_LT(most - before, kReadableBehind + 2 * kMiB + 2 * kMiB);
 }
 
@@ -112,7 +113,7 @@ TEST(WindowFile, RecordsAcrossStepsAreWhole) {
   EXPECT_THAT(read.stats.damage, IsEmpty());
 }
 
-// Whatever the records' lengths are, and however often the window has gone round.
+// Holds for all record lengths, however often the window wraps.
 TEST(WindowFile, FramesStayForAWhile) {
   TempFolder folder;
   const std::string path = folder.path("various.pcap");
@@ -127,7 +128,7 @@ TEST(WindowFile, FramesStayForAWhile) {
     std::uint32_t seed = 7;
     for (std::size_t total = 0; total < 80 * kMiB; total += sizes.back()) {
       seed = seed * 1664525 + 1013904223;
-      // Now and then one that the window was not made for.
+      // Occasionally a record longer than the window is designed for.
       const std::size_t most = seed % 97 == 0 ? 12 * kMiB : seed % 13 == 0 ? kMiB : 2000;
       sizes.push_back(1 + (seed >> 8) % most);
       put(le.record(1, 2, ByteVector(sizes.back(), static_cast<std::uint8_t>(sizes.size()))));
@@ -136,7 +137,7 @@ TEST(WindowFile, FramesStayForAWhile) {
   EXPECT_EQ(walk_while_frames_stay(path), sizes.size());
 }
 
-// Blocks that are no packets, of any length and number.
+// Blocks that are not packets, of any length and number.
 TEST(WindowFile, FramesStayWhateverIsSkippedBehindThem) {
   TempFolder folder;
   const Writer le;
@@ -181,7 +182,7 @@ TEST(WindowFile, FileThatBecomesShorterEndsThere) {
   EXPECT_LE((*source)->stats().frames, 5 * kMiB / 10'000);
   EXPECT_GE((*source)->stats().frames, 3 * kMiB / 10'000);
   EXPECT_TRUE((*source)->stats().cut_short);
-  EXPECT_THAT((*source)->stats().damage, HasSubstr("became shorter"));
+  EXPECT_THAT((*source)->stats().damage, HasSubstr("was truncated"));
 }
 
 TEST(WindowFile, FileThatGrowsEndsWhereItDid) {

@@ -8,8 +8,8 @@
 namespace rpcrdma::decode {
 namespace {
 
-// NFS version 2 (RFC 1094 section 2.2): a file handle and three words before WRITE's data; SYMLINK
-// has a directory, a name, the path, the attributes.
+// NFS version 2 (RFC 1094 section 2.2): WRITE's data follows a file handle and three words; SYMLINK
+// has a directory, a name, the path and the attributes.
 constexpr Field kNfs2Write[] = {kBytes<44>, kDdpOpaque};
 constexpr Field kNfs2Symlink[] = {kBytes<32>, kOpaque, kDdpOpaque, kBytes<32>};
 
@@ -23,7 +23,7 @@ constexpr Field kNfs3Symlink[] = {kOpaque,       kOpaque,       kOptionalWord,
                                   kOptionalWord, kOptionalWord, kOptionalHyper,
                                   kSetTime,      kSetTime,      kDdpOpaque};
 
-// Arguments that hold a DDP-eligible item, outside COMPOUND; otherwise void.
+// Returns the shape of arguments with a DDP-eligible item, outside COMPOUND; otherwise void.
 Shape eligible_arguments(const ProcedureId& id) {
   if (id.version == 2 && id.procedure == 8) return kNfs2Write;
   if (id.version == 2 && id.procedure == 13) return kNfs2Symlink;
@@ -32,7 +32,7 @@ Shape eligible_arguments(const ProcedureId& id) {
   return {};
 }
 
-// Notes which opaque's data each chunk took out.
+// Notes which opaque's data each chunk removed.
 class ArgumentReduction final : public Reduction {
  public:
   ArgumentReduction(std::span<const Removed> removed, std::span<TakenItem> items)
@@ -44,7 +44,7 @@ class ArgumentReduction final : public Reduction {
     bool found = false;
     for (; result_.passed < removed_.size() && removed_[result_.passed].offset == data;
          ++result_.passed) {
-      if (removed_[result_.passed].length == 0) continue;  // took nothing out
+      if (removed_[result_.passed].length == 0) continue;  // removed nothing
       found = true;
       if (result_.found == items_.size()) continue;
       items_[result_.found++] = {static_cast<std::uint32_t>(result_.passed),
@@ -53,8 +53,8 @@ class ArgumentReduction final : public Reduction {
     return found;
   }
 
-  // Passes the chunks before `offset`. True: one of them took out what is no opaque, and what was
-  // read is not what was sent.
+  // Passes the chunks before `offset`. True: one of them removed something other than an opaque, so
+  // the bytes read are not what was sent.
   bool pass(std::size_t offset) {
     while (result_.passed < removed_.size() && removed_[result_.passed].offset < offset) {
       if (removed_[result_.passed++].length != 0) lost_ = true;
@@ -99,7 +99,7 @@ TakenItems find_taken_items(const ProcedureId& id, wire::Bytes args,
     wire::XdrReader reader(args);
     const Shape shape = eligible_arguments(id);
     skip_value(reader, shape, reduction);
-    // Of what is not walked it is known that nothing in it is DDP-eligible.
+    // The rest was not walked, but nothing in it is DDP-eligible.
     if (reader.ok()) reduction.pass_all();
   }
   return reduction.result();

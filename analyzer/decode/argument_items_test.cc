@@ -1,4 +1,4 @@
-// What Read chunks took out of a Call's arguments.
+// Which data Read chunks removed from a Call's arguments.
 #include "upper_testing.h"
 
 #include <array>
@@ -35,7 +35,7 @@ TEST(TakenItemsTest, Nfs3WriteData) {
 }
 
 TEST(TakenItemsTest, Nfs3SymlinkTextBehindAttributes) {
-  // Directory, name, mode set, uid and gid not, size set, both times by the client.
+  // Directory, name; mode set; uid and gid not set; size set; both times set by the client.
   const Taken t = taken({kProgNfs, 3, 10}, "4 *4 2 *4 1 1a4 0 0 1 *8 2 *8 2 *8 7d0", {{72, 2000}});
   ASSERT_EQ(t.items.size(), 1U);
   expect_item(t.items[0], 0, 68, 2000, true);
@@ -93,7 +93,7 @@ TEST(TakenItemsTest, ChunkOfAProcedureWithoutEligibleArguments) {
 
 TEST(TakenItemsTest, NothingIsPassedInArgumentsThatCannotBeRead) {
   EXPECT_EQ(taken(kCompound, "0 1 2 4c", {{40, 16}}).passed, 0U);    // an unknown operation
-  EXPECT_EQ(taken(kCompound, "0 1 2 26 *8", {{48, 5}}).passed, 0U);  // cut
+  EXPECT_EQ(taken(kCompound, "0 1 2 26 *8", {{48, 5}}).passed, 0U);  // truncated
   EXPECT_EQ(taken({kProgNfs, 3, 7}, "4 *4 *8", {{28, 5}}).passed, 0U);
 }
 

@@ -1,4 +1,4 @@
-// How an NFSv4.1 client says that it takes callbacks over the connection of a Call.
+// Detects that an NFSv4.1 client accepts callbacks on the connection of a Call.
 #include "call_reduction.h"
 #include "compound.h"
 
@@ -14,10 +14,10 @@ namespace {
 // the bit too.
 constexpr std::uint32_t kBack = 2;
 
-// Where csa_flags or bctsa_dir stands in the operation's arguments.
+// The offset of csa_flags or bctsa_dir in the operation's arguments.
 std::optional<std::size_t> flags_offset(std::uint32_t operation) {
-  if (operation == kOpCreateSession) return 12;      // behind csa_clientid, csa_sequence
-  if (operation == kOpBindConnToSession) return 16;  // behind bctsa_sessid
+  if (operation == kOpCreateSession) return 12;      // after csa_clientid, csa_sequence
+  if (operation == kOpBindConnToSession) return 16;  // after bctsa_sessid
   return std::nullopt;
 }
 

@@ -19,7 +19,7 @@ bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t length,
   return found;
 }
 
-// A chunk without bytes took nothing out.
+// A chunk without bytes removed nothing.
 void CallReduction::drop_empty() {
   while (!removed_.empty() && removed_.front().length == 0) removed_ = removed_.subspan(1);
 }

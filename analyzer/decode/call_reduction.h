@@ -1,4 +1,4 @@
-// What a Call's stream lacks.
+// The data that is missing from a Call's reduced stream.
 #pragma once
 
 #include "xdr_shape.h"
@@ -11,27 +11,28 @@
 
 namespace rpcrdma::decode {
 
-// The data that a Call's Read chunks took out. Which items may be taken out is a rule to check, not
-// one to parse by: any counted opaque counts as removed if its data begins where data is missing.
+// Tracks the data that a Call's Read chunks removed. Which items may be removed is a rule to check,
+// not one to parse by: any counted opaque counts as removed if its data begins where data is
+// missing.
 class CallReduction final : public Reduction {
  public:
   explicit CallReduction(std::span<const Removed> removed, std::uint32_t padded_from = kNotPadded);
 
   bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override;
 
-  // True if data is missing before `offset` that was no opaque's: what was read is not what was
+  // True if data other than an opaque's is missing before `offset`: the bytes read are not what was
   // sent.
   [[nodiscard]] bool has_passed_unseen(std::size_t offset) const {
     return !removed_.empty() && removed_.front().offset < offset;
   }
 
-  // True behind an opaque that may have padding in front of it: what follows is not certain.
+  // True after an opaque that may have padding in front of it: the rest is not certain.
   [[nodiscard]] bool has_met_padding() const { return met_padding_; }
 
  private:
   void drop_empty();
 
-  std::span<const Removed> removed_;  // those not yet come to
+  std::span<const Removed> removed_;  // those not reached yet
   std::uint32_t padded_from_;
   bool met_padding_ = false;
 };

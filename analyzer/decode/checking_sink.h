@@ -1,4 +1,4 @@
-// A sink that checks what a decoder promises, for tests and fuzzers.
+// A sink for tests and fuzzers that checks the promises of a decoder.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace rpcrdma::decode {
 
 // Checks that subtrees are closed, that ranges lie within the span and within their parents, that
 // each field is reported by the function of its type with a value that the type can hold, and that
-// errors point into the span. The first thing found wrong is kept.
+// errors point into the span. Keeps the first problem.
 class CheckingSink : public Sink {
  public:
   explicit CheckingSink(std::size_t size) { ranges_.push_back({0, size}); }
@@ -52,7 +52,7 @@ class CheckingSink : public Sink {
 
   [[nodiscard]] unsigned errors() const { return errors_; }
 
-  // Empty if all is well. For when the decoder has returned.
+  // Empty if all is well. Call it after the decoder has returned.
   [[nodiscard]] std::string problem() const {
     if (problem_.empty() && ranges_.size() != 1) return "a subtree is not closed";
     return problem_;
@@ -63,7 +63,7 @@ class CheckingSink : public Sink {
     std::size_t begin, end;
   };
 
-  // Zero for the types that are no numbers; a number of that type is then wrong unless it is zero.
+  // Zero for the non-numeric types; a number of such a type is wrong unless it is zero.
   static std::uint64_t largest(FieldType type) {
     switch (type) {
       case FieldType::kBool:

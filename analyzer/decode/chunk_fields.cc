@@ -23,7 +23,7 @@ Summary describe_chunk(std::uint64_t bytes, std::uint32_t segments) {
   return summary;
 }
 
-// The entries [first, end) of the list, which have one Position.
+// Reports the entries [first, end) of the list, which share one Position.
 void read_chunk(const FieldWriter& out, std::size_t offset, const wire::ReadListView& reads,
                 std::uint32_t first, std::uint32_t end) {
   std::uint64_t bytes = 0;
@@ -44,7 +44,7 @@ void read_chunk(const FieldWriter& out, std::size_t offset, const wire::ReadList
   out.close();
 }
 
-// `offset` is that of the count word.
+// `offset` is the offset of the count word.
 std::size_t chunk_segments(const FieldWriter& out, std::size_t offset, FieldId chunk_id,
                            FieldId count_id, const wire::WriteChunkView& chunk) {
   const std::size_t length = kWordBytes + chunk.size() * wire::kSegmentBytes;

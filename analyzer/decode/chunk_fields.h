@@ -1,4 +1,4 @@
-// Chunk lists as fields, wherever a header has them.
+// Reports chunk lists as fields, for any header that has them.
 #pragma once
 
 #include "field_writer.h"
@@ -12,8 +12,8 @@ namespace rpcrdma::decode {
 
 inline constexpr std::size_t kWordBytes = 4;
 
-// Of the list whose first marker stands at `offset`; the first two give the offset behind it.
-// `count_id`: the field of how many segments it has.
+// The list's first marker is at `offset`; the first two functions return the offset after the list.
+// `count_id` is the field for the number of its segments.
 std::size_t read_list(const FieldWriter& out, std::size_t offset, FieldId count_id,
                       const wire::ReadListView& reads);
 std::size_t write_list(const FieldWriter& out, std::size_t offset,

@@ -1,5 +1,5 @@
-// CM MADs. Fields are reported in the order of their bytes; their offsets are those of the message
-// formats in IBA volume 1 section 12.6, counted from behind the MAD header.
+// Decodes CM MADs. Fields are reported in the order of their bytes; offsets are those of the
+// message formats in IBA volume 1 section 12.6, counted from the end of the MAD header.
 #include "field_writer.h"
 #include "private_data_decoder.h"
 
@@ -45,7 +45,7 @@ void ip_cm_fields(const FieldWriter& out, Bytes data) {
   out.close();
 }
 
-// What the consumers say: private data of other protocols is left as bytes.
+// Private data of the consumers; data of other protocols is reported as bytes.
 void consumer_data(const FieldWriter& out, Bytes data) {
   if (data.size() >= 4 && wire::load_be32(data.data()) == wire::kPrivateDataMagic) {
     private_data_fields(out, data);

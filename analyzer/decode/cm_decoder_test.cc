@@ -1,4 +1,4 @@
-// CM MADs and private data. The MADs' fields agree with what tshark shows of the same frames.
+// CM MADs and private data. The expected fields agree with tshark's for the same frames.
 #include "recording_sink.h"
 #include "test_messages.h"
 

@@ -20,25 +20,27 @@ class CompoundReader {
  public:
   enum class Part : std::uint8_t { kArguments, kResults };
 
-  // `id` names a compound. Reads what stands before the operations.
+  // `id` names a compound procedure. Reads everything before the operations.
   CompoundReader(const ProcedureId& id, Part part, wire::Bytes stream);
 
-  // The next operation, after which its arguments or results are to be skipped; nullptr when there
-  // is none, or when the stream cannot be parsed from here on.
+  // Returns the next operation; the caller must then skip its arguments or results. Returns nullptr
+  // at the end, or when the rest of the stream cannot be parsed.
   [[nodiscard]] const Operation* next();
   void skip_arguments(const Operation& operation, Reduction& reduction);
   void skip_results(const Operation& operation, Reduction& reduction);
 
-  // Skips `bytes` of roundup that belong to data moved in a chunk, where a sender left them in the
-  // stream against RFC 8166 section 3.4.6.2. No operation has number 0, which tells the two apart.
+  // Skips `bytes` of roundup of data moved in a chunk, which some senders leave in the stream in
+  // violation of RFC 8166 section 3.4.6.2. No operation has number 0, which distinguishes roundup
+  // from an operation.
   void skip_stray_roundup(std::uint32_t bytes);
   void set_failed() { reader_.set_failed(); }
 
-  // Where the next byte is read: behind next(), the operation's arguments or results.
+  // The offset of the next byte to read; after next(), that of the operation's arguments or
+  // results.
   [[nodiscard]] std::size_t offset() const { return reader_.offset(); }
-  // The place in the COMPOUND of the operation that next() gave.
+  // The index in the COMPOUND of the operation that next() returned.
   [[nodiscard]] std::uint32_t index() const { return seen_ - 1; }
-  // What is known so far; `complete` means something once next() has given nullptr.
+  // The operations parsed so far; `complete` is valid once next() has returned nullptr.
   [[nodiscard]] CompoundOps ops() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the decoders share: reporting to a sink from inside a larger span, and one-line summaries.
+// Shared by the decoders: reporting to a sink from within a larger span, and one-line summaries.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace rpcrdma::decode {
 
-// A sink and the offset at which the bytes of one decoder begin in the span the caller was given.
+// A sink and the offset of one decoder's bytes in the span that the caller passed.
 class FieldWriter {
  public:
   explicit FieldWriter(Sink& sink, std::size_t base = 0) : sink_(&sink), base_(base) {}
 
-  // For a decoder of the bytes that begin at `offset` of these.
+  // Returns a writer for bytes that begin `offset` bytes later.
   [[nodiscard]] FieldWriter at(std::size_t offset) const {
     return FieldWriter(*sink_, base_ + offset);
   }
@@ -30,7 +30,7 @@ class FieldWriter {
               const char* name = nullptr) const {
     sink_->number(id, base_ + offset, length, value, name);
   }
-  // An XDR or MAD word.
+  // Reports an XDR or MAD word.
   void word(FieldId id, std::size_t offset, std::uint32_t value, const char* name = nullptr) const {
     number(id, offset, 4, value, name);
   }
@@ -41,7 +41,7 @@ class FieldWriter {
     sink_->text(id, base_ + offset, value.size(),
                 {reinterpret_cast<const char*>(value.data()), value.size()});
   }
-  // What stands in no bytes, but follows from them.
+  // Reports text that follows from the bytes without being among them.
   void text(FieldId id, std::string_view value) const { sink_->text(id, base_, 0, value); }
   void error(wire::DecodeError error) const {
     error.offset += static_cast<std::uint32_t>(base_);
@@ -53,7 +53,7 @@ class FieldWriter {
   std::size_t base_;
 };
 
-// The text that stands behind a subtree's label; cut off where it gets too long.
+// The text after a subtree's label; truncated if it gets too long.
 class Summary {
  public:
   [[gnu::format(printf, 2, 3)]] Summary& add(const char* format, ...) {

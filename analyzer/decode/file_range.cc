@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kOpRead = 25;
 constexpr std::uint32_t kOpWrite = 38;
 
-// Reads a last word, the count, and says whether all of it was there.
+// Reads the last word, the count, and marks the range valid if all of it was captured.
 FileRange finish(wire::XdrReader& reader, std::uint64_t offset) {
   const std::uint32_t count = reader.u32();
   return reader.ok() ? FileRange{true, offset, count} : FileRange{};
@@ -43,7 +43,7 @@ FileRange nfs3_range(std::uint32_t procedure, wire::Bytes args) {
   return finish(reader, offset);
 }
 
-// RFC 7530 sections 16.23, 16.36. Of several READs or WRITEs, the first.
+// RFC 7530 sections 16.23, 16.36. The first READ or WRITE counts.
 FileRange compound_range(const ProcedureId& id, wire::Bytes args,
                          std::span<const Removed> removed) {
   CompoundReader compound(id, CompoundReader::Part::kArguments, args);

@@ -1,5 +1,5 @@
-// InfiniBand transport headers. The extension headers follow the BTH in the order in which they are
-// taken here (IBA volume 1 section 5.2.1).
+// Decodes InfiniBand transport headers. The extension headers follow the BTH in the order of this
+// file (IBA volume 1 section 5.2.1).
 #include "field_writer.h"
 
 #include <cinttypes>
@@ -85,7 +85,7 @@ void decode_transport(const wire::RocePacket& packet, Sink& sink) {
   whole.close();
 
   if (!packet.payload.empty()) out.bytes(FieldId::kIbPayload, 0, packet.payload);
-  // Zero stands for an ICRC that the capture cut off.
+  // Zero means that the ICRC was not captured.
   if (packet.icrc != 0) {
     out.word(FieldId::kIbIcrc, packet.payload.size() + packet.bth.pad_count, packet.icrc);
   }

@@ -1,4 +1,5 @@
-// InfiniBand transport headers; offsets by hand from the headers' lengths (IBA volume 1 chapter 9).
+// InfiniBand transport headers; the expected offsets follow from the headers' lengths (IBA volume 1
+// chapter 9).
 #include "recording_sink.h"
 
 #include <array>

@@ -61,7 +61,7 @@ TEST(JsonSink, ValuesByType) {
             R"("cm.ip.source":"10.77.0.2","rpcrdma.latency":123000,"rpcrdma.opt.info":"ab01"})");
 }
 
-// dump() throws on strings that are no UTF-8; none may reach it.
+// dump() throws on strings that are not UTF-8; none may reach it.
 TEST(JsonSink, TextFromTheWireIsMadeValid) {
   JsonSink sink;
   sink.text(FieldId::kAuthSysMachine, 0, 3, "a\xff\x01");
@@ -103,13 +103,13 @@ TEST(ValidUtf8, KeepsWhatIsValid) {
 TEST(ValidUtf8, ReplacesEachByteThatIsNot) {
   const std::string r = "\xef\xbf\xbd";
   EXPECT_EQ(valid_utf8("\x80"), r);                          // a continuation byte alone
-  EXPECT_EQ(valid_utf8("\xc3"), r);                          // cut off
+  EXPECT_EQ(valid_utf8("\xc3"), r);                          // truncated
   EXPECT_EQ(valid_utf8("\xc0\x80"), r + r);                  // overlong
   EXPECT_EQ(valid_utf8("\xe0\x80\x80"), r + r + r);          // overlong
   EXPECT_EQ(valid_utf8("\xed\xa0\x80"), r + r + r);          // surrogate
   EXPECT_EQ(valid_utf8("\xf0\x80\x80\x80"), r + r + r + r);  // overlong
   EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80"), r + r + r + r);  // beyond U+10FFFF
-  EXPECT_EQ(valid_utf8("\xe2\x82z"), r + r + "z");           // cut off by another character
+  EXPECT_EQ(valid_utf8("\xe2\x82z"), r + r + "z");           // truncated by another character
 }
 
 }  // namespace

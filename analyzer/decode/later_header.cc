@@ -7,7 +7,7 @@
 namespace rpcrdma::decode {
 namespace {
 
-// In the order of the bytes: each function begins where the one before has ended.
+// Reports fields in the order of the bytes: each function begins where the previous one ended.
 class LaterFields {
  public:
   LaterFields(const FieldWriter& out, const wire::LaterHeader& header) : out_(out), h_(header) {}
@@ -52,7 +52,7 @@ class LaterFields {
     at_ += kWordBytes;
   }
 
-  // Only where it is a word of its own.
+  // Reports the direction if it is a word of its own.
   void direction() {
     if (h_.dialect == wire::Dialect::kCel03) {
       word(FieldId::kDirection, static_cast<std::uint32_t>(h_.direction));

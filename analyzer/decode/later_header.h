@@ -1,4 +1,4 @@
-// Headers of version 2's later dialects as fields.
+// Reports headers of version 2's later dialects as fields.
 #pragma once
 
 #include "field_writer.h"
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::decode {
 
-// What follows the four fixed words, which have been reported.
+// Reports what follows the four fixed words, which the caller has reported.
 void later_fields(const FieldWriter& out, const wire::LaterHeader& header);
 
 }  // namespace rpcrdma::decode

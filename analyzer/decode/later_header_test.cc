@@ -1,4 +1,5 @@
-// decode_message() of version 2's later dialects. What is expected was read off the bytes by hand.
+// decode_message() for version 2's later dialects. Expected values were derived from the bytes by
+// hand.
 #include "checking_sink.h"
 #include "recording_sink.h"
 #include "test_messages.h"

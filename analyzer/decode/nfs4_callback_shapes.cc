@@ -14,7 +14,7 @@ constexpr Field kLayoutRecall = union_of(kLayoutRecallArms);
 constexpr Field kNotifications = kArrayOf<kBitmap, kOpaque>;
 constexpr Field kReferringCalls = kArrayOf<kSessionId, kArrayOf<kHyper>>;
 
-// offload_info4: what was written; the bytes copied before the failure.
+// offload_info4: the write response, or the bytes copied before the failure.
 constexpr Arm kOffloadInfoArms[] = {{0, kWriteResponse}};
 constexpr Field kOffloadInfo = union_of(kOffloadInfoArms, kHyper);
 

@@ -1,4 +1,4 @@
-// Arguments and results of every callback operation, each in front of a CB_RECALL_SLOT.
+// Arguments and results of every callback operation, each before a CB_RECALL_SLOT.
 #include "upper_testing.h"
 
 #include <gtest/gtest.h>

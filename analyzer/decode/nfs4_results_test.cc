@@ -1,5 +1,5 @@
-// The results of every NFSv4 operation. Each case stands in a COMPOUND in front of a RENEW, which
-// is found only if exactly the results were skipped.
+// The results of every NFSv4 operation. Each case precedes a RENEW in a COMPOUND; the RENEW is
+// found only if exactly the results were skipped.
 #include "upper_testing.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ constexpr OperationCase kResults[] = {
 
 INSTANTIATE_TEST_SUITE_P(Nfs4, ResultsTest, testing::ValuesIn(kResults), test_name);
 
-// NFS4ERR_SERVERFAULT: nothing follows, SETATTR's attrsset apart.
+// After NFS4ERR_SERVERFAULT nothing follows, except SETATTR's attrsset.
 TEST(FailedResultsTest, HaveNothingButTheirStatus) {
   for (std::uint32_t op = 3; op <= 75; ++op) {
     if (op == 34) continue;

@@ -1,3 +1,4 @@
+// The table of NFSv4 operations, with the XDR shapes of their arguments and results.
 #include "nfs4_shapes.h"
 
 #include "nfs4_types.h"
@@ -79,7 +80,7 @@ constexpr Field kWantClaim = union_of(kWantClaimArms);
 constexpr Arm kNetlocArms[] = {{1, kOpaque}, {2, kOpaque}, {3, kNetaddr}};
 constexpr Field kNetloc = union_of(kNetlocArms);
 
-// READ_PLUS: data, a hole. Its data is not DDP-eligible: no binding says so.
+// READ_PLUS: data or a hole. Its data is not DDP-eligible: no binding makes it so.
 constexpr Arm kContentArms[] = {{0, kMembers<kHyper, kOpaque>}, {1, kRange}};
 constexpr Field kContent = union_of(kContentArms, Shape{});
 

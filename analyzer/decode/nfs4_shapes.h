@@ -15,12 +15,12 @@ struct Operation {
   std::uint32_t op = 0;
   const char* name = "";
   Shape arguments{};
-  Shape results{};  // what follows NFS4_OK
-  Arm failure{};    // what follows one other nfsstat4, or kEveryFailure; 0: nothing ever
+  Shape results{};  // follows NFS4_OK
+  Arm failure{};    // follows one other nfsstat4, or kEveryFailure; 0: nothing follows any failure
 };
 
-// A table of operations whose numbers follow one another, and the operation that answers for all
-// the numbers that nobody knows (10044).
+// A table of operations with consecutive numbers, and the operation that stands in for all unknown
+// numbers (10044).
 template <std::size_t kCount>
 class OperationTable {
  public:

@@ -19,10 +19,10 @@ inline constexpr Field kOwner = kStruct<kHyper, kOpaque>;     // clientid, owner
 inline constexpr Field kNetaddr = kStruct<kOpaque, kOpaque>;  // netid, address
 inline constexpr Field kAce = kStruct<kBytes<12>, kOpaque>;   // type, flag, mask; who
 
-// write_response4: callback ID, if any; count, stable_how4, verifier.
+// write_response4: optional callback ID; count, stable_how4, verifier.
 inline constexpr Field kWriteResponse = kStruct<kArrayOf<kStateid>, kBytes<20>>;
 
-// open_delegation4. Types 4 and 5 are those of RFC 9754.
+// open_delegation4. Types 4 and 5 come from RFC 9754.
 inline constexpr Arm kSpaceLimitArms[] = {{1, kHyper}, {2, kHyper}};
 inline constexpr Field kSpaceLimit = union_of(kSpaceLimitArms);
 inline constexpr Shape kReadDelegation = kMembers<kStateid, kWord, kAce>;

@@ -1,5 +1,5 @@
 // The DDP-eligible results of NFS versions 2, 3 and 4 (RFC 8267 sections 4 and 6.1), and a guess
-// for programs that nobody wrote a binding for.
+// for programs without a binding.
 #include "compound.h"
 #include "xdr_shape.h"
 
@@ -27,9 +27,9 @@ constexpr Field kNfs3Read = union_of(kNfs3ReadArms, Shape{});
 constexpr Arm kNfs3ReadlinkArms[] = {{0, kMembers<kPostOpAttr, kDdpOpaque>}};
 constexpr Field kNfs3Readlink = union_of(kNfs3ReadlinkArms, Shape{});
 
-// Results that hold a DDP-eligible item, outside COMPOUND; otherwise void.
+// Returns the shape of results with a DDP-eligible item, outside COMPOUND; otherwise void.
 Shape eligible_results(const ProcedureId& id) {
-  constexpr std::uint32_t kReadlink = 5;  // both numbers are the same in versions 2 and 3
+  constexpr std::uint32_t kReadlink = 5;  // the same number in versions 2 and 3
   constexpr std::uint32_t kRead = 6;
   if (id.program != kProgNfs) return {};
   if (id.version == 2 && id.procedure == kRead) return kNfs2Read;
@@ -39,11 +39,11 @@ Shape eligible_results(const ProcedureId& id) {
   return {};
 }
 
-// Hands the Write chunks to the eligible items in order (RFC 8166 section 4.3.2) and notes the
+// Assigns the Write chunks to the eligible items in order (RFC 8166 section 4.3.2) and records the
 // items.
 class ResultReduction final : public Reduction {
  public:
-  // `whole`: whether the stream certainly has so many bytes.
+  // `whole`: whether `stream_bytes` is certainly the length of the stream.
   ResultReduction(std::uint64_t stream_bytes, bool whole,
                   std::span<const std::uint64_t> chunk_lengths, std::span<DdpItem> items)
       : stream_bytes_(stream_bytes), whole_(whole), chunk_lengths_(chunk_lengths), items_(items) {}
@@ -69,7 +69,7 @@ class ResultReduction final : public Reduction {
     operation_ = index;
     stray_roundup_ = 0;
   }
-  // Roundup of what this operation moved in a chunk, bytes.
+  // Bytes of roundup for the data that this operation moved in a chunk.
   [[nodiscard]] std::uint32_t stray_roundup() const { return stray_roundup_; }
   [[nodiscard]] std::size_t found() const { return found_; }
 
@@ -94,8 +94,8 @@ CompoundOps walk_compound(const ProcedureId& id, wire::Bytes results, ResultRedu
   return reader.ops();
 }
 
-// The count word of a single chunk is most likely the last word with its length: data comes last in
-// the results that chunks are made for.
+// The count word of a single chunk is most likely the last word with its length: in results that
+// use chunks, data comes last.
 std::size_t guess_item(wire::Bytes results, std::span<const std::uint64_t> chunk_lengths,
                        std::span<DdpItem> items) {
   const auto has_length = [](std::uint64_t length) { return length != 0; };
@@ -115,7 +115,7 @@ std::size_t guess_item(wire::Bytes results, std::span<const std::uint64_t> chunk
   return 0;
 }
 
-// Of this project's own programs only names are known.
+// For this project's own programs only names are known.
 bool knows_results(const ProcedureId& id) {
   return !is_own_program(id.program) &&
          procedure_name(id.program, id.version, id.procedure) != nullptr;

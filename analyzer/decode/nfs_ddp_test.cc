@@ -25,7 +25,8 @@ void expect_item(const DdpItem& item, std::uint32_t count_offset, std::uint32_t 
   EXPECT_FALSE(item.guessed);
 }
 
-// A count without its data, in a chunk or behind it, is an item only if the stream is known to end.
+// A count without its data, neither in a chunk nor inline, is an item only if the stream's end is
+// known.
 TEST(ResultItems, WhatIsNowhereIsAbsent) {
   const ByteVector results = stream("0 0 138b 1 138b");
   const Chunks empty{0};
@@ -179,7 +180,7 @@ TEST(Nfs4DdpTest, InlineDataThatIsCutShortIsNoItem) {
   EXPECT_TRUE(items_of(kCompound, "0 0 1 19 0 1 ffffffff *8", {}).empty());
 }
 
-// ---- programs whose binding is not known
+// ---- programs with unknown bindings
 
 constexpr ProcedureId kUnknown{0x20000001, 1, 7};
 

@@ -1,3 +1,4 @@
+// Names of NFS operations and status values.
 #include "nfs4_shapes.h"
 
 #include <algorithm>

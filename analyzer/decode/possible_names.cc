@@ -14,13 +14,13 @@ constexpr std::uint32_t kPrograms[] = {
     kProgRdmaConfig, kProgEcho, kProgEchoCallback, kProgTransfer, kProgSelftest, kProgNfsCallback};
 constexpr wire::Dialect kLaterDialects[] = {wire::Dialect::kCel03, wire::Dialect::kFlags,
                                             wire::Dialect::kIetf03};
-constexpr std::uint32_t kLastError = 100;  // and type
+constexpr std::uint32_t kLastError = 100;  // also the last type
 constexpr std::uint32_t kLastProperty = 6;
-constexpr std::uint32_t kLastVersion = 4;     // of any program that is known
-constexpr std::uint32_t kLastProcedure = 31;  // of any of those
+constexpr std::uint32_t kLastVersion = 4;     // of all known programs
+constexpr std::uint32_t kLastProcedure = 31;  // of all of those
 constexpr std::uint32_t kLastOperation = 127;
 constexpr std::uint32_t kIllegalOperation = 10044;  // RFC 8881 sections 18.52 and 20.13
-// NFS's own status values go on where those of POSIX end.
+// NFS's own status values follow those of POSIX.
 constexpr std::uint32_t kLastPosixStatus = 127;
 constexpr std::uint32_t kFirstStatus = 10001;
 constexpr std::uint32_t kLastStatus = 10199;

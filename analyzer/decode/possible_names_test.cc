@@ -36,7 +36,7 @@ TEST(PossibleNames, OfEveryContext) {
   EXPECT_TRUE(possible_names(FieldId::kCredit).empty());
 }
 
-// The loops end at bounds; nothing may have a name beyond them.
+// The loops end at bounds; no value beyond them may have a name.
 TEST(PossibleNames, NothingIsLeftOut) {
   for (std::uint32_t n = 0; n < 1U << 16; ++n) {
     for (const bool callback : {false, true}) {

@@ -1,4 +1,4 @@
-// RPC-over-RDMA's private data inside a larger span.
+// Decodes RPC-over-RDMA's private data inside a larger span.
 #pragma once
 
 #include "field_writer.h"

@@ -31,7 +31,7 @@ constexpr const char* kCallback[] = {"CB_NULL", "CB_COMPOUND"};
 constexpr const char* kMount[] = {"NULL",    "MNT",    "DUMP",      "UMNT",
                                   "UMNTALL", "EXPORT", "EXPORTALL", "PATHCONF"};
 
-// XNFS chapters 10 and 11, RFC 1813 appendix II. Number 16 is Linux's own, from its status monitor.
+// XNFS chapters 10 and 11, RFC 1813 appendix II. Number 16 is Linux's own, for its status monitor.
 constexpr const char* kNlm[] = {"NULL",        "TEST",      "LOCK",     "CANCEL",     "UNLOCK",
                                 "GRANTED",     "TEST_MSG",  "LOCK_MSG", "CANCEL_MSG", "UNLOCK_MSG",
                                 "GRANTED_MSG", "TEST_RES",  "LOCK_RES", "CANCEL_RES", "UNLOCK_RES",

@@ -50,7 +50,7 @@ TEST(ProgramNameTest, LeavesOtherTransientProgramsAlone) {
 
 struct ProcedureCase {
   std::uint32_t program, version, last;
-  const char* name;  // of the last procedure
+  const char* name;  // name of the last procedure
 };
 
 void PrintTo(const ProcedureCase& c, std::ostream* out) {

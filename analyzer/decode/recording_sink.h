@@ -1,4 +1,4 @@
-// For tests: what a decoder reported and where, a line a field.
+// A sink for tests that records each report and its place, one line per field.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::decode {
 
-// "name @offset+length"; subtrees and their children alike.
+// "name @offset+length", for subtrees and their children alike.
 class RecordingSink : public Sink {
  public:
   void open(FieldId id, std::size_t offset, std::size_t length, std::string_view) override {

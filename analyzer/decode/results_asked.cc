@@ -10,7 +10,7 @@ namespace {
 
 using Asked = std::optional<std::uint64_t>;
 
-// The next word, where it was captured.
+// Returns the next word, if it was captured.
 Asked word(wire::XdrReader& reader) {
   const std::uint32_t count = reader.u32();
   return reader.ok() ? Asked(count) : std::nullopt;
@@ -40,7 +40,7 @@ Asked nfs3_asked(std::uint32_t procedure, wire::Bytes args) {
   return word(reader);
 }
 
-// RFC 7530 sections 16.23, 16.24: what all READs and READDIRs ask for together.
+// RFC 7530 sections 16.23, 16.24: the sum requested by all READs and READDIRs.
 Asked compound_asked(const ProcedureId& id, wire::Bytes args, std::span<const Removed> removed) {
   constexpr std::uint32_t kRead = 25;
   constexpr std::uint32_t kReaddir = 26;

@@ -27,7 +27,7 @@ TEST(ResultsAsked, OfACompoundAllItsOperations) {
 
 TEST(ResultsAsked, NothingWhereItIsNotKnown) {
   EXPECT_FALSE(results_asked({kProgNfs, 3, 1}, stream("14 *20"), {}));         // GETATTR
-  EXPECT_FALSE(results_asked({kProgNfs, 3, 6}, stream("14 *20 1 2000"), {}));  // cut short
+  EXPECT_FALSE(results_asked({kProgNfs, 3, 6}, stream("14 *20 1 2000"), {}));  // truncated
   EXPECT_FALSE(results_asked({kProgMount, 3, 6}, stream("14 *20 1 2000 1000"), {}));
   EXPECT_FALSE(results_asked(kCompound, stream("0 1 1 16 5 *8"), {}));
 }

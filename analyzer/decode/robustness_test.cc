@@ -1,4 +1,4 @@
-// Hostile bytes: whatever they are, a decoder keeps its promises to the sink.
+// Hostile bytes: a decoder keeps its promises to the sink for any input.
 #include "checking_sink.h"
 #include "test_messages.h"
 
@@ -23,7 +23,7 @@ using Data = std::vector<std::uint8_t>;
 
 constexpr ProcedureId kCompound{kProgNfs, 4, 1};
 
-// Exactly as many bytes as the message, so that a sanitizer sees a read past their end.
+// Exactly as many bytes as the message, so that a sanitizer detects a read past their end.
 Data front(const Data& data, std::size_t size) {
   Data copy(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size));
   copy.shrink_to_fit();
@@ -37,7 +37,7 @@ unsigned errors_in_message(const Data& data) {
   return sink.errors();
 }
 
-// Bytes up to the end of the last header: what follows, arguments and results, can end anywhere.
+// Bytes up to the end of the last header; the arguments or results after it can end anywhere.
 std::size_t header_bytes(const Data& data) {
   const auto header = wire::decode_header(data);
   EXPECT_TRUE(header.has_value());
@@ -94,7 +94,7 @@ class Mutator {
     const unsigned changes = 1 + random_() % 4;
     for (unsigned i = 0; i < changes && !data.empty(); ++i) {
       const std::size_t at = random_() % data.size();
-      const std::size_t word = at & ~std::size_t{3};  // where counts and lengths stand
+      const std::size_t word = at & ~std::size_t{3};  // counts and lengths are words
       switch (random_() % 4) {
         case 0:
           data[at] = static_cast<std::uint8_t>(random_());

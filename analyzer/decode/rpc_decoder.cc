@@ -1,3 +1,5 @@
+// Reports the RPC message as fields: RPC header, credentials, COMPOUND operations, arguments and
+// results.
 #include "rpc_decoder.h"
 
 #include <algorithm>
@@ -18,7 +20,7 @@ using wire::Bytes;
 
 constexpr std::size_t kAuthHead = 8;  // flavor and length
 constexpr std::size_t kCallCred = 24;
-constexpr std::size_t kMaxChunks = 16;  // chunks that are taken account of, of one message
+constexpr std::size_t kMaxChunks = 16;  // Read chunks of a message that are processed
 
 const char* or_unknown(const char* name) {
   return name != nullptr ? name : "unknown";
@@ -34,7 +36,7 @@ void auth_sys_fields(const FieldWriter& out, const wire::AuthSys& auth) {
   std::size_t at = 8 + static_cast<std::size_t>(wire::xdr_padded(auth.machine.size()));
   out.word(FieldId::kAuthSysUid, at, auth.uid);
   out.word(FieldId::kAuthSysGid, at + 4, auth.gid);
-  at += 12;  // the count of auxiliary groups included
+  at += 12;  // includes the count of auxiliary groups
   for (std::size_t gid = 0; gid < auth.gids.size(); gid += 4) {
     out.word(FieldId::kAuthSysGids, at + gid, wire::load_be32(auth.gids.data() + gid));
   }
@@ -95,9 +97,9 @@ bool is_conf_rdma(const ProcedureId& id) {
          id.procedure == wire::kRdmaConfigProcConf;
 }
 
-// Positions count in the unreduced stream of the whole RPC message; here they are turned into
-// offsets in the reduced arguments. A sender may list the chunks in any order. Nothing: there are
-// too many, or one lies in another, or in the RPC header.
+// Positions count in the unreduced stream of the whole RPC message; this converts them to offsets
+// in the reduced arguments. A sender may list the chunks in any order. Returns nothing if there are
+// too many, or if one lies in another or in the RPC header.
 std::optional<std::size_t> removed_data(const wire::ReadListView& reads, std::uint64_t arguments,
                                         std::array<Removed, kMaxChunks>& removed) {
   std::size_t count = 0;
@@ -113,8 +115,8 @@ std::optional<std::size_t> removed_data(const wire::ReadListView& reads, std::ui
   }
   std::sort(removed.begin(), removed.begin() + count,
             [](const Removed& a, const Removed& b) { return a.offset < b.offset; });
-  std::uint64_t taken = arguments;  // of a Position, by what is not in the arguments
-  std::uint64_t end = arguments;    // of the chunk before, as Positions count
+  std::uint64_t taken = arguments;  // subtracted from Positions: bytes not in the arguments
+  std::uint64_t end = arguments;    // end of the previous chunk, as a Position
   for (Removed& chunk : std::span(removed).first(count)) {
     if (chunk.offset < end) return std::nullopt;
     end = chunk.offset + wire::xdr_padded(chunk.length);
@@ -132,7 +134,7 @@ std::uint32_t first_position(const wire::ReadListView& reads) {
   return first;
 }
 
-// The operations' own offsets are not known: each points at the whole stream that it was found in.
+// The offsets of single operations are not known: each points at the whole stream that contains it.
 void compound(const FieldWriter& out, const ProcedureId& id, const CompoundOps& ops,
               std::size_t length, bool reply) {
   if (ops.announced == 0) return;
@@ -204,11 +206,11 @@ void call_fields(const FieldWriter& out, const wire::RpcCall& call, const Proced
 
 void call_arguments(const FieldWriter& out, const wire::RpcView& view, const ProcedureId& id,
                     Bytes args, const RpcContext& context) {
-  // With padding in them they are not what was called with.
+  // If they contain padding, they are not the arguments of the Call.
   const bool padded = context.padded_from != kNotPadded;
   if (!args.empty()) out.bytes(padded ? FieldId::kPayload : FieldId::kRpcArguments, 0, args);
   const auto plain = unwrap(wrapping_of(view.call.cred), args);
-  // What wraps them is an opaque, too, in front of which padding may stand.
+  // The wrapping is an opaque too, and padding may precede it.
   if (!plain || (padded && plain->offset != 0)) return;
   const FieldWriter inside = out.at(plain->offset);
   if (is_conf_rdma(id)) {
@@ -226,7 +228,7 @@ void call_arguments(const FieldWriter& out, const wire::RpcView& view, const Pro
 
 void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
   out.word(FieldId::kRpcReplyStat, 8, static_cast<std::uint32_t>(reply.stat));
-  std::optional<std::size_t> mismatch;  // where low and high stand
+  std::optional<std::size_t> mismatch;  // offset of low and high
   if (reply.stat == wire::ReplyStat::kAccepted) {
     verifier(out.at(12), reply.verf);
     const std::size_t at = 12 + auth_length(reply.verf);
@@ -246,15 +248,15 @@ void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
   }
 }
 
-// What a Reply answers, from the Call.
+// Reports the procedure that a Reply answers, from the Call.
 void answered_call(const FieldWriter& out, const ProcedureId& id) {
   out.number(FieldId::kRpcProgram, 0, 0, id.program, program_label(id));
   out.number(FieldId::kRpcProgramVersion, 0, 0, id.version);
   out.number(FieldId::kRpcProcedure, 0, 0, id.procedure, procedure_label(id));
 }
 
-// `certain`: so many bytes of the results stand in front of the first Read chunk's data, which is
-// not joined to them.
+// `certain`: how many bytes of the results precede the data of the first Read chunk, which is not
+// joined to them.
 void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes results,
                    std::size_t certain, const RpcContext& context) {
   const bool padded = context.padded_from != kNotPadded;
@@ -311,9 +313,9 @@ void malformed_rpc(const FieldWriter& out, Bytes rpc, const wire::DecodeError& e
   out.close();
 }
 
-// Of a message whose RPC header is not all here, or not it alone.
+// Reports a message whose RPC header is incomplete, or mixed with other bytes.
 void uncertain_rpc(const FieldWriter& out, Bytes rpc, std::uint32_t first) {
-  out.open(FieldId::kRpc, 0, rpc.size(), "not whole");
+  out.open(FieldId::kRpc, 0, rpc.size(), "incomplete");
   const std::size_t certain = std::min<std::size_t>(rpc.size(), first);
   if (certain >= 4) out.word(FieldId::kRpcXid, 0, wire::load_be32(rpc.data()));
   const std::uint32_t type = certain >= 8 ? wire::load_be32(rpc.data() + 4) : UINT32_MAX;

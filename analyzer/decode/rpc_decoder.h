@@ -1,4 +1,4 @@
-// The RPC part of a message, as decode_message() and decode_rpc_message() share it.
+// Decodes the RPC part of a message, for decode_message() and decode_rpc_message().
 #pragma once
 
 #include "field_writer.h"
@@ -9,11 +9,11 @@
 
 namespace rpcrdma::decode {
 
-// What is known about an RPC message from outside its bytes.
+// Facts about an RPC message from outside its bytes.
 struct RpcContext {
   wire::ReadListView reads;           // data that is absent from the stream
   wire::WriteListView writes;         // Replies: likewise
-  const ProcedureId* call = nullptr;  // Replies: what is answered
+  const ProcedureId* call = nullptr;  // Replies: the procedure answered
   std::uint32_t padded_from = kNotPadded;
 };
 

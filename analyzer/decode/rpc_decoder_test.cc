@@ -1,5 +1,5 @@
-// The RPC header, credentials, and what of the upper layer is shown. Expected by hand from RFC
-// 5531, RFC 2203 and RFC 8881.
+// The RPC header, credentials, and the fields shown of the upper layer. Expected values were
+// derived by hand from RFC 5531, RFC 2203 and RFC 8881.
 #include "recording_sink.h"
 #include "test_messages.h"
 
@@ -74,7 +74,7 @@ TEST(DecodeRpc, GssCredential) {
                        "    Arguments: 5555 (2 bytes)\n"));
 }
 
-// COMPOUND of one operation, PUTROOTFH, first in the clear and then wrapped for privacy.
+// COMPOUND of one operation, PUTROOTFH, first unwrapped and then wrapped for privacy.
 TEST(DecodeRpc, WrappedArgumentsAreNotTakenForACompound) {
   const std::string head = "0000002a 00000000 00000002 000186a3 00000004 00000001";
   const std::string rest =

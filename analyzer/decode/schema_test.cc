@@ -66,8 +66,8 @@ TEST(Schema, FindsAFieldByName) {
   EXPECT_EQ(find_field("rpcrdma.credi"), nullptr);
 }
 
-// A field that names its values in another field's words would mislead: these are spot checks
-// against the specifications.
+// A field that uses the value names of another field would mislead: spot checks against the
+// specifications.
 TEST(Schema, NamesValuesAsTheSpecificationsDo) {
   EXPECT_STREQ(value_name(spec(FieldId::kProc), 1), "RDMA_NOMSG");
   EXPECT_STREQ(value_name(spec(FieldId::kProc), 5), "RDMA2_OPTIONAL");
@@ -82,7 +82,7 @@ TEST(Schema, NamesValuesAsTheSpecificationsDo) {
   EXPECT_EQ(value_name(spec(FieldId::kProc), 6), nullptr);
 }
 
-// To write the file anew, run this case with RPCRDMA_WRITE_DOCS set in the environment.
+// To regenerate the file, run this case with RPCRDMA_WRITE_DOCS set in the environment.
 TEST(Schema, DocumentedFieldsAreTheTable) {
   if (std::getenv("RPCRDMA_WRITE_DOCS") != nullptr) {
     std::ofstream(RPCRDMA_FIELDS_MD) << schema_markdown();

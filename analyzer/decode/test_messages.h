@@ -8,7 +8,7 @@
 
 namespace rpcrdma::decode {
 
-// "0001 ab" is three bytes; blanks are for the eye.
+// "0001 ab" is three bytes; blanks are for readability.
 inline std::vector<std::uint8_t> from_hex(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::vector<std::uint8_t> bytes;
@@ -80,8 +80,8 @@ inline constexpr std::string_view kRecallReply =
     "00000000000000000000000000000000000000020000000b00000000b157016b13bcc9bc0100000000000000"
     "00000001000000000000000f0000000f0000000400000000";
 
-// Version two, made by hand after section 5: RDMA2_MSG, CALL, handle 0x1111 may be invalidated; a
-// Write chunk of one segment; NULL of program 200000.
+// Version two, handmade after section 5: RDMA2_MSG, CALL, handle 0x1111 may be invalidated; a Write
+// chunk of one segment; NULL of program 200000.
 inline constexpr std::string_view kVersionTwoCall =
     "0000002a 00000002 00000010 00000000  00000000 00001111"
     "00000000"

@@ -8,7 +8,7 @@ namespace rpcrdma::decode {
 namespace {
 
 constexpr std::size_t kIndent = 4;
-constexpr std::size_t kBytesShown = 24;  // of a field; more goes into the hex dump
+constexpr std::size_t kBytesShown = 24;  // of one field; the hex dump shows all
 
 bool printable(char c) {
   return c >= 0x20 && c < 0x7f;

@@ -1,5 +1,5 @@
-// The RPC-over-RDMA transport header. Every item's offset follows from the items before it; where
-// those are chunk lists their views say how many there are.
+// Decodes the RPC-over-RDMA transport header. Every item's offset follows from the items before it;
+// the views of chunk lists know their lengths.
 #include "chunk_fields.h"
 #include "field_writer.h"
 #include "later_header.h"
@@ -126,7 +126,7 @@ void later_message(const FieldWriter& out, wire::Bytes send, wire::Dialect diale
   out.close();
 
   const wire::Bytes payload = send.subspan(header.length);
-  // Behind the first part of an RPC message the others have none of its header.
+  // Only the first part of a split RPC message contains its header.
   const bool begins = payload.size() >= 4 && wire::load_be32(payload.data()) == header.xid;
   if (header.use == wire::HeaderUse::kInline && begins) {
     decode_rpc_fields(out.at(header.length), payload,

@@ -1,4 +1,4 @@
-// decode_message(): the transport header. What is expected was read off the bytes by hand.
+// decode_message(): the transport header. Expected values were derived from the bytes by hand.
 #include "recording_sink.h"
 #include "test_messages.h"
 
@@ -99,7 +99,7 @@ TEST(DecodeMessage, ReplyChunkOfThreeSegments) {
             "            Offset: 0xf222da5eca71a068\n");
 }
 
-// Entries with one Position are one Read chunk, wherever a new Position begins another.
+// Consecutive entries with one Position form one Read chunk; a new Position begins another.
 TEST(DecodeMessage, ReadListOfTwoChunks) {
   RecordingSink sink;
   decode_message(from_hex("0000002a 00000001 00000010 00000001"
@@ -201,7 +201,7 @@ TEST(DecodeMessage, Msgp) {
   EXPECT_THAT(text, HasSubstr("Remote Procedure Call: Call, unknown version 1 unknown,"));
 }
 
-// kWriteCall as an RDMA_MSGP: bytes that may be padding are nothing's arguments.
+// kWriteCall as an RDMA_MSGP: bytes that may be padding are not decoded as arguments.
 std::vector<std::uint8_t> padded_call(std::uint32_t align, std::uint32_t thresh) {
   std::vector<std::uint8_t> send = from_hex(kNullCall);
   send.resize(28);
@@ -218,19 +218,19 @@ TEST(DecodeMessage, OfAPaddedCallOnlyWhatIsCertain) {
   const std::string plain = message_text(padded_call(64, 255));
   EXPECT_THAT(plain, HasSubstr("SEQUENCE, PUTFH, WRITE"));
   EXPECT_THAT(plain, HasSubstr("Arguments: "));
-  // The file handle has 20 bytes.
+  // The file handle is 20 bytes long.
   const std::string padded = message_text(padded_call(64, 20 + 8 + 1));
   EXPECT_THAT(padded, HasSubstr("SEQUENCE, PUTFH, WRITE"));
   EXPECT_THAT(padded, Not(HasSubstr("Arguments: ")));
   EXPECT_THAT(padded, HasSubstr("Payload: "));
-  // The credentials have 28.
+  // The credentials are 28 bytes long.
   const std::string early = message_text(padded_call(64, 20));
   EXPECT_THAT(early, HasSubstr("Procedure: COMPOUND (1)"));
   EXPECT_THAT(early, Not(HasSubstr("Credential")));
   EXPECT_THAT(early, Not(HasSubstr("PUTFH")));
 }
 
-// In front of the Read chunk stand the operations, as they come; behind it nothing is known.
+// The operations before the Read chunk are decoded; nothing after it is certain.
 TEST(DecodeMessage, OfAReplyWithReadChunksOnlyWhatIsCertain) {
   const ProcedureId compound{kProgNfs, 4, 1};
   const auto reply = from_hex(kSecinfoReply);
@@ -242,7 +242,7 @@ TEST(DecodeMessage, OfAReplyWithReadChunksOnlyWhatIsCertain) {
     send.insert(send.begin() + 16, chunk.begin(), chunk.end());
     return message_text(send, &compound);
   };
-  // The header has 24 bytes; status, tag and count 12; SEQUENCE 44.
+  // Header 24 bytes; status, tag and count 12; SEQUENCE 44.
   EXPECT_THAT(with_read(24 + 12 + 44), HasSubstr("NFS4_OK: SEQUENCE, ...\n"));
   EXPECT_THAT(with_read(24 + 12), HasSubstr("NFS4_OK: ...\n"));
   EXPECT_THAT(with_read(24), HasSubstr("Results: "));
@@ -251,7 +251,7 @@ TEST(DecodeMessage, OfAReplyWithReadChunksOnlyWhatIsCertain) {
 
 TEST(DecodeMessage, ReadChunksInAnyOrder) {
   std::string hex(kWriteCall);
-  // A second chunk of the same Position in front, and one of a lower Position that is empty.
+  // A second chunk of the same Position before it, and an empty one of a lower Position.
   const std::string entry = "00000001000000b4000008b50000000400000000cc5f0000";
   const std::string empty = "0000000100000050000008b50000000000000000cc5f0000";
   const std::size_t list = hex.find("00000001000000b4");

@@ -1,4 +1,4 @@
-// Bytes that nobody sent in good faith.
+// Maliciously crafted bytes.
 #include "nfs4_shapes.h"
 #include "upper_testing.h"
 
@@ -96,7 +96,7 @@ class CountingReduction final : public Reduction {
   std::size_t asked_ = 0;
 };
 
-// However the bytes lie, a walk comes by no more opaques than there are words.
+// For any bytes, a walk meets no more opaques than there are words.
 TEST(UpperLayerHostileTest, WorkIsBoundedByTheStream) {
   std::mt19937 random(8);
   for (int round = 0; round < 500; ++round) {
@@ -115,7 +115,7 @@ TEST(UpperLayerHostileTest, WorkIsBoundedByTheStream) {
   }
 }
 
-// Removed entries that are out of order, or that never match, are passed once and not searched.
+// Removed entries that are out of order or never match are passed once and not searched.
 TEST(UpperLayerHostileTest, ManyRemovedEntries) {
   std::vector<Removed> removed(100000, Removed{0, 1});
   EXPECT_FALSE(parse_compound_call(kCompound, kSeeds[2], removed).complete);

@@ -68,7 +68,7 @@ TEST(CompoundCallTest, OfACallbackHasItsOwnOperations) {
 
 // ---- removed data
 
-// WRITE's count word stands at 44; GETATTR follows at 48.
+// WRITE's count word is at offset 44; GETATTR follows at 48.
 constexpr const char* kReducedWrite = "0 1 2 26 *16 *8 2 3009 9 1 18";
 
 TEST(RemovedDataTest, IsNotLookedForInTheStream) {
@@ -151,7 +151,7 @@ TEST(Compound, EndsAtTheFirstOpaqueThatMayBePadded) {
   EXPECT_EQ(ops.announced, 2U);
   ASSERT_EQ(ops.kept, 1U);
   EXPECT_EQ(ops.op[0], 22U);
-  // Of any length, so the tag too.
+  // Padding before opaques of any length, so before the tag too.
   EXPECT_EQ(parse_compound_call(kCompound, call, {}, 0).announced, 0U);
 }
 

@@ -1,4 +1,4 @@
-// Hand-made XDR streams for the tests of upper-layer bindings.
+// Handmade XDR streams for the tests of upper-layer bindings.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace rpcrdma::decode {
 
 using ByteVector = std::vector<std::uint8_t>;
 
-// Of a name that may be missing.
+// Converts a name that may be null.
 inline std::string_view text(const char* name) {
   return name == nullptr ? "(null)" : name;
 }
 
-// "5 *8 1f": the word 5, eight bytes whose value does not matter, the word 0x1f.
+// "5 *8 1f": the word 5, eight arbitrary bytes, the word 0x1f.
 inline ByteVector stream(std::string_view text) {
   ByteVector bytes;
   while (!text.empty()) {

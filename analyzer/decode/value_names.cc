@@ -12,7 +12,7 @@
 namespace rpcrdma::decode {
 namespace {
 
-// Every value from 0 to `last` that `name_of` knows.
+// Collects all values from 0 to `last` that `name_of` knows.
 template <typename NameOf>
 std::vector<ValueName> collect(std::uint32_t last, NameOf name_of) {
   std::vector<ValueName> names;
@@ -23,8 +23,8 @@ std::vector<ValueName> collect(std::uint32_t last, NameOf name_of) {
   return names;
 }
 
-// Version one's name where version one has the value, otherwise version two's: a decoder that knows
-// the version gives the name itself.
+// Prefers version one's name of a value, then version two's: a decoder that knows the version
+// passes the name itself.
 template <typename NameOf>
 std::vector<ValueName> collect_versions(std::uint32_t last, NameOf name_of) {
   return collect(last, [&](std::uint32_t value) {
@@ -54,7 +54,7 @@ ValueNames make_value_names() {
   names.trace_wait = {{0, "ends"}, {1, "begins"}};
   names.trace_registration = {{0, "deregistered"}, {1, "registered"}};
   names.trace_access = {{1, "read"}, {2, "write"}, {3, "read and write"}};
-  // The engine's own words, which the analyzer does not link; a test holds them together.
+  // The engine's own words; the analyzer does not link the engine, so a test compares the two.
   names.trace_status = {{0, "success"},
                         {1, "local length"},
                         {2, "local protection"},

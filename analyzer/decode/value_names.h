@@ -1,5 +1,5 @@
-// The names of values that the schema refers to. Where a wire codec already has a function that
-// names a value, its names are taken from there.
+// The names of values that the schema refers to. Names come from the wire codecs' naming functions
+// where those exist.
 #pragma once
 
 #include <vector>
@@ -51,7 +51,7 @@ struct ValueNames {
   std::vector<ValueName> rej_reason;
 };
 
-// Made on first use; lives as long as the program.
+// Created on first use; lives as long as the program.
 [[nodiscard]] const ValueNames& value_names();
 
 }  // namespace rpcrdma::decode

@@ -1,4 +1,4 @@
-// Bodies of RPCSEC_GSS, worked out from RFC 2203 section 5.3.
+// Bodies of RPCSEC_GSS, derived from RFC 2203 section 5.3.
 #include "upper_testing.h"
 
 #include <array>
@@ -24,7 +24,7 @@ TEST(WrappingOf, IsByTheServiceOfTheCredential) {
   EXPECT_EQ(of(0, 4), Wrapping::kUnknown);
   EXPECT_EQ(of(1, 2), Wrapping::kControl);              // INIT
   EXPECT_EQ(of(3, 3), Wrapping::kControl);              // DESTROY
-  EXPECT_EQ(wrapping_of({6, {}}), Wrapping::kUnknown);  // no credential behind the flavor
+  EXPECT_EQ(wrapping_of({6, {}}), Wrapping::kUnknown);  // no credential after the flavor
 }
 
 TEST(WrappingOfReply, WithoutItsCallIsByTheVerifier) {

@@ -1,6 +1,6 @@
-// Shapes of XDR values as constant data, and a walk that skips a value of a given shape. This is
-// what it takes to find the next operation of an NFSv4 COMPOUND: operations carry no length of
-// their own.
+// Shapes of XDR values as constant data, and a walk that skips a value of a given shape. NFSv4
+// operations carry no length of their own, so finding the next operation of a COMPOUND requires the
+// shape of each.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Shape {
   constexpr Shape(const Field& only);
 };
 
-// The value of a union's discriminant and what follows it.
+// A discriminant value of a union and the members that follow it.
 struct Arm {
   std::uint32_t value = 0;
   Shape shape;
@@ -41,7 +41,7 @@ struct Field {
   };
   Kind kind = Kind::kFixed;
   bool has_default = false;  // kUnion: a discriminant without an arm of its own means `inner`
-  std::uint32_t size = 0;    // kFixed: bytes; kArray: the least that one value takes, bytes
+  std::uint32_t size = 0;    // kFixed: bytes; kArray: the minimum size of one value, bytes
   std::uint32_t arm_count = 0;
   const Arm* arms = nullptr;
   Shape inner{};  // kArray, kList, kStruct; kUnion: the default arm
@@ -49,7 +49,7 @@ struct Field {
 
 constexpr Shape::Shape(const Field& only) : fields(&only), count(1) {}
 
-// The least number of bytes that a value of this shape takes in a stream.
+// Returns the smallest number of bytes that a value of this shape occupies in a stream.
 [[nodiscard]] constexpr std::uint32_t min_size(Shape shape) {
   std::uint32_t sum = 0;
   for (std::uint32_t i = 0; i < shape.count; ++i) {
@@ -68,8 +68,8 @@ constexpr Shape::Shape(const Field& only) : fields(&only), count(1) {}
   return sum;
 }
 
-// Shapes are put together from named ones: kMembers<kStateid, kBytes<12>> is a stateid4 and then 12
-// bytes whose meaning does not matter here.
+// Composes shapes from named ones: kMembers<kStateid, kBytes<12>> is a stateid4 and then 12 bytes
+// whose meaning does not matter here.
 template <std::uint32_t kSize>
 inline constexpr Field kBytes = {.size = kSize};
 inline constexpr const Field& kWord = kBytes<4>;
@@ -83,7 +83,7 @@ inline constexpr Field kMembers[] = {kFields...};
 template <const Field&... kFields>
 inline constexpr Field kStruct = {.kind = Field::Kind::kStruct, .inner = kMembers<kFields...>};
 
-// A value that takes no bytes cannot be an element: a count could then ask for unbounded work.
+// A value without bytes cannot be an element: a count could then demand unbounded work.
 [[nodiscard]] consteval Field array_of(Shape element) {
   if (min_size(element) == 0) throw "an array's element takes at least one word";
   return {.kind = Field::Kind::kArray, .size = min_size(element), .inner = element};
@@ -109,24 +109,24 @@ template <std::size_t kCount>
           .inner = otherwise};
 }
 
-// A hyper behind the Boolean that says whether it is there.
+// A hyper that follows the Boolean for its presence.
 inline constexpr Arm kOptionalHyperArms[] = {{0, {}}, {1, kHyper}};
 inline constexpr Field kOptionalHyper = union_of(kOptionalHyperArms);
 
-// Knows which data a reduced stream lacks.
+// Knows which data is missing from a reduced stream.
 class Reduction {
  public:
-  // Asked once for each counted opaque, in stream order. `count_offset` is that of its count word,
-  // `length` the count. True: the bytes and their roundup are not in the stream.
+  // Called once for each counted opaque, in stream order. `count_offset` is the offset of its count
+  // word, `length` the count. True: the bytes and their roundup are not in the stream.
   virtual bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) = 0;
 
  protected:
   ~Reduction() = default;
 };
 
-// Skips a value. The reader fails (reader.ok()) on bytes that end early, on a discriminant or
-// Boolean that has no meaning, and on a count that the rest of the stream cannot hold. Takes time
-// linear in the bytes skipped; recurses no deeper than the shape nests.
+// Skips a value. The reader fails (reader.ok()) on truncated bytes, on an undefined discriminant or
+// Boolean, and on a count that exceeds the rest of the stream. Takes time linear in the bytes
+// skipped; recurses no deeper than the shape nests.
 void skip_value(wire::XdrReader& reader, Shape shape, Reduction& reduction);
 
 }  // namespace rpcrdma::decode

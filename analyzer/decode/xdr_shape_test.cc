@@ -1,4 +1,4 @@
-// The walk over a shape, one kind of field at a time. RFC 4506 gives the layouts.
+// The walk over a shape, one kind of field at a time. Layouts are from RFC 4506.
 #include "xdr_shape.h"
 
 #include "upper_testing.h"
@@ -8,7 +8,7 @@
 namespace rpcrdma::decode {
 namespace {
 
-// Takes the data of the opaques whose number is in a bit mask for removed, and counts opaques.
+// Treats the data of the opaques selected by a bit mask as removed, and counts opaques.
 class TestReduction final : public Reduction {
  public:
   explicit TestReduction(std::uint32_t removed = 0) : removed_(removed) {}
@@ -76,7 +76,7 @@ TEST(XdrShapeTest, ArrayTakesItsElements) {
   EXPECT_EQ(skipped(shape, stream("0 9")), 4U);
 }
 
-// Three elements of at least eight bytes do not fit into 20, whatever they hold.
+// Three elements of at least eight bytes do not fit into 20, whatever their content.
 TEST(XdrShapeTest, ArrayThatCannotFitFailsBeforeItsElements) {
   constexpr Shape shape = kArrayOf<kWord, kOpaque>;
   const ByteVector bytes = stream("3 0 0 0 0 0");

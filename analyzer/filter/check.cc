@@ -1,3 +1,4 @@
+// Checks a parsed filter against the field schema, and turns its literals into constants.
 #include "check.h"
 
 #include "fail.h"
@@ -20,7 +21,7 @@ using decode::FieldSpec;
 using decode::FieldType;
 using Read = tl::expected<Constant, FilterError>;
 
-constexpr std::int64_t kPatternMemory = 4 << 20;  // bytes that one regular expression may take
+constexpr std::int64_t kPatternMemory = 4 << 20;  // bytes that one regular expression may use
 
 Failure fail(const Literal& at, std::string message) {
   return fail_at(at.offset, at.length, std::move(message));
@@ -39,7 +40,7 @@ tl::expected<const FieldSpec*, FilterError> find(const Literal& name) {
   }
   if (!is_filter_field(field->id)) {
     return fail(
-        name, fmt::format("{} belongs to packets and connections, no message has it", field->name));
+        name, fmt::format("{} belongs to packets and connections: no message has it", field->name));
   }
   return field;
 }
@@ -70,8 +71,8 @@ bool allowed(Relation relation, ValueClass type) {
 }
 
 std::string relations_of(ValueClass type) {
-  if (type == ValueClass::kPresence) return "it can only be there or not";
-  std::string list = "it takes == !=";
+  if (type == ValueClass::kPresence) return "it can only be tested for presence";
+  std::string list = "it allows == !=";
   if (is_ordered(type)) list += " < <= > >=";
   if (allowed(Relation::kContains, type)) list += " contains matches";
   return list + " in";
@@ -104,7 +105,7 @@ Constant text_constant(std::string text) {
   return c;
 }
 
-// A name of a value. `order`: values are to be compared, not only told apart.
+// Reads a named value. `order`: values are compared by order, not just for equality.
 Read read_name(const FieldSpec& field, const Literal& literal, bool order) {
   const auto names = decode::possible_names(field.id);
   const auto found = std::find_if(names.begin(), names.end(), [&](const decode::ValueName& n) {
@@ -122,7 +123,7 @@ Read read_name(const FieldSpec& field, const Literal& literal, bool order) {
   if (field.type == FieldType::kString) return text_constant(found->name);
   if (!decode::names_depend_on_context(field.id)) return number_constant(found->value);
   if (order) {
-    return fail(literal, fmt::format("the number of {} is not the same in every message: give the "
+    return fail(literal, fmt::format("the number of {} is not the same in every message: use the "
                                      "number itself",
                                      found->name));
   }
@@ -241,12 +242,12 @@ Read read_range(const FieldSpec& field, const Operand& operand, Relation relatio
 tl::expected<std::shared_ptr<const re2::RE2>, FilterError> pattern(const FieldSpec& field,
                                                                    const Literal& literal) {
   if (!literal.quoted) {
-    return fail(literal, fmt::format("a regular expression stands in quotes: write {} matches "
+    return fail(literal, fmt::format("a regular expression must be in quotes: write {} matches "
                                      "\"{}\"",
                                      field.name, literal.text));
   }
   re2::RE2::Options options;
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // what a field holds may be any bytes
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // fields may hold any bytes
   options.set_case_sensitive(false);
   options.set_dot_nl(true);
   options.set_log_errors(false);
@@ -271,10 +272,10 @@ tl::expected<Condition, FilterError> check(const Test& test) {
   if (!allowed(test.relation, c.type)) {
     return fail_at(
         test.offset, test.length,
-        fmt::format("{} does not work on {}, which is {}: {}", relation_name(test.relation),
+        fmt::format("{} cannot be used with {}, which is {}: {}", relation_name(test.relation),
                     field.name, describe_type(field.type), relations_of(c.type)));
   }
-  // A boolean alone asks whether it is true: that it is there says nothing.
+  // A boolean field alone tests whether it is true; its presence means nothing.
   if (test.relation == Relation::kExists && c.type == ValueClass::kBool) {
     c.relation = Relation::kEqual;
     c.constants.push_back(number_constant(1));

@@ -1,4 +1,4 @@
-// Looks up the field of a test, and reads its literals as the field's type wants them.
+// Looks up the field of a test, and reads its literals according to the field's type.
 #pragma once
 
 #include "condition.h"

@@ -26,7 +26,7 @@ bool compare_numbers(Relation relation, std::uint64_t value, const Constant& c) 
   }
 }
 
-// Addresses of different families have no order and are never equal.
+// Addresses of different families are unordered and never equal.
 bool compare_addresses(Relation relation, std::string_view value, const Constant& c) {
   if (value.size() != c.low_text.size()) return false;
   switch (relation) {

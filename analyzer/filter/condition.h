@@ -1,4 +1,4 @@
-// A test on one field, with its values worked out.
+// A test on one field, with its values evaluated.
 #pragma once
 
 #include "fields.h"
@@ -15,16 +15,16 @@ class RE2;
 
 namespace rpcrdma::filter {
 
-// A value or a range of values, both ends of it included.
+// A value or a range of values, both ends included.
 struct Constant {
-  bool by_name = false;   // the value's name is to be `low_text`
-  std::uint64_t low = 0;  // numbers; signed ones as rank() gives them
+  bool by_name = false;   // the value's name must be `low_text`
+  std::uint64_t low = 0;  // numbers; signed ones mapped by rank()
   std::uint64_t high = 0;
   std::string low_text;   // text, bytes, addresses in network order
   std::string high_text;  // addresses
 };
 
-// Signed numbers in unsigned order.
+// Maps signed numbers to unsigned ones in the same order.
 [[nodiscard]] constexpr std::uint64_t rank(std::int64_t value) {
   return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
 }
@@ -37,8 +37,8 @@ struct Condition {
   std::shared_ptr<const re2::RE2> pattern;  // kMatches
 };
 
-// A field that occurs several times: one value that fits is enough; for kNotEqual all have to
-// differ. A field that does not occur fits nothing.
+// For a field that occurs several times, one matching value suffices; for kNotEqual all must
+// differ. A field that does not occur never matches.
 [[nodiscard]] bool holds(const Condition& condition, const Values& values);
 
 }  // namespace rpcrdma::filter

@@ -11,7 +11,7 @@ constexpr std::size_t kShownBefore = 60;  // characters around the fault
 constexpr std::size_t kShownAfter = 40;
 constexpr std::size_t kLongestMessage = 300;
 
-// What is quoted from a filter can hold anything, and is to be one line that a terminal shows.
+// A quoted part of a filter may contain anything, but must be shown as one line on a terminal.
 std::string printable(std::string_view text) {
   std::string out(text);
   for (char& c : out) {

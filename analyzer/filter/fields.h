@@ -1,4 +1,4 @@
-// How a filter sees the schema's fields.
+// The filter's view of the schema's fields.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace rpcrdma::filter {
 
-// What a field's values are compared as.
+// The kind of comparison that a field's values support.
 enum class ValueClass : std::uint8_t {
-  kPresence,  // there or not: subtrees
+  kPresence,  // present or absent: subtrees
   kNumber,    // integers and frames
   kBool,
   kDuration,
@@ -23,7 +23,7 @@ enum class ValueClass : std::uint8_t {
 
 [[nodiscard]] ValueClass value_class(decode::FieldType type);
 
-// "a number (uint32)", for messages.
+// "a number (uint32)", for error messages.
 [[nodiscard]] std::string describe_type(decode::FieldType type);
 
 }  // namespace rpcrdma::filter

@@ -90,7 +90,7 @@ bool Filter::matches(const Inputs& in) {
   model_fields(in, f.of_model, f.values);
   bool decoded = false;
   return run(f.program, [&](const Condition& c) {
-    // Bytes are decoded when the first condition asks for them, which often none does.
+    // Bytes are decoded only when a condition needs them; often none does.
     if (!decoded && f.of_bytes[static_cast<std::size_t>(c.field)]) {
       decoded = true;
       f.values.accept(f.of_bytes);

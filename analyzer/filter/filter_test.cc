@@ -1,3 +1,4 @@
+// Tests of whole filters: what matches, what a filter needs, and the errors of wrong ones.
 #include "messages_for_tests.h"
 
 #include <gtest/gtest.h>
@@ -170,10 +171,11 @@ TEST(FilterError, TypesAreCheckedBeforeAnyMessage) {
            Wrong{"nfs && cm.reason == 1", 7, "no message has it"},
            Wrong{"ib.psn == 1", 0, "no message has it"},
            Wrong{"rpcrdma.pd.magic", 0, "no message has it"},
-           Wrong{"rpcrdma.credit contains \"x\"", 15, "contains does not work on rpcrdma.credit"},
-           Wrong{"rpcrdma.read == 1", 13, "it can only be there or not"},
-           Wrong{"rpcrdma.kind < call", 13, "< does not work"},
-           Wrong{"rpcrdma.complete > 0", 17, "> does not work"},
+           Wrong{"rpcrdma.credit contains \"x\"", 15,
+                 "contains cannot be used with rpcrdma.credit"},
+           Wrong{"rpcrdma.read == 1", 13, "it can only be tested for presence"},
+           Wrong{"rpcrdma.kind < call", 13, "< cannot be used"},
+           Wrong{"rpcrdma.complete > 0", 17, "> cannot be used"},
            Wrong{"rpcrdma.complete == 2", 20, "true or false"},
            Wrong{"rpcrdma.credit == abc", 18, "a number is expected"},
            Wrong{"rpcrdma.credit == -1", 18, "does not fit"},
@@ -181,8 +183,8 @@ TEST(FilterError, TypesAreCheckedBeforeAnyMessage) {
            Wrong{"rpcrdma.src.qpn == 0x1000000", 19, "does not fit"},
            Wrong{"rpcrdma.proc == RDMA_NOMSGS", 16, "did you mean RDMA_NOMSG?"},
            Wrong{"nfs.op == REED", 10, "did you mean READ?"},
-           Wrong{"nfs.op > READ", 9, "give the number itself"},
-           Wrong{"nfs.op in {READ..WRITE}", 11, "give the number itself"},
+           Wrong{"nfs.op > READ", 9, "use the number itself"},
+           Wrong{"nfs.op in {READ..WRITE}", 11, "use the number itself"},
            Wrong{"rpcrdma.kind == cal", 16, "did you mean call?"},
            Wrong{"rpc.status == ok", 14, "write \"ok\""},
            Wrong{"rpc.status in {\"a\"..\"b\"}", 20, "no ranges"},
@@ -213,7 +215,7 @@ TEST(FilterFields, PacketsAndSetUpAreNoMessages) {
   EXPECT_FALSE(is_filter_field(decode::FieldId::kPdMagic));
 }
 
-// Every field can be asked for, and every one whose type has values can be compared.
+// Every field can be tested for presence, and every field with values can be compared.
 TEST(FilterFields, EveryFieldOfAMessageCompiles) {
   for (const decode::FieldSpec& field : decode::schema()) {
     if (!is_filter_field(field.id)) continue;

@@ -1,3 +1,4 @@
+// Splits the text of a filter into tokens, and reports text that forms none.
 #include "lexer.h"
 
 #include "fail.h"
@@ -33,7 +34,7 @@ struct Symbol {
   TokenKind kind;
 };
 
-// The longer before the shorter that it begins with.
+// Longer symbols come before their prefixes.
 constexpr std::array kSymbols = {
     Symbol{"&&", TokenKind::kAnd},       Symbol{"||", TokenKind::kOr},
     Symbol{"==", TokenKind::kEqual},     Symbol{"!=", TokenKind::kNotEqual},
@@ -124,14 +125,15 @@ class Lexer {
       case 'x': {
         const auto high = hex_digit(peek(2));
         const auto low = hex_digit(peek(3));
-        if (!high || !low) return FilterError{at_, 2, "two hexadecimal digits follow \\x"};
+        if (!high || !low)
+          return FilterError{at_, 2, "\\x must be followed by two hexadecimal digits"};
         out += static_cast<char>(*high << 4 | *low);
         at_ += 4;
         return std::nullopt;
       }
       default:
         return FilterError{at_, std::min<std::size_t>(2, text_.size() - at_),
-                           "not an escape: \\\\ \\\" \\n \\t \\r \\xHH are; r\"...\" takes "
+                           "not an escape: \\\\ \\\" \\n \\t \\r \\xHH are; r\"...\" keeps "
                            "backslashes as they are"};
     }
     at_ += 2;
@@ -142,15 +144,15 @@ class Lexer {
     const char c = peek();
     std::string message;
     if (c == '=') {
-      message = "one = is no operator, == is";
+      message = "= is not an operator: write ==";
     } else if (c == '&' || c == '|') {
-      message = fmt::format("one {0} is no operator, {0}{0} is", c);
+      message = fmt::format("{0} is not an operator: write {0}{0}", c);
     } else if (c == '\'') {
-      message = "strings stand in double quotes";
+      message = "strings must be in double quotes";
     } else if (c > ' ' && c <= '~') {
       message = fmt::format("'{}' has no meaning here", c);
     } else {
-      message = "outside a string a filter is plain ASCII";
+      message = "only ASCII is allowed outside a string";
     }
     return fail_at(at_, 1, std::move(message));
   }

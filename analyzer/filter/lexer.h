@@ -1,4 +1,4 @@
-// The text of a filter as a list of tokens.
+// Splits the text of a filter into tokens.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace rpcrdma::filter {
 
 enum class TokenKind : std::uint8_t {
-  kWord,    // a field, a number, an address, a name, an operator in letters: the parser can tell
+  kWord,    // a field, number, address, name or spelled-out operator: the parser decides
   kString,  // in quotes
   kOpen,
   kClose,
@@ -42,7 +42,7 @@ struct Token {
   std::size_t length = 0;
 };
 
-// A filter that is longer is refused.
+// Longer filters are rejected.
 inline constexpr std::size_t kMaxFilterLength = 8192;
 
 // The last token is kEnd.

@@ -1,3 +1,4 @@
+// Parses the literals of filters: numbers, durations, times, addresses, bytes.
 #include "literal.h"
 
 #include <array>
@@ -40,7 +41,7 @@ constexpr std::array kUnits = {
     Unit{"h", 3600 * kSecond},
 };
 
-// `digits` behind the point, of a unit of so many nanoseconds.
+// Converts the `digits` after the decimal point of a unit of `unit` nanoseconds.
 std::int64_t fraction(std::string_view digits, std::int64_t unit) {
   std::int64_t sum = 0;
   for (const char c : digits) {
@@ -70,7 +71,7 @@ std::optional<std::int64_t> scaled(std::string_view text, std::int64_t unit) {
   return ns;
 }
 
-// Takes a number of exactly `digits` digits from the front.
+// Removes a number of exactly `digits` digits from the front.
 bool take(std::string_view& text, std::size_t digits, unsigned& value) {
   if (text.size() < digits || !is_digit(text.front())) return false;
   const auto n = number<unsigned>(text.substr(0, digits));
@@ -86,7 +87,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-// What follows the date: nanoseconds of the day.
+// Converts the time of day after a date to nanoseconds.
 std::optional<std::int64_t> parse_clock(std::string_view text) {
   unsigned hour = 0;
   unsigned minute = 0;
@@ -157,7 +158,7 @@ std::optional<std::int64_t> parse_time(std::string_view text) {
   }
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
                                          std::chrono::month(month), std::chrono::day(day)};
-  // Nanoseconds of 64 bits hold the years 1678 to 2261.
+  // 64-bit nanoseconds cover the years 1678 to 2261.
   if (!date.ok() || year < 1678 || year > 2261) return std::nullopt;
   const auto midnight = std::chrono::sys_days(date).time_since_epoch();
   const auto clock = text.empty() ? std::optional<std::int64_t>(0) : parse_clock(text);
@@ -191,7 +192,7 @@ std::optional<AddressRange> parse_address(std::string_view text) {
 
 std::optional<std::string> parse_bytes(std::string_view text) {
   std::string out;
-  bool separated = true;  // a separator stands between two bytes only
+  bool separated = true;  // a separator must be between two bytes
   while (!text.empty()) {
     if (text.front() == ':' || text.front() == '-' || text.front() == '.') {
       if (separated) return std::nullopt;

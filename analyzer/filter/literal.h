@@ -1,4 +1,4 @@
-// Values as people write them.
+// Parses values as users write them.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace rpcrdma::filter {
 
-// A whole number: decimal, or hexadecimal behind 0x.
+// A whole number: decimal, or hexadecimal with a 0x prefix.
 struct Integer {
   bool negative = false;
   std::uint64_t magnitude = 0;
 };
 [[nodiscard]] std::optional<Integer> parse_integer(std::string_view text);
 
-// Nanoseconds of "1.5ms", "-3us", "20" (seconds); units ns, us, ms, s, m or min, h. What is
-// finer than a nanosecond is dropped.
+// Nanoseconds of "1.5ms", "-3us", "20" (seconds); units ns, us, ms, s, m or min, h. Fractions of a
+// nanosecond are dropped.
 [[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 
 // Nanoseconds since 1970 of "YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z]" in UTC (or with a T between),

@@ -1,4 +1,4 @@
-// A message with something in every part that filters look at.
+// A message with a value in every part that filters use.
 #pragma once
 
 #include "../model/messages_for_tests.h"

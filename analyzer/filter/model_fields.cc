@@ -1,3 +1,4 @@
+// Reports each field that the model knows of a message, if a filter wants it.
 #include <algorithm>
 #include <array>
 
@@ -33,7 +34,7 @@ std::size_t address_length(capture::AddressKind kind) {
   return 0;
 }
 
-// As a duration is reported: in two's complement, so that no time in a file overflows.
+// The difference as a duration field: in two's complement, so that no time in a file overflows.
 std::uint64_t difference(std::int64_t later, std::int64_t earlier) {
   return static_cast<std::uint64_t>(later) - static_cast<std::uint64_t>(earlier);
 }
@@ -96,7 +97,7 @@ class Reporter {
     number(FieldId::kConnection, in_.connection);
     text(FieldId::kKind, model::kind_name(m_.kind));
     number(FieldId::kReverse, in_.reverse ? 1 : 0);
-    // Of a malformed message nobody knows whether it is a Call.
+    // A malformed message may be a Call or a Reply.
     if (m_.kind != Kind::kMalformed) {
       text(FieldId::kPeer, (m_.sender == m_.caller) != in_.reverse ? "client" : "server");
     }
@@ -112,7 +113,7 @@ class Reporter {
 
   void prefix() {
     subtree(FieldId::kTransport);
-    // Fewer bytes, or a capture that cut them off: the model has zeros then.
+    // The message is too short, or was truncated by the capture: the model has zeros then.
     if (m_.wire_length < wire::kPrefixBytes || (!m_.complete && m_.version == 0)) return;
     number(FieldId::kXid, m_.xid);
     number(FieldId::kVersion, m_.version);
@@ -179,9 +180,9 @@ class Reporter {
     }
   }
 
-  // `procedure`: its name, null where it has none.
+  // `procedure`: its name, null if it has none.
   void nfs(const model::RpcInfo& rpc, const char* procedure) {
-    // A transient program is NFS's callbacks as far as its procedures are theirs.
+    // A transient program counts as NFS callbacks if the procedure is one of theirs.
     const bool callback = rpc.program != decode::kProgNfs;
     if (callback && procedure == nullptr) return;
     subtree(FieldId::kNfs);
@@ -229,7 +230,7 @@ class Reporter {
       number(FieldId::kMoved, moved);
     }
     if ((wanted_ & operation_fields()).none()) return;
-    // Those that were needed before this message could be sent or answered.
+    // Only those that had to end before this message could be sent or answered.
     const roce::OpKind mine = m_.kind == Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
     for (const model::ChunkOperation& o : in_.call->operations) {
       if (o.kind == mine) operation(o);

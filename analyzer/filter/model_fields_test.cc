@@ -44,7 +44,7 @@ CountingSink reported(const testing::Sample& sample, const FieldSet& wanted) {
   return sink;
 }
 
-// Samples that have, taken together, every field that a model knows.
+// Samples that together have every field that a model knows.
 std::vector<testing::Sample> samples() {
   std::vector<testing::Sample> all(4);
   all[1].message.kind = model::Kind::kReply;

@@ -1,3 +1,4 @@
+// The recursive-descent parser for the grammar in parser.h.
 #include "parser.h"
 
 #include "fail.h"
@@ -50,7 +51,7 @@ class Parser {
     if (here().kind == TokenKind::kEnd) return fail("the filter is empty");
     Parsed expression = either(0);
     if (!expression) return expression;
-    if (here().kind == TokenKind::kClose) return fail("this ) has no ( before it");
+    if (here().kind == TokenKind::kClose) return fail("this ) has no matching (");
     if (here().kind != TokenKind::kEnd) return fail("an operator, && or || is expected here");
     return expression;
   }
@@ -59,7 +60,7 @@ class Parser {
   [[nodiscard]] const Token& here() const { return tokens_[at_]; }
   Token take() { return std::move(tokens_[at_++]); }
 
-  // `word`: the operator in letters.
+  // `word`: the operator spelled out.
   bool accept(TokenKind kind, std::string_view word) {
     if (here().kind != kind && (here().kind != TokenKind::kWord || here().text != word)) {
       return false;
@@ -96,7 +97,7 @@ class Parser {
 
   Parsed negation(unsigned depth) {
     if (depth > kMaxDepth) {
-      return fail(fmt::format("( and ! stand more than {} deep in one another", kMaxDepth));
+      return fail(fmt::format("( and ! are nested more than {} deep", kMaxDepth));
     }
     if (!accept(TokenKind::kNot, "not")) return primary(depth);
     Parsed part = negation(depth + 1);
@@ -136,7 +137,7 @@ class Parser {
   std::optional<FilterError> single(Test& t) {
     if (!is_literal()) return fail("a value is expected here").value();
     t.operands.push_back({literal(take()), std::nullopt});
-    if (here().kind == TokenKind::kRange) return fail("a range stands after `in`: {1..5}").value();
+    if (here().kind == TokenKind::kRange) return fail("a range must follow `in`: {1..5}").value();
     return std::nullopt;
   }
 

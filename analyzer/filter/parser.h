@@ -1,4 +1,4 @@
-// From text to an expression:
+// Parses the text of a filter:
 //
 //   or         = and { ("||" | "or") and }
 //   and        = not { ("&&" | "and") not }
@@ -20,8 +20,8 @@
 
 namespace rpcrdma::filter {
 
-// Parentheses and negations may stand in one another so deep; the parser's own recursion and that
-// of all who walk the expression are bounded by it.
+// Limit for the nesting of parentheses and negations; it bounds the recursion of the parser and of
+// everything that walks the expression.
 inline constexpr unsigned kMaxDepth = 64;
 
 [[nodiscard]] tl::expected<Expression, FilterError> parse(std::string_view text);

@@ -60,7 +60,7 @@ TEST(Parser, ShowsWhatIsExpectedAndWhere) {
   EXPECT_EQ(parsed("a =="), "column 5: a value is expected here");
   EXPECT_EQ(parsed("a == == 1"), "column 6: a value is expected here");
   EXPECT_EQ(parsed("(a"), "column 3: a ) is expected here");
-  EXPECT_EQ(parsed("a)"), "column 2: this ) has no ( before it");
+  EXPECT_EQ(parsed("a)"), "column 2: this ) has no matching (");
   EXPECT_EQ(parsed("a b"), "column 3: an operator, && or || is expected here");
   EXPECT_EQ(parsed("a &&"), "column 5: a field is expected here");
   EXPECT_EQ(parsed("\"a\" == 1"), "column 1: a field is expected here");
@@ -68,7 +68,7 @@ TEST(Parser, ShowsWhatIsExpectedAndWhere) {
   EXPECT_EQ(parsed("a in {}"), "column 7: a value is expected here");
   EXPECT_EQ(parsed("a in {1 2}"), "column 9: a , or } is expected here");
   EXPECT_EQ(parsed("a in {1..}"), "column 10: the end of the range is expected here");
-  EXPECT_EQ(parsed("a == 1..2"), "column 7: a range stands after `in`: {1..5}");
+  EXPECT_EQ(parsed("a == 1..2"), "column 7: a range must follow `in`: {1..5}");
 }
 
 TEST(Parser, DepthIsBounded) {

@@ -10,7 +10,7 @@ namespace {
 
 class Compiler {
  public:
-  // Recursion is as deep as the expression, which the parser bounds.
+  // Recursion is as deep as the expression, which the parser limits.
   std::optional<FilterError> add(const Expression& e) {
     switch (e.kind) {
       case Expression::Kind::kTest:
@@ -38,7 +38,7 @@ class Compiler {
     return std::nullopt;
   }
 
-  // The parts in turn, until one decides.
+  // Evaluates the parts in turn, until one decides.
   std::optional<FilterError> chain(const Expression& e, Instruction::Kind jump) {
     std::vector<std::size_t> jumps;
     for (const Expression& part : e.parts) {

@@ -1,4 +1,4 @@
-// An expression as a list of instructions that work on one truth value.
+// An expression as a list of instructions on one truth value.
 #pragma once
 
 #include "condition.h"
@@ -14,8 +14,8 @@ namespace rpcrdma::filter {
 
 struct Instruction {
   enum class Kind : std::uint8_t {
-    kTest,         // the value becomes that of condition `argument`
-    kNot,          // the value is turned round
+    kTest,         // sets the value to that of condition `argument`
+    kNot,          // negates the value
     kJumpIfFalse,  // to instruction `argument`, always a later one
     kJumpIfTrue,
   };
@@ -30,7 +30,7 @@ struct Program {
 
 [[nodiscard]] tl::expected<Program, FilterError> compile_program(const Expression& expression);
 
-// `condition(c)` tells whether a condition holds; asked for only where the result depends on it.
+// `condition(c)` returns whether a condition holds; called only if the result depends on it.
 template <typename Function>
 [[nodiscard]] bool run(const Program& program, Function&& condition) {
   bool value = false;

@@ -1,5 +1,5 @@
-// Expressions made at random, evaluated by the filter and by a few lines that only do what the
-// documentation says.
+// Random expressions, evaluated by the filter and by a few lines that directly follow the
+// documentation.
 #include "messages_for_tests.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Node {
   enum class Kind { kLeaf, kNot, kAnd, kOr };
   Kind kind = Kind::kLeaf;
   std::vector<Node> parts;
-  // Of a leaf. No operator: existence.
+  // Leaf. No operator: existence.
   Field field = Field::kCredit;
   std::string op;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> values;  // ranges
@@ -88,7 +88,7 @@ std::string print_leaf(Random& random, const Node& node) {
   return text + '}';
 }
 
-// With no more parentheses than the grammar needs, and sometimes with some more.
+// Prints the required parentheses, and sometimes more.
 std::string print(Random& random, const Node& node) {
   if (node.kind == Node::Kind::kLeaf) return print_leaf(random, node);
   std::string text;
@@ -109,7 +109,7 @@ std::string print(Random& random, const Node& node) {
   return text;
 }
 
-// What a message is to these filters: values of each field.
+// The input of these filters: values of each field.
 using Facts = std::array<std::vector<std::uint64_t>, 4>;
 
 bool fits(const std::string& op, std::uint64_t v, std::pair<std::uint64_t, std::uint64_t> value) {
@@ -185,12 +185,12 @@ TEST(RandomFilters, MeanWhatTheyMeanWhenReadSlowly) {
       ASSERT_EQ(filter->matches(sample.inputs()), expected) << text;
     }
   }
-  // Neither always nor never, else this would prove nothing.
+  // Neither always nor never; otherwise this would prove nothing.
   EXPECT_GT(matched, 10000);
   EXPECT_LT(matched, 20000);
 }
 
-// Whatever is done to the text of a filter, it is refused or works.
+// A damaged filter text is rejected or works.
 TEST(RandomFilters, DamagedTextIsRefusedOrWorks) {
   Random random(2);
   const testing::Sample sample;

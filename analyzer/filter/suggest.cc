@@ -10,7 +10,7 @@ namespace rpcrdma::filter {
 
 namespace {
 
-// No name in the schema is longer; a longer word is not a misspelling of one.
+// Longer than any name in the schema; a longer word is not a misspelling of one.
 constexpr std::size_t kLongest = 64;
 
 char lower_char(char c) {
@@ -31,7 +31,7 @@ bool equal_names(std::string_view a, std::string_view b) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table: two before, before, this one.
+  // Rows of the table: the two previous ones and the current one.
   std::array<std::vector<std::size_t>, 3> row;
   for (auto& r : row) r.resize(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[1][j] = j;

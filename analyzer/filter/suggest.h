@@ -1,4 +1,4 @@
-// "Did you mean ...?"
+// Suggests a similar name: "did you mean ...?"
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace rpcrdma::filter {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other,
-// without regard to case.
+// Number of insertions, deletions, substitutions and swaps of neighbours that turn one into the
+// other, ignoring case.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest of `names`, if it is so near that it may be meant; the first among equals.
+// Returns the nearest of `names` if it is near enough to be meant; the first among equals.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
                                                       std::span<const std::string_view> names);
 

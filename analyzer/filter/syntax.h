@@ -1,4 +1,4 @@
-// A filter as it is written, before fields and values are looked up.
+// The syntax tree of a filter, before fields and values are looked up.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The values of one message's fields, of those that a filter asks for.
+// The values of one message's fields, for the fields that a filter uses.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@
 
 namespace rpcrdma::filter {
 
-// Keeps its memory from message to message.
+// Reuses its memory from message to message.
 class Values final : public decode::Sink {
  public:
   struct Value {
     std::uint64_t number = 0;
-    std::uint32_t offset = 0;  // of text, bytes, or the name of a number
+    std::uint32_t offset = 0;  // of the text, the bytes, or the name of a number
     std::uint32_t length = 0;
   };
 
-  // Every field of `wanted` has a place.
+  // Stores values of the fields in `wanted`.
   explicit Values(const FieldSet& wanted);
 
   void clear();
-  // What is reported for other fields is passed over.
+  // Values of other fields are ignored.
   void accept(const FieldSet& fields) { accepted_ = fields; }
 
   [[nodiscard]] std::span<const Value> of(decode::FieldId id) const {

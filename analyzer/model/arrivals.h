@@ -1,4 +1,4 @@
-// How long messages were on their way, by the acknowledgements of the adapter that they went to.
+// Measures round-trip times by the acknowledgements of the receiving adapter.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@
 
 namespace rpcrdma::model {
 
-// Of one side's messages, in the order in which they were sent.
+// Tracks the messages of one side, in the order in which they were sent.
 class Arrivals {
  public:
-  // One whose last packet has this PSN and asks to be acknowledged: an adapter may put off any
-  // other acknowledgement as long as it likes. `call`: generation 0 where it is none.
+  // Called for a message whose last packet has this PSN and requests an acknowledgement; an adapter
+  // may defer any other acknowledgement indefinitely. `call`: generation 0 if the message is not a
+  // Call.
   void sent(std::uint32_t psn, std::int64_t time_ns, CallRef call) {
     if (sent_.size() - first_ == kKept) ++first_;
     if (first_ == kKept) {
@@ -24,10 +25,10 @@ class Arrivals {
     sent_.push_back({psn, time_ns, call});
   }
 
-  // All up to `psn` has arrived: calls `arrived(call, there_and_back_ns)` for each
-  // Call. One acknowledgement may be for several messages, and is then as old as the last of them
-  // is: the time since that one is what they all took. Where it is for something else that came
-  // behind them, nothing is known of them.
+  // Called when everything up to `psn` has arrived: calls `arrived(call, round_trip_ns)` for each
+  // Call. One acknowledgement may cover several messages; it is then as recent as the last of them,
+  // so the time since that message counts for all. If it is for something sent after them, their
+  // time is unknown.
   template <typename Function>
   void acknowledged(std::uint32_t psn, std::int64_t time_ns, Function&& arrived) {
     std::size_t end = first_;
@@ -47,11 +48,11 @@ class Arrivals {
     first_ = 0;
   }
 
-  // What it took lately, smoothed; -1: not known.
+  // The recent round-trip time, smoothed; -1: unknown.
   [[nodiscard]] std::int64_t usual_ns() const { return usual_ns_; }
 
  private:
-  static constexpr std::size_t kKept = 64;  // in a capture of one direction, all wait in vain
+  static constexpr std::size_t kKept = 64;  // reached if only one direction is captured
   struct Sent {
     std::uint32_t psn = 0;
     std::int64_t time_ns = 0;
@@ -59,7 +60,7 @@ class Arrivals {
   };
   std::vector<Sent> sent_;
   std::int64_t usual_ns_ = -1;
-  std::size_t first_ = 0;  // those before it are done with
+  std::size_t first_ = 0;  // earlier entries are finished
 };
 
 }  // namespace rpcrdma::model

@@ -1,3 +1,4 @@
+// Finds in-flight Calls by XID and handle, at bounded cost even for hostile captures.
 #include "call_table.h"
 
 #include <algorithm>
@@ -7,23 +8,23 @@ namespace rpcrdma::model {
 
 namespace {
 
-// One handle in many segments of many Calls is legal and rare; looking at more than the newest few
-// would make a hostile capture cost square time.
+// One handle in many segments of many Calls is legal but rare; searching more than the newest few
+// would make a hostile capture cost quadratic time.
 constexpr std::size_t kMaxSegmentsOfHandle = 64;
 
 bool same(const CallRef& a, const CallRef& b) {
   return a.slot == b.slot && a.generation == b.generation;
 }
 
-// Of the older segments with its handle, how many a new one is compared with: an overlap is rare,
-// and a hostile Call has very many segments.
+// How many older segments with its handle a new segment is compared with: overlaps are rare, and a
+// hostile Call has very many segments.
 constexpr std::size_t kComparedForOverlap = 4;
 
-// Of tables without a Call.
+// Entries that tables keep allocated while they hold no Call.
 constexpr std::size_t kKeptEntries = 128;
 
 bool overlap(const wire::Segment& a, const wire::Segment& b) {
-  // Each wraps to a huge value where it is negative.
+  // Each difference wraps to a huge value if it is negative.
   return a.length != 0 && b.length != 0 &&
          (a.offset - b.offset < b.length || b.offset - a.offset < a.length);
 }
@@ -110,7 +111,7 @@ void CallTable::erase(CallPool& pool, CallRef ref) {
   if (by_xid_.empty()) give_back();
 }
 
-// Connections are many, and most of them idle: what a burst took is not kept for the next one.
+// There are many connections, and most are idle: memory for a burst is not kept for the next one.
 void CallTable::give_back() {
   if (by_xid_.bucket_count() > kKeptEntries) by_xid_ = {};
   if (by_handle_.bucket_count() > kKeptEntries) by_handle_ = {};
@@ -171,7 +172,7 @@ void CallTable::trim_order() {
     order_.erase(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(order_begin_));
     order_begin_ = 0;
   }
-  // One Call that is never answered would keep all younger entries in place.
+  // Otherwise one Call that is never answered would keep all younger entries.
   if (order_.size() > 64 && order_.size() > 4 * by_xid_.size()) {
     std::erase_if(order_, [this](const auto& e) { return !current(e); });
     order_begin_ = 0;

@@ -1,4 +1,4 @@
-// The outstanding Calls of one side of one connection: found by XID, by handle, and in their order.
+// The in-flight Calls of one side of one connection, found by XID, by handle, and in order.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,7 @@
 
 namespace rpcrdma::model {
 
-// Calls live in slots that are used again, with the memory of their lists as long as that is
-// little.
+// Stores Calls in slots that are reused, together with the memory of their lists if that is small.
 class CallPool {
  public:
   CallRef create();
@@ -22,7 +21,7 @@ class CallPool {
   [[nodiscard]] CallRef ref_of(std::uint32_t slot) const {
     return {slot, slots_[slot]->generation};
   }
-  // That was created first; generation 0: there is none.
+  // The Call created first; generation 0: there is none.
   [[nodiscard]] CallRef oldest() const;
 
  private:
@@ -42,20 +41,20 @@ class CallPool {
 
 class CallTable {
  public:
-  // The Call's segments must not change afterwards.
+  // The Call's segments must not change after this.
   void insert(CallPool& pool, CallRef ref);
   void erase(CallPool& pool, CallRef ref);
 
   [[nodiscard]] CallRef find(std::uint32_t xid) const;  // generation 0: none
-  // The segment that [offset, offset + length) of `handle` lies in, the newest Call first; failing
-  // that the one that `offset` lies in, so that an operation that runs over the end is still
-  // joined. Generation 0: none.
+  // Returns the segment of `handle` that contains [offset, offset + length), searching the newest
+  // Call first; otherwise the segment that contains `offset`, so that an operation that overruns
+  // the segment is still joined. Generation 0: none.
   [[nodiscard]] SegmentRef find_segment(CallPool& pool, std::uint32_t handle, std::uint64_t offset,
                                         std::uint64_t length) const;
   [[nodiscard]] bool has_handle(std::uint32_t handle) const;
 
   [[nodiscard]] std::size_t size() const { return by_xid_.size(); }
-  // The Call outstanding longest; the table must not be empty.
+  // The Call in flight longest; the table must not be empty.
   [[nodiscard]] CallRef oldest();
   [[nodiscard]] std::vector<CallRef> in_order() const;
 
@@ -63,7 +62,7 @@ class CallTable {
   tsl::robin_map<std::uint32_t, CallRef> by_xid_;
   // The newest segment with a handle; older ones are chained in CallSegment::older.
   tsl::robin_map<std::uint32_t, SegmentRef> by_handle_;
-  // Insertion order; entries of Calls that are over are skipped and cleared away in bulk.
+  // Insertion order; entries of ended Calls are skipped and removed in bulk.
   std::vector<std::pair<std::uint32_t, CallRef>> order_;
   std::size_t order_begin_ = 0;
 

@@ -6,8 +6,8 @@ namespace rpcrdma::model {
 
 namespace {
 
-// So much may be moved for each byte that is held, and this in any case: segments that arrive in
-// any order stay far below.
+// Bytes that may be moved per byte held, and the bytes that may be moved in any case: segments that
+// arrive in any order stay far below these limits.
 constexpr std::uint64_t kMovesEach = 16;
 constexpr std::uint64_t kMovesFree = std::uint64_t{1} << 20;
 
@@ -26,7 +26,7 @@ std::size_t ChunkData::store(std::uint64_t offset, std::span<const std::uint8_t>
   if (data.empty()) return 0;
   const std::uint64_t end = offset + data.size();
   if (end < offset) return 0;
-  // Packets come in order: nearly always this is what follows the last extent.
+  // Packets come in order, so this nearly always extends the last extent.
   if (!extents_.empty()) {
     Extent& last = extents_.back();
     if (last.offset + last.bytes.size() == offset) {
@@ -54,7 +54,7 @@ std::size_t ChunkData::store(std::uint64_t offset, std::span<const std::uint8_t>
     extents_.insert(first, std::move(merged));
     return data.size();
   }
-  // Joins every extent that it touches.
+  // Joins all extents that the data touches.
   const std::uint64_t begin = std::min(offset, first->offset);
   const Extent& last = *(after - 1);
   const std::uint64_t joined_end = std::max(end, last.offset + last.bytes.size());

@@ -73,7 +73,7 @@ TEST(ChunkData, RandomPiecesGiveTheSameAsAPlainBuffer) {
   }
 }
 
-// Each byte stands before all others, so that to keep it in order moves all others.
+// Each byte precedes all others, so keeping them in order moves all others.
 std::uint64_t moved_by_bytes_backwards(std::uint64_t n, std::uint64_t step) {
   ChunkData d;
   for (std::uint64_t i = n; i-- != 0;) d.store(i * step, bytes(1, 0));

@@ -10,7 +10,7 @@ bool begins_in(std::uint32_t handle, std::uint64_t offset, const wire::Segment& 
   return handle == memory.handle && offset - memory.offset < memory.length;
 }
 
-// Into a ring of at most `most`.
+// Adds to a ring of at most `most` entries.
 template <typename T>
 void put(std::vector<T>& ring, std::size_t& next, std::size_t most, const T& value) {
   if (ring.size() < most) {
@@ -30,7 +30,7 @@ void EarlyOperations::unmatched(const roce::Operation& op, std::uint64_t message
 }
 
 void EarlyOperations::ended(const Call& call) {
-  // Of a Call with very many segments the last ones are enough.
+  // For a Call with very many segments, the last ones suffice.
   const std::size_t n = call.segments.size();
   for (std::size_t i = n > kEnded ? n - kEnded : 0; i < n; ++i) {
     put(ended_, next_ended_, kEnded, call.segments[i].target);

@@ -1,5 +1,6 @@
-// RDMA operations that a capture shows before the Call that offers their memory. A responder learns
-// of that memory by the Call alone, so the two directions are out of order there.
+// Finds RDMA operations that a capture shows before the Call that advertises their memory. A
+// responder learns of that memory only from the Call, so the capture shows the two directions out
+// of order.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +12,21 @@
 
 namespace rpcrdma::model {
 
-// Of the memory of one side. Messages are counted by Message::id.
+// Tracks operations on the memory of one side. Messages are counted by Message::id.
 class EarlyOperations {
  public:
-  // An operation on memory that no outstanding Call offers, when `message` was to come next.
+  // Called for an operation on memory that no in-flight Call advertises, when `message` was to come
+  // next.
   void unmatched(const roce::Operation& op, std::uint64_t message);
-  // A Call is over: an operation on its memory is late, not early, though another Call may offer
-  // the same memory next.
+  // Called when a Call has ended: an operation on its memory is late, not early, even if another
+  // Call advertises the same memory next.
   void ended(const Call& call);
-  // Whether a Call that is new offers what such an operation was for.
+  // Returns whether a new Call advertises the memory of such an operation.
   [[nodiscard]] bool offered_late(const Call& call);
 
  private:
   static constexpr std::size_t kUnmatched = 8, kEnded = 32;
-  // What is further apart than this is out of order by more than a capture is.
+  // The most messages between an early operation and its Call; captures do not reorder further.
   static constexpr std::uint64_t kMessages = 32;
   struct UnmatchedOperation {
     roce::OpKind kind = roce::OpKind::kWrite;
@@ -33,7 +35,7 @@ class EarlyOperations {
     std::uint64_t message = 0;
   };
 
-  std::vector<UnmatchedOperation> unmatched_;  // on most connections there is none
+  std::vector<UnmatchedOperation> unmatched_;  // empty on most connections
   std::vector<wire::Segment> ended_;
   std::size_t next_unmatched_ = 0, next_ended_ = 0;
 };

@@ -36,7 +36,7 @@ TEST(EarlyOperations, ACallThatOffersWhatWasWrittenBefore) {
 
 TEST(EarlyOperations, OtherMemoryIsNone) {
   EarlyOperations early_operations;
-  early_operations.unmatched(operation(kWrite, 7, 1100), 2);  // behind its end
+  early_operations.unmatched(operation(kWrite, 7, 1100), 2);  // after its end
   early_operations.unmatched(operation(kWrite, 8, 1050), 2);
   EXPECT_FALSE(early_operations.offered_late(offering(ChunkList::kWrite, kMemory, 2)));
   early_operations.unmatched(operation(kWrite, 7, 1050), 2);

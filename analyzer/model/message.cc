@@ -113,7 +113,7 @@ void Call::reset() {
 
 std::size_t Call::footprint() const {
   const auto list = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  // In the tables of Calls; there is some room between their entries.
+  // Entries in the tables of Calls, including the free space between them.
   constexpr std::size_t kEntry = 64;
   const Message& m = message;
   return sizeof(Call) + kEntry * (1 + segments.size()) + list(chunks) + list(segments) +

@@ -1,4 +1,4 @@
-// Messages for tests: transport headers with small RPC messages behind them.
+// Messages for tests: transport headers followed by small RPC messages.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Which of two peers is the client is certain when the CM exchange was seen or an endpoint told it
-// (the active side), or when RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166
-// section 3.4), and reverse direction Calls have no chunks in practice. Failing that, the first
-// Call tells: its sender is the client, unless it calls a transient program, which NFSv4.1 uses for
+// The client of a connection is certain if the CM exchange was seen or an endpoint recorded it (the
+// active side), or if RDMA was used: only a responder issues RDMA READ and WRITE (RFC 8166 section
+// 3.4), and reverse direction Calls have no chunks in practice. Otherwise the sender of the first
+// Call is assumed to be the client, unless it calls a transient program, which NFSv4.1 uses for
 // callbacks.
 //
-// Calls are kept while they are outstanding; all else is counted and passed on at once, so the
-// model's memory follows what is outstanding and not the length of the capture.
+// Calls are kept while they are in flight; everything else is counted and passed on at once, so
+// memory depends on the number of Calls in flight and not on the length of the capture.
 #include "arrivals.h"
 #include "call_table.h"
 #include "early_operations.h"
@@ -34,9 +34,9 @@ namespace {
 using wire::MsgType;
 using wire::Proc;
 
-constexpr std::size_t kMaxOperationsKept = 1024;  // of one Call
+constexpr std::size_t kMaxOperationsKept = 1024;  // per Call
 
-// CallRef and segment in an operation's tag. 0: joined to nothing.
+// Packs CallRef and segment into an operation's tag. 0: joined to no Call.
 constexpr std::uint64_t make_tag(CallRef ref, std::uint32_t segment) {
   return std::uint64_t{ref.generation & 0xffffff} << 40 | std::uint64_t{ref.slot & 0xffffff} << 16 |
          (segment & 0xffff);
@@ -51,7 +51,7 @@ bool is_configuration(const RpcInfo& rpc) {
 // One Send while the model works on it.
 struct Incoming {
   const roce::SendMessage& send;
-  const PredecodedSend* predecoded = nullptr;  // predecoded as of version 1 or draft-02
+  const PredecodedSend* predecoded = nullptr;  // predecoded as version 1 or draft-02
   const wire::HeaderView* header = nullptr;    // null: it does not decode
   // A CALL_EXTERNAL of a later dialect has two Read lists. The list in `header` is that of the
   // Call's own chunk; this is the other one.
@@ -65,8 +65,8 @@ bool has_position_zero(const wire::HeaderView& h) {
                      [](const wire::ReadSegment& s) { return s.position == 0; });
 }
 
-// By the msg_type, which stands behind the XID; nothing where there is neither. A TCP record mark
-// in front (HDR-08) is passed over; but an XID that looks like a msg_type is none behind one.
+// Returns the msg_type, which follows the XID; nothing if it is neither Call nor Reply. A TCP
+// record mark in front (HDR-08) is skipped, unless the XID looks like a msg_type.
 std::optional<MsgType> type_of(wire::Bytes rpc, std::uint32_t xid) {
   if (xid > 1 && rpc.size() >= 12 && wire::load_be32(rpc.data()) != xid &&
       wire::load_be32(rpc.data() + 4) == xid && wire::load_be32(rpc.data() + 8) <= 1) {
@@ -77,7 +77,7 @@ std::optional<MsgType> type_of(wire::Bytes rpc, std::uint32_t xid) {
   return type <= 1 ? std::optional(static_cast<MsgType>(type)) : std::nullopt;
 }
 
-// For a later dialect of version 2.
+// Evidence for a later dialect of version 2.
 struct DialectVotes {
   unsigned strong = 0;         // 2 for each message, 4 at most
   std::array<bool, 2> weak{};  // by sender
@@ -88,7 +88,7 @@ struct DialectVotes {
 struct Model::Impl {
   Impl(const ObserverList& o, const ModelOptions& opt) : observers(o), options(opt) {}
 
-  // Of connections that have messages, of which there are fewer than connections.
+  // Only for connections that have messages; most connections have none.
   struct DirectionState {
     std::array<Arrivals, 2> arrivals;                 // by sender
     std::array<EarlyOperations, 2> early_operations;  // by whose memory it is
@@ -101,10 +101,10 @@ struct Model::Impl {
     std::array<std::uint32_t, 2> latest_xid{};     // of each side's Calls
     bool expected = false;                         // set up to the port of NFS/RDMA
     bool had_early_operations = false;             // see roce::Listener
-    std::uint32_t unknown_sends = 0;               // whole ones, none of them RPC-over-RDMA
+    std::uint32_t unknown_sends = 0;               // whole SENDs, none of them RPC-over-RDMA
     std::optional<wire::RdmaConfigRequest> asked;  // by the last CONF_RDMA
     std::array<DialectVotes, 4> votes{};           // by wire::Dialect
-    // Of its latest messages without an RPC Call that may get an RDMA_ERROR all the same.
+    // Its latest RDMA2_OPTIONAL messages: they have no RPC Call, but may get an RDMA_ERROR.
     struct Option {
       std::uint8_t sender = 0;
       std::uint32_t xid = 0;
@@ -113,7 +113,7 @@ struct Model::Impl {
     };
     std::array<Option, 8> options{};
     std::size_t next_option = 0;
-    bool draft02_answered = false;  // a Call and its Reply are as draft-02 has them
+    bool draft02_answered = false;  // a Call and its Reply decoded as draft-02
   };
 
   const ObserverList& observers;
@@ -123,7 +123,7 @@ struct Model::Impl {
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
   std::size_t outstanding_bytes = 0;
-  Message scratch;  // used again for every message that is no Call
+  Message scratch;  // reused for every message that is not a Call
 
   Connection& at(std::uint32_t index) { return connections[index]; }
   static DirectionState& direction_state_of(Connection& c) {
@@ -172,7 +172,7 @@ struct Model::Impl {
   bool answers_outstanding(Connection& c, std::uint8_t sender, std::uint32_t xid) {
     return c.calls[1 - sender].find(xid).generation != 0;
   }
-  // Counted up from an XID that the side has used already, as far as that can be told.
+  // Whether `xid` is close to the XIDs of the side's own Calls, as a counter would be.
   static bool near_own_calls(const Connection& c, std::uint8_t sender, std::uint32_t xid) {
     constexpr std::uint32_t kNear = 0x10000;
     return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
@@ -212,7 +212,7 @@ const Call* Model::oldest_call(std::uint32_t connection, std::size_t caller) con
 
 void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
   for (std::size_t s = 0; s < 2; ++s) {
-    // Trailing zeros were cut off by the tracker; size codes can be zero.
+    // The tracker stripped trailing zeros; size codes can be zero.
     std::vector<std::uint8_t> padded = rc.side[s].cm.private_data;
     if (padded.size() < wire::kPrivateDataBytes) padded.resize(wire::kPrivateDataBytes);
     const auto pd = wire::decode_private_data(padded);
@@ -434,9 +434,9 @@ void Model::Impl::begin_message(const roce::Connection& rc, const Incoming& in, 
   }
 }
 
-// Version 2 says itself whether it is a Call or a Reply. Where the RPC message, or the chunk that
-// it is in, says otherwise, it is an answer if there is a Call for it: so nothing that follows is
-// laid at the peer's door.
+// Version 2 states whether a message is a Call or a Reply. If the RPC message, or the chunk that
+// holds it, says otherwise, the message is an answer exactly if there is a Call for it, so the peer
+// is not blamed for what follows.
 MsgType Model::Impl::direction_of_later(Connection& c, const roce::SendMessage& send,
                                         const wire::HeaderView& h) {
   std::uint32_t shown = static_cast<std::uint32_t>(h.direction);
@@ -453,8 +453,8 @@ MsgType Model::Impl::direction_of_later(Connection& c, const roce::SendMessage& 
   return answers_outstanding(c, send.sender, h.xid) ? MsgType::kReply : MsgType::kCall;
 }
 
-// Call or Reply? Version 2 says so; in version 1 the RPC message's own msg_type does, and for
-// RDMA_NOMSG the list that the message itself must be in.
+// Call or Reply? Version 2 states it; in version 1 the RPC message's own msg_type does, and for
+// RDMA_NOMSG the list that must hold the message.
 MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
                                const roce::SendMessage& send, const wire::HeaderView& h,
                                const PredecodedSend* predecoded) {
@@ -466,16 +466,16 @@ MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
       return MsgType::kCall;
     case Proc::kNomsg:
       if (has_position_zero(h)) {
-        // By RFC 5666 a Reply can be read, too: to a Call that waits. A Call like that would have
-        // the XID by chance, and expect no long Reply.
+        // By RFC 5666 a Reply can be read too: one to a Call that is in flight. A new Call would
+        // have that XID only by chance, and have no Reply chunk.
         const bool answers = !h.reply && c.pub.client != send.sender &&
                              !near_own_calls(c, send.sender, h.xid) &&
                              answers_outstanding(c, send.sender, h.xid);
         return answers ? MsgType::kReply : MsgType::kCall;
       }
       if (h.reply && !h.reply->empty()) {
-        // A Call that lacks its Position Zero chunk? From a client to which nothing was called, or
-        // nothing that this answers; where the beginning was seen.
+        // A Call without its Position Zero chunk? It is one if the client was never called, or if
+        // it answers no Call and the beginning of the connection was seen.
         const bool nothing_called = c.pub.caller[1U - send.sender].calls == 0;
         const bool caller =
             rc.setup == roce::Setup::kCm && c.pub.client == send.sender &&
@@ -490,7 +490,7 @@ MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
   return guess_direction(c, send.sender, h.xid);
 }
 
-// The message itself does not tell, or too little of it was captured.
+// The message does not show it, or too little of it was captured.
 MsgType Model::Impl::guess_direction(Connection& c, std::uint8_t sender, std::uint32_t xid) {
   if (answers_outstanding(c, sender, xid)) return MsgType::kReply;
   return c.pub.client >= 0 && c.pub.client != sender ? MsgType::kReply : MsgType::kCall;
@@ -508,7 +508,7 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
     if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data))) {
-      // The front of a message alone may be too little to recognise it.
+      // The front of a message may be too little to recognise it.
       if (send.complete && c.pub.speaks == Speaks::kUnknown && ++c.unknown_sends >= 16) {
         c.pub.speaks = Speaks::kOther;
       }
@@ -562,8 +562,8 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   impl_->observers.notify<&Observer::on_message>(MessageSeen{m, nullptr});
 }
 
-// A message whose header does not decode. If the capture cut it short the sender is not to blame,
-// and the XID still shows what it is.
+// A message whose header does not decode. If the capture truncated it, the sender is not to blame,
+// and the XID still identifies it.
 void Model::Impl::no_header(const roce::Connection& rc, Connection& c, const Incoming& in,
                             wire::DecodeError error) {
   const roce::SendMessage& send = in.send;
@@ -589,7 +589,7 @@ void Model::Impl::no_header(const roce::Connection& rc, Connection& c, const Inc
   }
 }
 
-// Whatever is wrong with an RDMA_ERROR, it answers the Call whose XID it has.
+// However broken an RDMA_ERROR is, it answers the Call with its XID.
 void Model::Impl::broken_error(Connection& c, Message& m) {
   const auto caller = static_cast<std::uint8_t>(1 - m.sender);
   const CallRef ref = c.calls[caller].find(m.xid);
@@ -607,22 +607,22 @@ void Model::Impl::broken_error(Connection& c, Message& m) {
   end_call(c, caller, ref, Ending::kError, &m);
 }
 
-// Whether this message of version 2 is of a later dialect than what decode_header() knows.
+// Whether this version 2 message uses a later dialect than decode_header() knows.
 bool Model::Impl::later_dialect(Connection& c, const roce::SendMessage& send, bool decodes) {
   if (options.dialect) {
     c.pub.dialect = *options.dialect;
-    c.pub.dialect_reason = "as told";
+    c.pub.dialect_reason = "chosen by the user";
   } else if (c.pub.dialect == wire::Dialect::kDraft02 && send.complete) {
-    // Of those that it decodes, errors and options could be something else.
+    // Errors and options that decode could still be something else.
     const std::uint32_t proc = wire::load_be32(send.data.data() + 12);
     if (!decodes || proc >= static_cast<std::uint32_t>(Proc::kError)) detect_dialect(c, send);
   }
   return c.pub.dialect != wire::Dialect::kDraft02;
 }
 
-// A broken message of draft-02 can look like one of a later dialect, and what follows would not be
-// judged any more. So strong evidence is needed, or weak evidence of both sides; twice that where a
-// Call and its Reply were seen that are as draft-02 has them.
+// A broken draft-02 message can look like one of a later dialect, and later messages would then not
+// be checked. So strong evidence is required, or weak evidence from both sides; twice as much if a
+// Call and its Reply decoded as draft-02.
 void Model::Impl::detect_dialect(Connection& c, const roce::SendMessage& send) {
   const auto detected = wire::detect_dialect(send.data);
   if (!detected) return;
@@ -641,8 +641,8 @@ void Model::Impl::detect_dialect(Connection& c, const roce::SendMessage& send) {
 
 namespace {
 
-// What all dialects' Calls, Replies and errors have in common. The lists of a CALL_EXTERNAL are
-// two: the Call's own chunk is in `reads` here.
+// The parts that Calls, Replies and errors of all dialects share. A CALL_EXTERNAL has two Read
+// lists: `reads` holds that of the Call's own chunk here.
 wire::HeaderView common_header(const wire::LaterHeader& later) {
   wire::HeaderView h;
   h.xid = later.xid;
@@ -670,10 +670,10 @@ wire::HeaderView common_header(const wire::LaterHeader& later) {
 
 }  // namespace
 
-// False: too little of it was captured.
+// Returns false if too little of the message was captured.
 bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
                                 const roce::SendMessage& send) {
-  Incoming in{send};  // was predecoded as of draft-02, if at all
+  Incoming in{send};  // any predecoding assumed draft-02
   const auto later = wire::decode_later_header(c.pub.dialect, send.data);
   if (!later && !send.complete) return false;
   Message& m = scratch;
@@ -721,7 +721,7 @@ bool Model::Impl::later_message(const roce::Connection& rc, Connection& c,
   return true;
 }
 
-// What is seen of a message goes before what is told of it.
+// The content of a message takes precedence over the recorded procedure.
 void Model::on_call_recorded(const roce::IdentifiedCall& event) {
   const roce::Procedure& procedure = event.procedure;
   const CallRef ref = impl_->at(event.connection.index)
@@ -832,7 +832,7 @@ void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
                        rpc->reply.accept == wire::AcceptStat::kSuccess;
   if (!success || !has_nfs_status(m.rpc)) return;
   const auto results = decode::unwrap(m.rpc.wrapping, rpc_message.subspan(rpc->length));
-  // What wraps them is an opaque, in front of which padding may stand.
+  // The wrapping is an opaque, and padding may precede it.
   if (!results || (results->offset != 0 && may_be_padded(m))) return;
   if (results->bytes.size() < 4 || first < rpc->length + results->offset + 4) return;
   m.rpc.has_status = true;
@@ -918,7 +918,7 @@ void Model::Impl::count_outstanding(CallRef ref) {
   }
 }
 
-// The thresholds that the Connection Configuration Protocol has agreed on (RFC 5666 section 6.2).
+// Sets the thresholds agreed by the Connection Configuration Protocol (RFC 5666 section 6.2).
 void Model::Impl::note_configured(Connection& c, wire::Bytes rpc_message) {
   const auto rpc = wire::decode_rpc(rpc_message);
   if (!rpc || rpc->type != MsgType::kReply || !c.asked) return;
@@ -928,7 +928,7 @@ void Model::Impl::note_configured(Connection& c, wire::Bytes rpc_message) {
   c.pub.thresholds.reply = c.asked->maxreply_sendsize;
 }
 
-// An RDMA_ERROR for an OPTIONAL: there is no Call that it could end.
+// An RDMA_ERROR for an OPTIONAL: it ends no Call.
 bool Model::Impl::refuses_option(Connection& c, Message& m) {
   if (m.kind != Kind::kError) return false;
   for (Connection::Option& option : c.options) {
@@ -955,7 +955,7 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
     counts.granted_min =
         counts.granted_min == 0 ? m.credit : std::min(counts.granted_min, m.credit);
   }
-  // An OPTIONAL may have the XID of a Call.
+  // An OPTIONAL may use the XID of a Call.
   const bool of_option =
       m.kind == Kind::kError && m.error == wire::RdmaErr::kInvalOption && refuses_option(c, m);
   const CallRef ref = of_option ? CallRef{} : c.calls[m.caller].find(m.xid);
@@ -998,7 +998,7 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
   } else {
     ++counts.replies;
   }
-  // The ledger after it: this Call is no longer outstanding.
+  // The credit ledger after this answer: its Call is no longer in flight.
   note_credits(c, m);
   --m.credits.in_use;
   counts.credits.in_use = m.credits.in_use;
@@ -1022,7 +1022,7 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
 
 void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   Impl::Connection& c = impl_->at(rc.index);
-  // The responder works on the memory of its peer, which advertised it in a Call of its own.
+  // The responder accesses memory of its peer, which advertised it in its own Call.
   const auto owner = static_cast<std::uint8_t>(1 - op.initiator);
   const SegmentRef target =
       c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
@@ -1036,7 +1036,7 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
     return;
   }
   if (c.pub.client_by_operations && c.pub.client != owner) {
-    // Both sides offer memory: reverse Calls have chunks here, and chunks tell nothing.
+    // Both sides advertise memory: reverse Calls have chunks here, so chunks prove nothing.
     c.pub.client_certain = false;
     c.pub.both_offer_memory = true;
   } else if (!c.pub.client_certain && !c.pub.both_offer_memory) {
@@ -1082,10 +1082,10 @@ void Model::on_data(const roce::OperationData& event) {
 
 void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
   if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
-  // A READ that was answered with too few bytes has asked for all: its responses are at fault.
+  // A READ that was answered with too few bytes requested all of them: its responses are at fault.
   const std::uint64_t length = op.answered ? op.length : op.bytes;
   const wire::Segment& target = segment.target;
-  // Distances from the segment's beginning, in which the operation begins
+  // Distances from the beginning of the segment that contains the operation's beginning
   // (CallTable::find_segment).
   const std::uint64_t begin = op.offset - target.offset;
   if (begin >= target.length) return;
@@ -1133,8 +1133,8 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
     o.complete = op.complete;
     o.suspect = op.suspect;
   }
-  // The whole message, or as much of it as is kept, is here, or will never be as only its front was
-  // captured: now the program is known.
+  // The whole message, or as much as is kept, has arrived; or the rest never will, because only its
+  // front was captured. Now the program can be decoded.
   const std::uint64_t wanted =
       impl_->options.keep_chunks ? chunk.length
                                  : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);

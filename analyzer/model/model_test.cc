@@ -1,3 +1,4 @@
+// Tests of model::Model with handmade Sends and RDMA operations.
 #include "messages_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +82,7 @@ struct ModelTest : ::testing::Test {
   void reply(std::uint32_t xid, int side = kServer, std::uint32_t credit = 64) {
     send(side, message(header(xid, credit), rpc_reply(xid)));
   }
-  // A whole operation, with data when the model wants it.
+  // A whole operation, with data if the model wants it.
   void operate(int initiator, roce::OpKind kind, const wire::Segment& at, wire::Bytes data = {}) {
     roce::Operation op;
     op.kind = kind;
@@ -122,7 +123,7 @@ TEST_F(ModelTest, ACallSentAgainHasTheDigestOfTheFirst) {
   reply(7);
   ASSERT_EQ(detected.ended.size(), 3U);
   EXPECT_NE(detected.ended[0].digest, 0U);
-  EXPECT_EQ(detected.ended[0].digest, detected.ended[1].digest);  // the XID does not count
+  EXPECT_EQ(detected.ended[0].digest, detected.ended[1].digest);  // excludes the XID
   EXPECT_NE(detected.ended[0].digest, detected.ended[2].digest);
 }
 
@@ -177,7 +178,7 @@ TEST_F(ModelTest, UseOfRdmaShowsTheServer) {
   const wire::ReadSegment read{128, {5, 100, 0x1000}};
   wire::Header h = header(1, 32);
   h.reads = {&read, 1};
-  // Its program is in the transient range, which alone would say "server".
+  // Its program is in the transient range, which alone would suggest the server.
   send(kClient, message(h, rpc_call(1, 0x40000001, 1, 5)));
   EXPECT_EQ(m().client, kServer);
   operate(kServer, roce::OpKind::kRead, read.target);
@@ -196,7 +197,7 @@ TEST_F(ModelTest, OperationsAreJoinedToTheSegmentsThatTheyMove) {
   operate(kServer, roce::OpKind::kRead, read.target);
   operate(kServer, roce::OpKind::kWrite, {6, 50, 0x5000});
   operate(kServer, roce::OpKind::kWrite, {6, 60, 0x5000 + 50});
-  operate(kServer, roce::OpKind::kWrite, {77, 60, 0x5000});  // nobody's
+  operate(kServer, roce::OpKind::kWrite, {77, 60, 0x5000});  // belongs to no Call
   reply(1);
   ASSERT_EQ(detected.ended.size(), 1U);
   EXPECT_EQ(detected.ended[0].operations, 3U);
@@ -224,14 +225,14 @@ TEST_F(ModelTest, OfAPaddedCallOnlyWhatIsCertainIsKnown) {
   const RpcInfo cut = padded(2, 20);
   EXPECT_TRUE(cut.header_seen);
   EXPECT_EQ(cut.ops.kept, 1U);
-  // The credentials too, which are empty here.
+  // Also the credentials, which are empty here.
   const RpcInfo all = padded(3, 0);
   EXPECT_EQ(all.program, 100003U);
   EXPECT_FALSE(all.header_seen);
   EXPECT_EQ(all.ops.kept, 0U);
 }
 
-// The RPC header has 24 bytes, and the status 4.
+// The RPC header has 24 bytes, the status 4.
 TEST_F(ModelTest, OfAReplyWithReadChunksOnlyWhatStandsBeforeThemIsKnown) {
   const auto reply_with = [&](std::uint32_t xid, std::uint32_t position) {
     call(xid);
@@ -278,7 +279,7 @@ TEST_F(ModelTest, AnOperationThatEndsAfterItsCallTouchesNothing) {
   op.length = 100;
   model.on_operation(connection, op);
   reply(1);
-  call(2);  // takes the slot of the first
+  call(2);  // reuses the slot of the first
   model.on_operation_end(connection, op);
   reply(2);
   EXPECT_EQ(detected.ended[1].operations, 0U);
@@ -312,7 +313,7 @@ TEST_F(ModelTest, ALongCallIsWhatItsEndpointSaysUntilItIsSeen) {
   wire::Header h = header(1, 32, wire::Proc::kNomsg);
   h.reads = segments;
   send(kClient, message(h));
-  model.on_call_recorded({connection, kServer, 1, {100003, 3, 7}});  // it is none of the server's
+  model.on_call_recorded({connection, kServer, 1, {100003, 3, 7}});  // not a Call of the server
   model.on_call_recorded({connection, kClient, 2, {100003, 3, 7}});
   model.on_call_recorded({connection, kClient, 1, {100005, 4, 8}});
   EXPECT_TRUE(detected.identified.empty());
@@ -340,7 +341,7 @@ TEST_F(ModelTest, ErrorsAnswerCallsAndGrantNothing) {
   send(kServer, message(h));
   EXPECT_EQ(detected.ended[0].ending, Ending::kError);
   EXPECT_EQ(m().caller[kClient].errors, 1U);
-  // The credit word of an RDMA_ERROR means nothing (FC-06).
+  // The credit word of an RDMA_ERROR has no meaning (FC-06).
   EXPECT_EQ(m().caller[kClient].credits.granted, 0U);
 }
 
@@ -389,7 +390,7 @@ TEST_F(ModelTest, ManySendsOfSomethingElse) {
   EXPECT_EQ(m().speaks, Speaks::kOther);
 }
 
-// Of a Call with a long chunk list the front alone is too little to know it by.
+// The front of a Call with a long chunk list is too little to recognise it.
 TEST_F(ModelTest, FrontsOfSendsShowNothing) {
   auto front = message(header(1, 64), rpc_reply(1));
   front.resize(30);
@@ -485,7 +486,7 @@ TEST_F(ModelTest, OneThatWasEvictedIsForgotten) {
 }
 
 TEST_F(ModelTest, MergedDirectionsContinueAsOneConnection) {
-  // Connection 1 is what came back: its side 0 is our server.
+  // Connection 1 is the opposite direction: its side 0 is our server.
   roce::Connection back;
   back.index = 1;
   model.on_open(back);

@@ -4,7 +4,7 @@
 
 namespace rpcrdma::model {
 
-// Two words at a time: it is made of every Call.
+// Two words at a time, because it runs for every Call.
 std::uint64_t digest_of(wire::Bytes rpc_message) {
   if (rpc_message.size() <= 4) return 0;
   wire::Bytes rest = rpc_message.subspan(4);
@@ -38,7 +38,7 @@ CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
   CallArguments out;
   const bool padded = padded_from != decode::kNotPadded;
   const auto arguments = decode::unwrap(decode::wrapping_of(call.cred), body);
-  // What wraps them is an opaque, too, in front of which padding may stand.
+  // The wrapping is an opaque too, and padding may precede it.
   if (!arguments || (padded && arguments->offset != 0)) return out;
   const decode::ProcedureId id{call.prog, call.vers, call.proc};
   out.ops = decode::parse_compound_call(id, arguments->bytes, removed, padded_from);
@@ -56,7 +56,7 @@ void predecode(wire::Bytes send, PredecodedSend& out) {
   out.rpc = wire::decode_rpc(payload);
   if (out.rpc && out.rpc->type == wire::MsgType::kReply) return;
   out.digest = digest_of(payload);
-  // What is not all there, or more than the RPC message, the model looks at.
+  // The model decodes incomplete messages, and those with more than the RPC message.
   const bool plain = out.header->reads.empty() && out.header->proc != wire::Proc::kMsgp;
   if (!out.rpc || !plain) return;
   CallArguments arguments = decode_arguments(out.rpc->call, payload.subspan(out.rpc->length), {});

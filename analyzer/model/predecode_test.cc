@@ -19,10 +19,10 @@ TEST(Early, ACall) {
   EXPECT_EQ(predecoded.rpc->call.proc, 6U);
   EXPECT_EQ(predecoded.digest, digest_of(wire::Bytes(send).subspan(predecoded.header->length)));
   ASSERT_TRUE(predecoded.ops);
-  EXPECT_EQ(predecoded.ops->kept, 0U);  // no COMPOUND
+  EXPECT_EQ(predecoded.ops->kept, 0U);  // not a COMPOUND
 }
 
-// The arguments are reduced: what was taken out of them only the model knows.
+// The arguments are reduced: only the model knows what was removed from them.
 TEST(Early, ACallWithReadChunksKeepsItsOperationsForLater) {
   const wire::ReadSegment read{64, {1, 4096, 0x1000}};
   wire::Header h = header(7, 32);
@@ -33,7 +33,7 @@ TEST(Early, ACallWithReadChunksKeepsItsOperationsForLater) {
   EXPECT_FALSE(predecoded.ops);
 }
 
-// Likewise with padding in them.
+// The same with padding in them.
 TEST(Early, AnRdmaMsgpKeepsItsOperationsForLater) {
   PredecodedSend predecoded;
   predecode(message(header(7, 32, wire::Proc::kMsgp), rpc_call(7, 100003, 4, 1)), predecoded);
@@ -49,7 +49,7 @@ TEST(Early, AReplyHasNoDigest) {
   EXPECT_EQ(predecoded.digest, 0U);
 }
 
-// The same place is used for one message after another.
+// The same object is reused for each message.
 TEST(Early, NothingIsLeftOfTheMessageBefore) {
   PredecodedSend predecoded;
   predecode(message(header(7, 32), rpc_call(7, 100003, 4, 0)), predecoded);
@@ -60,14 +60,14 @@ TEST(Early, NothingIsLeftOfTheMessageBefore) {
   EXPECT_FALSE(predecoded.ops);
 }
 
-// Only the XID may differ when a Call is sent again.
+// A resent Call may differ only in its XID.
 TEST(Early, TheDigestIsOfAllButTheXid) {
   const auto body = [](std::uint32_t xid, std::uint32_t procedure) {
     return digest_of(rpc_call(xid, 100003, 3, procedure));
   };
   EXPECT_EQ(body(7, 6), body(8, 6));
   EXPECT_NE(body(7, 6), body(7, 7));
-  // Of every length up to where all its ways of reading are in use.
+  // All lengths up to the point where all its read widths are in use.
   for (std::size_t length = 5; length < 48; ++length) {
     std::vector<std::uint8_t> bytes(length, 1);
     const std::uint64_t before = digest_of(bytes);

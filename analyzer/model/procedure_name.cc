@@ -8,7 +8,7 @@ namespace rpcrdma::model {
 
 namespace {
 
-// Operations that a COMPOUND needs on its way and is not about.
+// Auxiliary operations of a COMPOUND that do not describe its purpose.
 bool is_plumbing(std::uint32_t op, bool callback) {
   if (callback) return op == 11;  // CB_SEQUENCE
   switch (op) {
@@ -59,7 +59,7 @@ std::uint32_t principal_operation(const RpcInfo& rpc) {
   for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
     if (!is_plumbing(rpc.ops.op[i], callback)) return rpc.ops.op[i];
   }
-  // What it is about stands behind the bytes that the capture has.
+  // Its principal operation is beyond the captured bytes.
   if (rpc.ops.announced > rpc.ops.kept) return UINT32_MAX;
   return rpc.ops.op[rpc.ops.kept - 1];
 }

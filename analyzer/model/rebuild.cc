@@ -1,3 +1,5 @@
+// Rebuilds RPC messages: takes the inline or long message and inserts Read chunks by Position
+// and Write chunks at the DDP-eligible results.
 #include "reduction.h"
 
 #include <algorithm>
@@ -27,13 +29,13 @@ void note(Incomplete& noted, Incomplete why) {
   if (noted == Incomplete::kNo) noted = why;
 }
 
-// `length`: bytes of the chunk that are wanted, and not all here.
+// `length`: bytes wanted of the chunk, not all of them present.
 Incomplete missing_of(const CallChunk& chunk, std::uint64_t length) {
   if (chunk.moved < length) return Incomplete::kNotMoved;
   return chunk.truncated ? Incomplete::kNotKept : Incomplete::kNotSeen;
 }
 
-// Data of a chunk, without roundup.
+// Appends the data of a chunk, without roundup.
 void append_chunk(std::vector<std::uint8_t>& out, const CallChunk& chunk, std::uint64_t length,
                   Incomplete& incomplete) {
   const auto& extents = chunk.data.extents();
@@ -48,7 +50,7 @@ void append_roundup(std::vector<std::uint8_t>& out, std::uint64_t length) {
   out.resize(out.size() + static_cast<std::size_t>(wire::xdr_padded(length) - length));
 }
 
-// Bytes returned in each Write chunk, by the Reply's header.
+// Bytes returned in each Write chunk, from the Reply's header.
 std::vector<std::uint64_t> returned_lengths(const Message& reply) {
   std::vector<std::uint64_t> lengths;
   for_each_write_chunk(reply, [&](std::uint32_t, std::span<const wire::Segment> segments) {
@@ -69,8 +71,8 @@ bool is_position_zero(const CallChunk& chunk) {
   return chunk.list == ChunkList::kRead && chunk.position == 0;
 }
 
-// The RPC message without what travelled in chunks of their own: inline, or by Position Zero chunk
-// or Reply chunk.
+// The RPC message without the data in chunks of their own: inline, or from a Position Zero chunk or
+// Reply chunk.
 Incomplete reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
   if (!is_external(call.message)) {
     const wire::Bytes payload = inline_payload(call.message);
@@ -125,7 +127,7 @@ Incomplete write_list_filling(const Message& call, const Message& reply) {
   return found;
 }
 
-// Data was written, and the Reply does not say where.
+// Returns whether data was written that is missing from the Reply's Write list.
 bool drops_written_chunk(const Call& call, const Message& reply) {
   return std::any_of(call.chunks.begin(), call.chunks.end(), [&](const CallChunk& chunk) {
     return chunk.list == ChunkList::kWrite && chunk.index >= reply.write_counts.size() &&
@@ -176,7 +178,7 @@ ResultItems result_items(const Call& call, const std::vector<std::uint8_t>& redu
   return r;
 }
 
-// Bytes of all its chunks, with room for roundup.
+// Size of the data of all its chunks, with room for roundup.
 std::size_t held(const Call& call) {
   std::size_t sum = 0;
   for (const CallChunk& chunk : call.chunks) sum += chunk.data.held() + sizeof(std::uint32_t);
@@ -205,21 +207,21 @@ const char* incomplete_reason(Incomplete why, const roce::Connection* connection
     case Incomplete::kNotMoved:
       return recorded || (connection != nullptr && losses(*connection) != 0)
                  ? missing
-                 : "not all of it was moved";
+                 : "RDMA operations moved only a part of it";
     case Incomplete::kNotKept:
-      return "too much was outstanding to keep all of it";
+      return "too much data was in flight to keep all of it";
     case Incomplete::kPadded:
       return "padded by RDMA_MSGP, not rebuilt";
     case Incomplete::kOtherParts:
-      return "other Sends have parts of it, which are not joined";
+      return "parts of it are in other Sends and are not joined";
     case Incomplete::kReplyReads:
-      return "the Reply has Read chunks, whose data is not joined";
+      return "the Reply has Read chunks, which are not reassembled";
     case Incomplete::kNoChunk:
       return "no chunk holds the message";
     case Incomplete::kTwoMessages:
-      return "a Position Zero Read chunk beside an inline message";
+      return "both a Position Zero Read chunk and an inline message";
     case Incomplete::kPosition:
-      return "the Position of a Read chunk is not in the message";
+      return "the Position of a Read chunk is outside the message";
     case Incomplete::kGap:
       return "the responder left a gap in a chunk";
     case Incomplete::kOverrun:
@@ -227,7 +229,7 @@ const char* incomplete_reason(Incomplete why, const roce::Connection* connection
     case Incomplete::kNotReturned:
       return "the Reply does not return a Write chunk that was written";
     case Incomplete::kNoPlace:
-      return "where the data of a Write chunk belongs is not known";
+      return "the place of a Write chunk's data is not known";
   }
   return nullptr;
 }
@@ -238,10 +240,10 @@ Rebuilt rebuild_call(const Call& call) {
   std::vector<std::uint8_t> reduced;
   note(result.incomplete, reduced_call(call, reduced));
   result.bytes.reserve(reduced.size() + held(call));
-  // Positions count in the message that is being built, so chunks go in one after the other.
+  // Positions count in the message being built, so chunks are inserted in order.
   std::size_t used = 0;
-  std::uint32_t position = 0;  // of the chunk that is being put in
-  std::uint64_t length = 0;    // of what is there of it
+  std::uint32_t position = 0;  // of the chunk being inserted
+  std::uint64_t length = 0;    // of its available data
   for_each_placed(call.chunks, [&](const CallChunk& chunk) {
     if (chunk.position != position) {
       append_roundup(result.bytes, length);
@@ -340,7 +342,7 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
     for (const CallChunk& chunk : call.chunks) {
       if (chunk.list == ChunkList::kWrite &&
           chunk.index == static_cast<std::uint32_t>(item.chunk)) {
-        // RFC 5666 peers count roundup in the returned length; the item's own count is what it is.
+        // RFC 5666 peers count roundup in the returned length; the item's own count is exact.
         append_chunk(result.bytes, chunk, item.length, result.incomplete);
         append_roundup(result.bytes, item.length);
         ++chunks_placed;

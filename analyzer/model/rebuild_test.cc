@@ -1,3 +1,4 @@
+// Tests of rebuilt RPC messages, and of the reasons why one is incomplete.
 #include "messages_for_tests.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,7 @@ TEST(Rebuild, MissingBytesAndPositionsOutsideMakeItIncomplete) {
   EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kPosition);
 }
 
-// NFSv3 READ: status, no attributes, count, eof, length of data that went by Write chunk.
+// NFSv3 READ: status, no attributes, count, eof, length of the data in a Write chunk.
 TEST(Rebuild, WriteChunkGoesBehindTheCountOfItsItem) {
   Call call = msg_call(rpc_call(1, 100003, 3, 6));
   call.message.rpc.procedure = 6;
@@ -156,7 +157,7 @@ TEST(Rebuild, LongReplyIsTheReplyChunkAsFarAsWritten) {
   EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNoChunk);
 }
 
-// RFC 5666 section 3.9: 60 bytes in front of what is 600 bytes long.
+// RFC 5666 section 3.9: 60 bytes of padding before an item of 600 bytes.
 TEST(Rebuild, AnRdmaMsgpMayHaveMoreInItThanItsMessage) {
   Call call = msg_call(rpc_call(1, 100003, 3, 7, std::vector<std::uint8_t>(700)));
   call.message.proc = 2;
@@ -169,7 +170,7 @@ TEST(Rebuild, AnRdmaMsgpMayHaveMoreInItThanItsMessage) {
   reply.proc = 2;
   reply.align = 64;
   EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kPadded);
-  // Nothing in it is long enough, or needs padding.
+  // Nothing in it is long enough to be padded.
   call.message.thresh = 2000;
   EXPECT_TRUE(rebuild_call(call).complete());
   call.message.thresh = 512;
@@ -207,7 +208,7 @@ TEST(Rebuild, ReadChunksAreListedInAnyOrder) {
   const auto rpc = rpc_call(1, 100003, 3, 7, words({3, 6, 7}));
   Call call = msg_call(rpc);
   const auto first = static_cast<std::uint32_t>(rpc.size() - 8);
-  // That at `first + 8` in two places of the list.
+  // The chunk at `first + 8` appears in two places of the list.
   call.chunks.push_back(chunk_of(ChunkList::kRead, first + 8, {'e', 'f', 'g'}, 3));
   call.chunks.push_back(chunk_of(ChunkList::kRead, first, {'a', 'b', 'c'}, 3));
   call.chunks.push_back(chunk_of(ChunkList::kRead, first + 8, {'h', 'i', 'j'}, 3));
@@ -233,7 +234,7 @@ TEST(Rebuild, AReadChunkInsideAnotherIsNowhere) {
   call.chunks.push_back(chunk_of(ChunkList::kRead, first, std::vector<std::uint8_t>(8), 8));
   call.chunks.push_back(chunk_of(ChunkList::kRead, first + 4, {1, 2, 3, 4}, 4));
   EXPECT_EQ(rebuild_call(call).incomplete, Incomplete::kPosition);
-  // Where a parser stops: no item begins there.
+  // Parsers stop here: no item begins there.
   const ReducedArguments reduced = reduced_arguments(call);
   ASSERT_EQ(reduced.removed.size(), 2U);
   EXPECT_EQ(reduced.removed[1].offset % 4, 1U);
@@ -290,7 +291,7 @@ TEST(Rebuild, WhoeverLostWhatIsMissingIsSaid) {
     return std::string(incomplete_reason(why, &connection));
   };
   EXPECT_EQ(reason(Incomplete::kNotSeen), "incomplete in the capture");
-  EXPECT_EQ(reason(Incomplete::kNotMoved), "not all of it was moved");
+  EXPECT_EQ(reason(Incomplete::kNotMoved), "RDMA operations moved only a part of it");
   connection.side[0].counters.lost_capture = 1;
   EXPECT_EQ(reason(Incomplete::kNotMoved), "incomplete in the capture");
   connection.recorded = true;

@@ -7,10 +7,10 @@ namespace rpcrdma::model {
 
 namespace {
 
-// Larger than any credit value that a real peer sends; random words nearly always are larger still.
+// Larger than any credit value that a real peer sends; random words are nearly always larger.
 constexpr std::uint32_t kMaxCredibleCredit = 1U << 16;
 
-// Long enough to hold an RPC message, and named.
+// Long enough to hold an RPC message, with a handle.
 bool credible_segment(const wire::Segment& s) {
   return s.handle != 0 && s.length >= 24;
 }
@@ -22,7 +22,7 @@ bool credible_rpc(wire::Bytes payload, std::uint32_t xid) {
   return rpc->call.xid == xid && rpc->call.rpcvers == 2;
 }
 
-// Of version 2's later dialects: only where an RPC message follows.
+// For version 2's later dialects: only if an RPC message follows.
 bool recognise_later(wire::Bytes send) {
   const auto detected = wire::detect_dialect(send);
   if (!detected) return false;
@@ -52,7 +52,7 @@ bool recognise(wire::Bytes send) {
     case wire::Proc::kError:
     case wire::Proc::kDone:
     case wire::Proc::kOptional:
-      // A handful of small words: too little to tell by.
+      // A few small words: too little evidence.
       return false;
   }
   return false;

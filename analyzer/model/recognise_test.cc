@@ -31,7 +31,7 @@ TEST(Recognise, LongCallsAndReplies) {
   wire::Header reply = header(7, 32, wire::Proc::kNomsg);
   reply.reply = wire::WriteChunk(&segment, 1);
   EXPECT_TRUE(recognise(message(reply)));
-  // An RDMA_NOMSG from which no message can come.
+  // An RDMA_NOMSG that cannot convey a message.
   EXPECT_FALSE(recognise(message(header(7, 32, wire::Proc::kNomsg))));
 }
 
@@ -63,7 +63,7 @@ TEST(Resembles, OtherVersionsAndTypesButNotOtherPrograms) {
   EXPECT_FALSE(resembles(std::vector<std::uint8_t>(64, 0)));
 }
 
-// What perftest and rping send: zeros, counters, addresses with keys, text.
+// Typical SENDs of perftest and rping: zeros, counters, addresses with keys, text.
 TEST(Recognise, OtherProgramsSends) {
   for (std::size_t n = 0; n < 200; ++n) {
     EXPECT_FALSE(recognise(std::vector<std::uint8_t>(n, 0)));
@@ -72,7 +72,7 @@ TEST(Recognise, OtherProgramsSends) {
   std::mt19937 random(5);
   for (int i = 0; i < 100000; ++i) {
     std::vector<std::uint8_t> bytes(16 + random() % 80);
-    // Small words are likelier to look like a header than random ones.
+    // Small words look like a header more often than random ones.
     for (std::size_t k = 3; k < bytes.size(); k += 4)
       bytes[k] = static_cast<std::uint8_t>(random() % 6);
     EXPECT_FALSE(recognise(bytes)) << ::testing::PrintToString(bytes);

@@ -7,13 +7,13 @@ namespace rpcrdma::model {
 
 std::vector<decode::Removed> removed_by_reads(const Call& call, std::uint32_t rpc_length) {
   std::vector<decode::Removed> removed;
-  std::uint64_t taken = rpc_length;  // of a Position, by what is not in the arguments
-  std::uint64_t end = rpc_length;    // of the chunk before, as Positions count
+  std::uint64_t taken = rpc_length;  // subtracted from Positions: bytes not in the arguments
+  std::uint64_t end = rpc_length;    // end of the previous chunk, as a Position
   std::uint32_t previous = 0;
   bool contradicts = false;
   for_each_placed(call.chunks, [&](const CallChunk& chunk) {
     if (contradicts) return;
-    if (chunk.position == previous) {  // one chunk, whose segments are listed apart
+    if (chunk.position == previous) {  // one chunk whose segments are listed separately
       decode::Removed& joined = removed.back();
       taken -= wire::xdr_padded(joined.length);
       joined.length += chunk.length;
@@ -34,11 +34,11 @@ std::vector<decode::Removed> removed_by_reads(const Call& call, std::uint32_t rp
 
 void note_counts(Call& call, wire::Bytes rpc_message) {
   std::uint64_t taken = 0;
-  std::uint64_t end = 0;  // of the chunk before
+  std::uint64_t end = 0;  // end of the previous chunk
   std::uint32_t previous = 0;
   bool certain = true;
   for_each_placed(call.chunks, [&](CallChunk& chunk) {
-    // Of a chunk in several places of the list, or in another chunk, no count is certain.
+    // No count is certain for a chunk in several places of the list, or inside another chunk.
     certain = certain && chunk.position != previous && chunk.position >= end + 4;
     if (!certain) return;
     const std::uint64_t at = chunk.position - taken;

@@ -1,4 +1,4 @@
-// Where Read chunks took data out of a Call's arguments.
+// Computes where Read chunks removed data from a Call's arguments.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::model {
 
-// Read chunks but Position Zero, by their Positions: a sender may list them in any order.
+// Visits Read chunks except Position Zero by their Positions: a sender may list them in any order.
 // `Chunks`: std::vector<CallChunk>, const or not.
 template <typename Chunks, typename Function>
 void for_each_placed(Chunks& chunks, Function&& f) {
@@ -38,13 +38,13 @@ void for_each_placed(Chunks& chunks, Function&& f) {
   for (auto* const c : sorted) f(*c);
 }
 
-// Positions count in the unreduced RPC message; what upper-layer parsers want are offsets in the
-// reduced arguments, behind an RPC header of `rpc_length` bytes. Where Positions contradict each
-// other the list ends with an offset that no item has, at which parsers stop.
+// Positions count in the unreduced RPC message; upper-layer parsers need offsets in the reduced
+// arguments, after an RPC header of `rpc_length` bytes. If Positions contradict each other, the
+// list ends with an offset that no item has, at which parsers stop.
 [[nodiscard]] std::vector<decode::Removed> removed_by_reads(const Call& call,
                                                             std::uint32_t rpc_length);
 
-// Sets CallChunk::count of its Read chunks. `rpc_message` is reduced.
+// Sets CallChunk::count of the Call's Read chunks. `rpc_message` is reduced.
 void note_counts(Call& call, wire::Bytes rpc_message);
 
 }  // namespace rpcrdma::model

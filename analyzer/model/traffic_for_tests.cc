@@ -1,3 +1,5 @@
+// The simulation of traffic_for_tests.h: queue pairs, an RPC client and server, and a faulty
+// network.
 #include "traffic_for_tests.h"
 
 #include "messages_for_tests.h"
@@ -23,7 +25,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::int64_t kTick = 1000;   // nanoseconds
 constexpr std::int64_t kDelay = 6;     // ticks from port to port
-constexpr std::int64_t kTimeout = 80;  // ticks without progress until a requester starts again
+constexpr std::int64_t kTimeout = 80;  // ticks without progress until a requester retransmits
 constexpr std::uint64_t kWindow = 48;  // PSNs in flight
 constexpr std::size_t kReadsInFlight = 4;
 constexpr std::uint32_t kCredits = 8;
@@ -55,7 +57,7 @@ struct Work {
   std::uint32_t rkey = 0;
   std::uint64_t va = 0;
   std::uint32_t length = 0;  // READ
-  Bytes source;              // READ: what lies at the other side
+  Bytes source;              // READ: the data at the other side
   bool invalidate = false;
   std::uint64_t psn = 0;
   std::uint64_t packets = 1;
@@ -68,8 +70,8 @@ struct Packet {
   std::uint64_t psn = 0;
   Role role = Role::kAck;
   int call = -1;
-  std::uint64_t work_end = 0;     // PSN behind the last one of its work request
-  const Bytes* source = nullptr;  // READ request: the bytes asked for, from `source_at` on
+  std::uint64_t work_end = 0;     // PSN after the last one of its work request
+  const Bytes* source = nullptr;  // READ request: the bytes requested, from `source_at` on
   std::size_t source_at = 0;
 };
 
@@ -89,7 +91,7 @@ struct Qp {
   bool nak_sent = false;
   std::uint32_t msn = 0;
   std::deque<Packet> answers;
-  // Bytes that queued READs refer to: they outlive retransmissions of the request.
+  // Bytes that queued READs refer to; they survive retransmissions of the request.
   std::deque<Bytes> sources;
 };
 
@@ -178,7 +180,7 @@ class Simulation {
     detected.flags = wire::kPrivateDataFlagR;
     detected.send_code = detected.recv_code = wire::inline_size_code(4096);
     const auto private_data = wire::encode_private_data(detected);
-    // In front of it in a REQ: the IP CM header, which nobody here looks at.
+    // A REQ begins with the IP CM header, which is not read here.
     Bytes req_private(wire::kIpCmHeaderBytes);
     req_private.insert(req_private.end(), private_data.begin(), private_data.end());
     wire::CmReq req;
@@ -194,7 +196,7 @@ class Simulation {
                                              : o_.mtu == 2048 ? 4
                                                               : 5);
     mad(0, req);
-    if (r_.chance(0.3)) mad(0, req);  // sent again
+    if (r_.chance(0.3)) mad(0, req);  // retransmitted
     wire::CmRep rep;
     rep.private_data = private_data;
     rep.responder_resources = rep.initiator_depth = kReadsAtOnce;
@@ -254,7 +256,7 @@ class Simulation {
   void put(int from, Packet p) {
     p.roce.bth.dest_qp = truth_.qpn[static_cast<std::size_t>(1 - from)];
     p.roce.bth.psn = static_cast<std::uint32_t>(p.psn) & wire::kPsnMask;
-    // The first packets are spared: a stream must have begun before its order can be judged.
+    // The first packets are spared: a stream must have started before its order can be checked.
     const bool spared = ++sent_[from] <= 3;
     if (!spared && r_.chance(o_.lost_before)) {
       ++out_.lost_before;
@@ -367,7 +369,7 @@ class Simulation {
     q.send_at = psn;
   }
 
-  // Everything up to and including `psn` was acknowledged, save READs that lack responses.
+  // Everything up to and including `psn` was acknowledged, except READs with missing responses.
   void acknowledged(int side, std::uint64_t psn) {
     Qp& q = qp_[side];
     while (!q.works.empty()) {
@@ -570,7 +572,7 @@ class Simulation {
       s.handle = take(free_rkeys_, next_rkey_);
       rkeys_of_[call].push_back(s.handle);
       s.length = take_bytes;
-      // Few addresses, so that a handle that comes back names the same memory.
+      // Few addresses, so that a reused handle names the same memory.
       s.offset = 0x7f0000000000ULL + r_.below(4) * 0x1000;
       list.push_back(s);
       length -= take_bytes;
@@ -680,7 +682,7 @@ class Simulation {
         const Bytes more = r_.bytes(4 * r_.between(100, 900));
         results.insert(results.end(), more.begin(), more.end());
       }
-      // The first segment must be able to hold an RPC header.
+      // The first segment must be long enough for an RPC header.
       reply_offered = segments(call, static_cast<std::uint32_t>(results.size()) + 200);
       reply_offered[0].length += 200;
     }
@@ -698,7 +700,7 @@ class Simulation {
     w.data = message(h, long_call ? wire::Bytes{} : wire::Bytes(rpc));
     post(side, std::move(w));
 
-    // The answer.
+    // The Reply.
     wire::Header a = header(xid, kCredits - static_cast<std::uint32_t>(r_.below(3)));
     a.vers = o_.version;
     a.direction = wire::MsgType::kReply;
@@ -759,7 +761,7 @@ class Simulation {
   bool calls_done_ = false;
   int outstanding_[2] = {};
   int limit_[2] = {1, 1};
-  std::map<int, int> grant_of_;  // by call: what its Reply grants
+  std::map<int, int> grant_of_;  // by call: the credits that its Reply grants
   std::vector<Job> jobs_;
   std::map<int, std::vector<Work>> pending_reads_;
   std::vector<wire::ReadSegment> reads_;
@@ -795,7 +797,7 @@ void play(const Traffic& traffic, const std::function<void(const roce::PreparedP
     p.transport.data = c.bytes;
     p.transport.wire_length = c.wire_length;
     p.meta = {++frame, c.time_ns};
-    // Checksums have tests of their own; here they would take most of the time.
+    // Checksums have tests of their own; here they would dominate the run time.
     roce::decode(p);
     p.icrc = c.cut_short  ? roce::IcrcCheck::kUnchecked
              : c.bad_icrc ? roce::IcrcCheck::kBad

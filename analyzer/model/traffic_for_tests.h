@@ -1,11 +1,11 @@
-// RPC-over-RDMA connections at packet level, for tests: what a capture point between two ports
-// sees, and the truth behind it.
+// Simulates RPC-over-RDMA connections at packet level for tests: the packets that a capture point
+// between two ports sees, and the truth behind them.
 //
-// Each connection has two QPs with a requester and a responder that do what IBA volume 1 section
-// 9.7 demands (PSNs, go-back-N, NAK, RNR NAK, timeout, coalesced ACKs, a lost READ response asked
-// for again from the middle), and an RPC client and server on top. The same options always give the
-// same traffic. A packet can be lost, damaged or late on either side of the capture point; what the
-// capture itself does to the list (loss, copies, cutting) is the business of the tests.
+// Each connection has two QPs with a requester and a responder that follow IBA volume 1 section 9.7
+// (PSNs, go-back-N, NAK, RNR NAK, timeout, coalesced ACKs, a READ restarted from the middle after a
+// lost response), and an RPC client and server on top. The same options always produce the same
+// traffic. A packet can be lost, damaged or late on either side of the capture point; the tests
+// themselves simulate faults of the capture (loss, copies, truncation).
 #pragma once
 
 #include <array>
@@ -28,16 +28,16 @@ struct TrafficOptions {
   bool cm = true;
   bool ipv6 = false;
   bool reverse = true;           // the server calls back
-  bool reuse_numbers = false;    // XIDs and rkeys come back as soon as a Call is over
-  bool psn_wraps = false;        // those of the first connection start shortly before 2^24
+  bool reuse_numbers = false;    // XIDs and rkeys are reused as soon as a Call has ended
+  bool psn_wraps = false;        // the PSNs of the first connection start shortly before 2^24
   bool near_psns = false;        // all connections start at nearly the same PSN
   bool one_after_other = false;  // each connection after the end of the one before,
   bool same_qpns = false;        // with its QPNs and communication IDs
   bool rdma = true;              // Calls with chunks
   // Probabilities for one packet.
-  double lost_before = 0;     // the capture does not see it, nor the receiver
+  double lost_before = 0;     // neither the capture nor the receiver sees it
   double lost_behind = 0;     // the capture sees it
-  double late = 0;            // overtaken by packets of its own direction
+  double late = 0;            // overtaken by packets of the same direction
   double damaged_before = 0;  // bad ICRC; the receiver drops it
   double damaged_copy = 0;    // bad ICRC in the capture only
   double rnr = 0;             // for a SEND: answered with an RNR NAK
@@ -49,7 +49,7 @@ struct CapturedPacket {
   int connection = 0;
   int from = 0;  // side; 0 opened the connection
   Role role = Role::kAck;
-  int call = -1;  // the Call it is a part of; -1: none
+  int call = -1;  // the Call that it belongs to; -1: none
   std::uint32_t psn = 0;
   std::int64_t time_ns = 0;
   bool bad_icrc = false;
@@ -89,7 +89,7 @@ struct Traffic {
 
 // Passes each packet to `packet`. Frames count from 1, so frame n is packets[n - 1].
 void play(const Traffic& traffic, const std::function<void(const roce::PreparedPacket&)>& packet);
-// The same to a tracker, to its end.
+// The same with a tracker, up to finish().
 void play(const Traffic& traffic, roce::Tracker& tracker);
 
 }  // namespace rpcrdma::model::testing

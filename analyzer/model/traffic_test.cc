@@ -1,4 +1,5 @@
-// What must hold for any traffic, over many seeds: see traffic_for_tests.h for what is simulated.
+// Properties that hold for any traffic, over many seeds; traffic_for_tests.h describes the
+// simulation.
 #include "traffic_for_tests.h"
 
 #include <algorithm>
@@ -16,20 +17,20 @@ namespace {
 
 using namespace testing;
 
-// Compares everything that the model says with the truth. Nothing that it says may be false; what
-// is missing is counted.
+// Compares all output of the model with the truth. No statement may be false; missing statements
+// are counted.
 struct Judge : Observer {
   explicit Judge(const Traffic& t) : traffic(t), seen(t.calls.size()) {}
 
   struct Seen {
     bool call = false;      // its message
     bool answered = false;  // joined to its answer
-    bool whole = false;     // and all of its chunks
+    bool whole = false;     // and so were all of its chunks
   };
   const Traffic& traffic;
   std::vector<Seen> seen;
   std::map<std::pair<int, int>, std::set<int>> outstanding;  // by connection and caller
-  bool exact = true;  // nothing is missing in the capture: the ledgers can be checked
+  bool exact = true;  // the capture is complete, so the ledgers can be checked
   int malformed = 0;
   int unmatched = 0;  // answers without a Call
 
@@ -44,14 +45,14 @@ struct Judge : Observer {
       return;
     }
     const CapturedPacket& p = packet(m.frame);
-    // Damaged, or cut off before it tells what it is.
+    // Damaged, or truncated before it shows its type.
     if (m.suspect || m.header_length == 0) return;
     const TrueCall& truth = traffic.calls.at(static_cast<std::size_t>(p.call));
     EXPECT_EQ(m.xid, truth.xid);
     auto& open = outstanding[{truth.connection, truth.caller}];
     if (m.kind == Kind::kCall) {
       ASSERT_EQ(p.role, Role::kCall);
-      EXPECT_FALSE(seen[static_cast<std::size_t>(p.call)].call) << "told twice";
+      EXPECT_FALSE(seen[static_cast<std::size_t>(p.call)].call) << "reported twice";
       seen[static_cast<std::size_t>(p.call)].call = true;
       open.insert(p.call);
     } else {
@@ -153,10 +154,10 @@ TrafficOptions varied(std::uint64_t seed) {
   return o;
 }
 
-// Nothing is missing in the capture, so nothing may be missing in the analysis. One exception:
-// while the path MTU is not known (no CM, no long message yet), requests that are missing behind a
-// READ of unknown length in PSNs may not be missed, and come too late, or PSNs be missed that no
-// request has; then one Call for each connection.
+// The capture is complete, so the analysis must be too. One exception: while the path MTU is not
+// known (no CM, no long message yet), requests missing after a READ of unknown length in PSNs may
+// go unnoticed and be reported late, or PSNs may count as missing that no request has; this affects
+// at most one Call per connection.
 void expect_all(const Analysis& run, bool mtu_known = true) {
   std::size_t unanswered = 0;
   for (std::size_t i = 0; i < run.judge.seen.size(); ++i) {
@@ -184,7 +185,7 @@ void expect_connections(const Analysis& run, const Traffic& t) {
 
 class Traffics : public ::testing::TestWithParam<int> {
  protected:
-  // Each parameter stands for a stride of seeds, so that a failure names a small part.
+  // Each parameter selects a range of seeds, so that a failure points to a small part.
   template <typename Function>
   void for_seeds(int n, Function&& f) {
     for (int i = 0; i < n; ++i) {
@@ -218,13 +219,13 @@ TEST_P(Traffics, LossOnTheWay) {
     const Analysis run(t);
     expect_all(run, o.cm);
     expect_connections(run, t);
-    // A gap that neither a NAK nor further copies explain can look like a late packet.
+    // A gap explained by neither a NAK nor further copies can look like a late packet.
     EXPECT_LE(run.stats.lost_network + run.stats.reordered, t.lost_before);
   });
 }
 
-// Packets of one direction change places. No packet passes one
-// of the other direction, which could have caused it.
+// Swaps packets of one direction. No packet overtakes one of the other direction, which could have
+// caused it.
 void shuffle(Traffic& t, std::uint64_t seed) {
   std::mt19937_64 r(seed);
   std::vector<CapturedPacket>& v = t.packets;
@@ -236,7 +237,7 @@ void shuffle(Traffic& t, std::uint64_t seed) {
   }
 }
 
-// Some packets are in the capture twice.
+// Duplicates some packets in the capture.
 void copy(Traffic& t, std::uint64_t seed) {
   std::mt19937_64 r(seed + 1);
   std::vector<CapturedPacket>& v = t.packets;
@@ -342,7 +343,7 @@ TEST_P(Traffics, QpnsAreReused) {
   });
 }
 
-// What cannot be told when packets are missing must not be made up.
+// The analysis must not invent what missing packets hide.
 void expect_no_falsehood(const Analysis& run, const Traffic& t) {
   EXPECT_EQ(run.malformed, 0U);
   EXPECT_EQ(run.judge.malformed, 0);
@@ -358,7 +359,8 @@ TEST_P(Traffics, LossInTheCapture) {
     TrafficOptions o = varied(seed);
     o.reuse_numbers = false;
     Traffic t = make_traffic(o);
-    // A Call may suffer when something of its connection is missing during its life, or near it.
+    // A Call may be affected if a packet of its connection is missing during its life, or shortly
+    // before or after it.
     constexpr std::size_t kNear = 12;
     std::mt19937_64 r(seed);
     const double p = seed % 2 == 0 ? 0.002 : 0.03;

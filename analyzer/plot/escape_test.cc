@@ -13,7 +13,7 @@ TEST(Escape, XmlHasNoMarkupLeft) {
 
 TEST(Escape, ATerminalGetsNothingThatItActsOn) {
   EXPECT_EQ(escape_terminal("a\x1b[2J\r\n\t\x7fz"), "a\\x1b[2J\\x0d\\x0a\\x09\\x7fz");
-  // C1 as one byte and in UTF-8, marks of direction, a byte that begins no character.
+  // C1 as one byte and in UTF-8, direction marks, a byte that begins no character.
   EXPECT_EQ(escape_terminal("\x9b"
                             "2J\xc2\x9b\xe2\x80\xae\xff"),
             "\\x9b2J\\xc2\\x9b\\xe2\\x80\\xae\\xff");
@@ -32,9 +32,9 @@ TEST(Escape, XmlHoldsOnlyItsOwnCharacters) {
   EXPECT_EQ(escape_xml(std::string("a\0b", 3)), "a" + bad + "b");
   EXPECT_EQ(escape_xml("\x1b[2J"), bad + "[2J");
   EXPECT_EQ(escape_xml("\xff<"), bad + "&lt;");
-  EXPECT_EQ(escape_xml("\xc0\xbc"), bad + bad);            // "<", longer than need be
-  EXPECT_EQ(escape_xml("\xed\xa0\x80"), bad + bad + bad);  // half of a pair
-  EXPECT_EQ(escape_xml("\xe2\x82"), bad + bad);            // cut short
+  EXPECT_EQ(escape_xml("\xc0\xbc"), bad + bad);            // "<", overlong
+  EXPECT_EQ(escape_xml("\xed\xa0\x80"), bad + bad + bad);  // half of a surrogate pair
+  EXPECT_EQ(escape_xml("\xe2\x82"), bad + bad);            // truncated
   EXPECT_EQ(escape_xml("\xef\xbf\xbe"), bad);              // U+FFFE
   EXPECT_EQ(escape_xml("\xf0\x9f\x98\x80"), "\xf0\x9f\x98\x80");
   EXPECT_EQ(escape_xml("\xf4\x90\x80\x80").find('\xf4'), std::string::npos);  // beyond Unicode

@@ -15,7 +15,7 @@ double Scale::at(double value) const {
 
 namespace {
 
-// The smallest round step that is at least `least`.
+// Returns the smallest round step that is at least `least`.
 double round_step(Unit unit, double least) {
   // Clocks are not decimal.
   if (unit == Unit::kSeconds && least > 1) {
@@ -31,7 +31,7 @@ double round_step(Unit unit, double least) {
   const double power = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1., 2., 5., 10.}) {
     const double step = factor * power;
-    // There is no half Call.
+    // Counts are whole numbers.
     if (unit == Unit::kCount && step < 1) continue;
     if (step >= least * 0.999) return step;
   }
@@ -45,7 +45,7 @@ Axis log_axis(double low, double high, int most) {
   auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   if (last == first) ++last;
   Axis axis{{std::pow(10.0, first), std::pow(10.0, last), true}, {}};
-  // Few decades have room for 2 and 5 in each.
+  // With few decades there is room for 2 and 5 in each.
   if (3 * (last - first) + 1 <= most) {
     for (int decade = first; decade < last; ++decade) {
       for (const double factor : {1., 2., 5.})
@@ -62,10 +62,10 @@ Axis log_axis(double low, double high, int most) {
 }
 
 void fill_ticks(Axis& axis, double step) {
-  const double first = std::ceil(axis.scale.low / step - 1e-9) + 0.0;  // -0 would be written so
+  const double first = std::ceil(axis.scale.low / step - 1e-9) + 0.0;  // avoids "-0"
   for (double i = first; i * step <= axis.scale.high * (1 + 1e-9); ++i) {
     axis.ticks.push_back(i * step);
-    if (axis.ticks.size() >= 64) break;  // where the step is lost in the size of the values
+    if (axis.ticks.size() >= 64) break;  // the step is below the precision of the values
   }
 }
 
@@ -85,7 +85,7 @@ Axis value_axis(Unit unit, double low, double high, bool log, int most) {
 Axis time_axis(Unit unit, double low, double high, int most) {
   low = std::clamp(low, -kLargest, kLargest);
   high = std::clamp(high, -kLargest, kLargest);
-  // A range too small to tell its ends apart is as good as none.
+  // A range with nearly equal ends is treated as empty.
   if (!(high - low > std::max(std::abs(low), std::abs(high)) * 1e-12)) {
     high = low + std::max(1e-3, std::abs(low) * 1e-6);
   }

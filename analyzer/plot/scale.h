@@ -1,4 +1,4 @@
-// From values to places on an axis, and where its ticks are.
+// Maps values to positions on an axis, and places its ticks.
 #pragma once
 
 #include <vector>
@@ -8,25 +8,25 @@
 namespace rpcrdma::plot {
 
 inline constexpr double kLargest = 1e18;
-inline constexpr double kSmallestLog = 1e-12;  // a logarithmic axis begins here at the lowest
+inline constexpr double kSmallestLog = 1e-12;  // the lowest start of a logarithmic axis
 
 struct Scale {
   double low = 0;
   double high = 1;
   bool log = false;
 
-  // 0 at `low`, 1 at `high`; beyond them no less and no more.
+  // 0 at `low`, 1 at `high`; values beyond them are clamped.
   [[nodiscard]] double at(double value) const;
 };
 
-// An axis for values from `low` to `high`, that begins and ends at round numbers; the ticks between
-// are at most `most`, and at least two.
+// An axis for values from `low` to `high` that begins and ends at round numbers; it has at least
+// two and at most `most` ticks.
 struct Axis {
   Scale scale;
   std::vector<double> ticks;
 };
 [[nodiscard]] Axis value_axis(Unit unit, double low, double high, bool log, int most);
-// The same, but it begins and ends where the values do.
+// The same, but the axis begins and ends at the values themselves.
 [[nodiscard]] Axis time_axis(Unit unit, double low, double high, int most);
 
 }  // namespace rpcrdma::plot

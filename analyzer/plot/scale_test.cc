@@ -43,7 +43,7 @@ TEST(Scale, EveryRangeHasAnAxis) {
             EXPECT_LE(axis.ticks.size(), 64U);
             EXPECT_TRUE(std::is_sorted(axis.ticks.begin(), axis.ticks.end()));
           }
-          // What is to be drawn is on it.
+          // The axis covers the value.
           EXPECT_GE(value_axis(unit, 0, size, false, most).scale.high, size * (1 - 1e-9));
         }
       }

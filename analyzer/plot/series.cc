@@ -24,7 +24,8 @@ std::vector<Extent> columns(const Series& series, const Scale& x, std::size_t co
     return std::min(count - 1, static_cast<std::size_t>(x.at(value) * static_cast<double>(count)));
   };
   const Point* before = nullptr;  // null at a gap
-  // The columns behind the previous point up to that of `end`, which the next value begins.
+  // Covers the columns after the previous point up to the column of `end`, where the next value
+  // begins.
   const auto connect = [&](double end, double end_y) {
     const std::size_t from = column(before->x);
     const std::size_t to = column(end);

@@ -1,4 +1,4 @@
-// A series as it falls on the columns of a picture.
+// Projects a series onto the columns of a picture.
 #pragma once
 
 #include "scale.h"
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::plot {
 
-// The lowest and highest value in a column; not numbers where there is none.
+// The lowest and highest value in a column; NaN if it has none.
 struct Extent {
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
@@ -20,10 +20,10 @@ struct Extent {
 // Takes time linear in the points and the columns.
 [[nodiscard]] std::vector<Extent> columns(const Series& series, const Scale& x, std::size_t count);
 
-// What all series of a chart cover.
+// The range that all series of a chart cover.
 struct Range {
   Extent x, y;
-  double y_positive = 0;  // the lowest value above zero; 0 without one
+  double y_positive = 0;  // the lowest value above zero; 0 if there is none
 };
 [[nodiscard]] Range range_of(const Chart& chart);
 

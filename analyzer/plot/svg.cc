@@ -79,7 +79,7 @@ std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit) {
     const double x = box.x(axis.scale, tick);
     const std::string text = format_value(unit, tick);
     const double half = text_width(text) / 2;
-    // At the ends a label moves inwards.
+    // Labels near the ends are shifted inwards.
     const double middle = std::clamp(x, half, std::max(half, box.right + 12 - half));
     if (middle - half < free_from) continue;
     free_from = middle + half + 8;

@@ -71,7 +71,7 @@ std::string to_svg(const Histogram& histogram, const Svg& svg) {
     const auto count = static_cast<double>(b.count);
     const double left = box.x(x.scale, b.low);
     const double right = box.x(x.scale, b.high);
-    // One of very many is seen too.
+    // Even one among very many is visible.
     const double top = std::min(box.y(y.scale, count), box.bottom - 1.5);
     out += fmt::format(
         "<rect class=\"ba s0\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{} to {}: {} "

@@ -1,3 +1,4 @@
+// Draws charts of one or more series as SVG.
 #include "series.h"
 #include "svg_frame.h"
 
@@ -13,7 +14,7 @@ namespace rpcrdma::plot {
 namespace {
 
 constexpr std::size_t kSvgColours = 6;
-// More points than that are drawn as what each column of pixels holds.
+// Longer series are reduced to the extent of each pixel column.
 constexpr std::size_t kMostPoints = 1500;
 
 struct Drawing {
@@ -25,7 +26,7 @@ bool usable(const Point& p) {
   return std::isfinite(p.x) && !std::isnan(p.y);
 }
 
-// At most two points a column of pixels.
+// Returns at most two points per pixel column.
 Series thinned(const Series& series, const Drawing& d) {
   Series out{series.name, series.style, {}};
   const auto count = static_cast<std::size_t>(d.box.right - d.box.left);
@@ -40,7 +41,7 @@ Series thinned(const Series& series, const Drawing& d) {
   return out;
 }
 
-// One stretch of the path for every run without a gap.
+// Returns one subpath for each run without a gap.
 std::string path(const Series& series, const Drawing& d) {
   const bool steps = series.style != Style::kLine;
   const bool area = series.style == Style::kArea;
@@ -93,7 +94,7 @@ struct Legend {
 
 Legend legend(const Chart& chart, const Svg& svg) {
   Legend out;
-  if (chart.series.size() == 1) return out;  // the title says it
+  if (chart.series.size() == 1) return out;  // the title names it
   double x = 4;
   out.lines = 1;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {

@@ -1,4 +1,4 @@
-// What all SVG pictures share: the element itself, the title, axes.
+// The parts that all SVG pictures share: the element itself, the title, axes.
 #pragma once
 
 #include "scale.h"
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::plot {
 
-// The part of the picture that values are drawn in, in pixels.
+// The part of the picture that shows values, in pixels.
 struct Box {
   double left, top, right, bottom;
   [[nodiscard]] double x(const Scale& scale, double value) const {
@@ -21,17 +21,17 @@ struct Box {
   }
 };
 
-// A coordinate: a tenth of a pixel is fine enough.
+// A coordinate, rounded to a tenth of a pixel.
 [[nodiscard]] std::string px(double value);
 
-// About how wide `text` is.
+// The approximate width of `text`.
 [[nodiscard]] double text_width(std::string_view text);
 
-// Opens the element, up to and with the visible title.
+// Opens the element and writes everything through the visible title.
 [[nodiscard]] std::string svg_begin(const Svg& svg, int height, const std::string& title,
                                     const std::string& description);
 
-// Where values go, below the title and `lines` lines of legend.
+// The area for values, below the title and `lines` lines of legend.
 [[nodiscard]] Box plot_box(const Svg& svg, int lines);
 
 // Grid lines and labels at the ticks.

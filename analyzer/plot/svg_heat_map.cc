@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLevels = 8;
 constexpr std::size_t kMostColumns = 128;
 
-// By the logarithm: one slow Call among thousands of quick ones is seen.
+// Uses the logarithm, so that one slow Call among thousands of fast ones is visible.
 std::size_t level(double count, double most) {
   if (most <= 1) return kLevels - 1;
   const double share = std::log(count) / std::log(most);
@@ -86,7 +86,7 @@ std::string to_svg(const HeatMap& whole, const Svg& svg) {
   const auto opacity = [](std::size_t l) {
     return fmt::format("{:.2f}", 0.16 + 0.84 * static_cast<double>(l) / (kLevels - 1));
   };
-  // From few to many.
+  // Legend, from low to high.
   out += "<text x=\"4\" y=\"34\">1</text>";
   for (std::size_t l = 0; l < kLevels; ++l) {
     out += fmt::format(

@@ -1,3 +1,4 @@
+// Tests of the SVG plots: paths, sizes, escaping.
 #include <cmath>
 #include <limits>
 
@@ -9,7 +10,7 @@
 namespace rpcrdma::plot {
 namespace {
 
-// Of each path in a line of its own: its class without the colour, and where it goes.
+// Lists each path on a line of its own: its class without the colour, and its data.
 std::string paths(const std::string& svg) {
   const std::string begin = "<path class=\"";
   const std::string middle = "\" d=\"";
@@ -96,7 +97,7 @@ TEST(Svg, AHeatMapIsDrawnCellByCell) {
   const std::string svg = to_svg(map, {190, 172, "p", false});  // 48 above
   EXPECT_NE(svg.find("fill-opacity=\"1.00\" d=\"M76 98H126V148H76Z\""), std::string::npos) << svg;
   EXPECT_NE(svg.find("fill-opacity=\"0.16\" d=\"M126 48H176V98H126Z\""), std::string::npos) << svg;
-  // What does not fit together is not drawn.
+  // Inconsistent data is not drawn.
   map.cells.pop_back();
   EXPECT_EQ(to_svg(map, {}), "");
   EXPECT_EQ(to_svg(HeatMap{"", "", Unit::kSeconds, Unit::kSeconds, {0, 1}, {2, 1}, {1}}, {}), "");

@@ -19,7 +19,7 @@ constexpr std::array kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉
 std::string bar(double share, std::size_t width, bool utf8) {
   if (!(share > 0)) return {};
   std::string out;
-  // What is there at all is seen.
+  // Every nonzero value is visible.
   const auto parts = std::max<std::size_t>(
       1, static_cast<std::size_t>(std::lround(share * static_cast<double>(width) * 8)));
   if (!utf8) return std::string(std::max<std::size_t>(1, (parts + 4) / 8), '#');

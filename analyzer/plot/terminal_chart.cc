@@ -1,3 +1,4 @@
+// Draws charts as braille dots, or as ASCII letters.
 #include "scale.h"
 #include "series.h"
 
@@ -19,7 +20,7 @@ constexpr std::array kTerminalColours{"36", "33", "32", "35", "34", "31"};
 constexpr std::string_view kLetters = "*+ox%@";
 constexpr std::array kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-// Which dot columns of a line are drawn, so that lines differ without colour.
+// Whether a dot column of a line is drawn; the gaps distinguish lines without colour.
 bool dash(std::size_t line, std::size_t x) {
   switch (line % 4) {
     case 0:
@@ -48,8 +49,8 @@ unsigned braille_dot(std::size_t x, std::size_t y_from_below) {
 }
 
 struct Cell {
-  unsigned dots = 0;       // of braille
-  std::string_view glyph;  // when there are none
+  unsigned dots = 0;       // of the braille character
+  std::string_view glyph;  // used if there are none
   int series = -1;
 };
 
@@ -58,11 +59,11 @@ class Canvas {
   Canvas(std::size_t columns, const Terminal& terminal)
       : columns_(columns), terminal_(terminal), cells_(columns * terminal.height) {}
 
-  // How fine the picture is.
+  // Dots per character cell.
   [[nodiscard]] std::size_t dots_x() const { return terminal_.utf8 ? 2 : 1; }
   [[nodiscard]] std::size_t dots_y() const { return terminal_.utf8 ? 4 : 1; }
 
-  // The row of dots from below that `share` of the height is in.
+  // The row of dots, from below, that contains `share` of the height.
   [[nodiscard]] std::size_t dot_row(double share) const {
     const std::size_t rows = terminal_.height * dots_y();
     const auto up = static_cast<std::size_t>(std::ceil(share * static_cast<double>(rows) - 1e-9));
@@ -99,7 +100,7 @@ class Canvas {
       const std::size_t own_high = dot_row(y.at(columns[c].high));
       std::size_t low = own_low;
       std::size_t high = own_high;
-      if (joined && last) {  // a jump is drawn as an upright
+      if (joined && last) {  // a jump is drawn as a vertical line
         if (last_high + 1 < low) low = last_high + 1;
         if (last_low > high + 1) high = last_low - 1;
       }
@@ -164,7 +165,7 @@ class Canvas {
   std::vector<Cell> cells_;
 };
 
-// How the legend shows a series: as many columns as `kSample`.
+// The legend's sample of a series, `kSample` columns wide.
 constexpr std::size_t kSample = 2;
 std::string sample(const Series& s, std::size_t line, bool utf8) {
   if (s.style == Style::kArea) return utf8 ? "▄▄" : "##";
@@ -180,7 +181,7 @@ std::string sample(const Series& s, std::size_t line, bool utf8) {
   return out;
 }
 
-// Lines are numbered apart from areas, for their dashes.
+// Numbers lines separately from areas, for their dashes.
 std::vector<std::size_t> line_numbers(const Chart& chart) {
   std::vector<std::size_t> numbers;
   std::size_t lines = 0;
@@ -216,7 +217,7 @@ std::string legend(const Chart& chart, const std::vector<std::size_t>& lines, st
   return out + std::string(indent, ' ') + line + '\n';
 }
 
-// The line under the plot, and the labels under that.
+// The axis line under the plot, with its labels below.
 std::string x_axis(const Axis& x, Unit unit, std::size_t label_width, std::size_t columns,
                    const std::string& zero, const Terminal& t) {
   std::vector<bool> mark(columns, false);
@@ -268,7 +269,7 @@ std::string to_terminal(const Chart& chart, const Terminal& terminal) {
 
   Canvas canvas(columns, t);
   const std::vector<std::size_t> lines = line_numbers(chart);
-  // Areas first: lines stay seen in front of them.
+  // Areas first, so that lines are drawn in front of them.
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const Series& s = chart.series[i];
     if (s.style == Style::kArea) {
@@ -283,7 +284,7 @@ std::string to_terminal(const Chart& chart, const Terminal& terminal) {
   }
 
   std::vector<std::string> labels(t.height);
-  std::string zero;  // the lowest tick stands at the axis
+  std::string zero;  // label of the lowest tick, next to the axis
   for (const double tick : y.ticks) {
     const double share = y.scale.at(tick);
     (share == 0 ? zero : labels[canvas.dot_row(share) / canvas.dots_y()]) =

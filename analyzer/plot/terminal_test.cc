@@ -1,3 +1,4 @@
+// Tests of the plots for terminals, character by character.
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -48,7 +49,7 @@ TEST(Terminal, ColourIsForThoseWhoAsk) {
   EXPECT_EQ(to_terminal(credits(), {60, 4, true, false}).find('\033'), std::string::npos);
   const std::string coloured = to_terminal(credits(), {60, 4, true, true});
   EXPECT_NE(coloured.find("\033[36m"), std::string::npos);
-  // Without its colours it is the same.
+  // The plot without its colour codes is the same.
   std::string plain;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
     if (coloured[i] == '\033') {
@@ -97,7 +98,8 @@ TEST(Terminal, NothingToDrawGivesNothing) {
 bool valid_and_fits(const std::string& text, const Terminal& t) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    // The blocks and braille of the plot are one column wide, as all that fit_terminal() counts so.
+    // The blocks and braille of the plot are one column wide, like all that fit_terminal() counts
+    // as one.
     if (terminal_width(line) > t.width) return false;
     for (const char c : line) {
       if (!t.utf8 && static_cast<unsigned char>(c) >= 0x80) return false;

@@ -1,3 +1,4 @@
+// Decodes UTF-8 strictly, to escape and fit untrusted text.
 #include <cstdint>
 
 #include <rpcrdma/plot/escape.h>
@@ -8,8 +9,8 @@ namespace {
 
 constexpr char32_t kBad = 0xfffd;
 
-// Takes one character off the front of `text`, which is not empty; kBad for a byte that begins
-// none.
+// Removes one character from the front of `text`, which is not empty; returns kBad for a byte that
+// begins none.
 char32_t take_character(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -30,7 +31,7 @@ char32_t take_character(std::string_view& text) {
     good = (byte(i) & 0xc0U) == 0x80;
     c = c << 6U | (byte(i) & 0x3fU);
   }
-  // Longer than need be, half of a UTF-16 pair, or beyond Unicode.
+  // Overlong, half of a UTF-16 surrogate pair, or beyond Unicode.
   constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (good && (c < kLeast[length] || (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)) good = false;
   if (!good) {
@@ -60,13 +61,14 @@ void append(std::string& out, char32_t c) {
   }
 }
 
-// Rather too wide than too narrow: only scripts and symbols that are surely one column are that.
+// Rather overestimates the width: only scripts and symbols that are certainly one column wide count
+// as one.
 std::size_t width_of(char32_t c) {
   const bool narrow = c < 0x1100 || (c >= 0x2000 && c < 0x2900);
   return narrow ? 1 : 2;
 }
 
-// Directions and marks without width would change what stands beside them.
+// Direction marks and zero-width characters would change the text around them.
 bool is_format(char32_t c) {
   return (c >= 0x80 && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
@@ -130,7 +132,7 @@ std::string escape_terminal(std::string_view text) {
 std::string fit_terminal(std::string_view text, std::size_t width, bool utf8) {
   std::string out;
   std::size_t used = 0;
-  // Where the text is cut if it turns out to be too long.
+  // The place to truncate if the text turns out to be too long.
   std::size_t cut = 0;
   while (!text.empty()) {
     char32_t c = take_character(text);

@@ -10,8 +10,8 @@ namespace rpcrdma::plot {
 
 namespace {
 
-// Four digits, without zeros behind the point. One more than the units below need, so that ticks
-// which differ in the third digit stay apart.
+// Four digits, without trailing zeros. That is one more than the units below need, so that ticks
+// that differ in the third digit stay distinct.
 std::string digits(double value) {
   return fmt::format("{:.4g}", value);
 }
@@ -46,7 +46,7 @@ std::string format_value(Unit unit, double value) {
   constexpr std::array kBinary{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
   switch (unit) {
     case Unit::kCount:
-      // "9999" is no longer than "9.999 k".
+      // "9999" is not longer than "9.999 k".
       if (std::abs(value) < 1e4 && value == std::floor(value)) return fmt::format("{:.0f}", value);
       return scaled(value, kDecimal, 1000, "");
     case Unit::kSeconds:

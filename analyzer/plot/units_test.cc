@@ -37,7 +37,7 @@ TEST(Units, Bytes) {
 TEST(Units, WhatIsNoNumber) {
   EXPECT_EQ(format_value(Unit::kCount, std::nan("")), "?");
   EXPECT_EQ(format_value(Unit::kSeconds, std::numeric_limits<double>::infinity()), "?");
-  // The largest double has a name that ends.
+  // The largest double has a short text too.
   EXPECT_LT(format_value(Unit::kBytes, std::numeric_limits<double>::max()).size(), 20U);
 }
 

@@ -1,4 +1,4 @@
-// Connections by their set-up: the CM's messages on QP 1.
+// Finds connections by their set-up: the CM messages on QP 1.
 #include "state.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace rpcrdma::roce {
 
 namespace {
 
-// REQs without a REP that are remembered.
+// The most REQs without a REP that are kept.
 constexpr std::size_t kMaxUnanswered = 64;
 
 std::uint32_t mtu_bytes(std::uint8_t code) {
@@ -45,8 +45,8 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     }
     listener.on_cm({ref.connection, ref.sender, *mad, meta});
   };
-  // A message after the REQ: its sender is found by its own ID, or by the ID of the one it is for.
-  // IDs come back; where both are known, both must fit.
+  // A message after the REQ: its connection is found by the sender's communication ID or by the
+  // receiver's. IDs are reused; if both are known, both must match.
   const auto fits = [](const FlowRef& ref, int side, std::uint32_t id) {
     const CmSide& cm = ref.connection->side[static_cast<std::size_t>(side)].cm;
     return !cm.seen || cm.comm_id == id;
@@ -73,8 +73,8 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     side.rnr_retry_count = rnr_retry;
     side.private_data = without_trailing_zeros(private_data);
   };
-  // The flow to a QP that a CM message names belongs to this connection from now on; an older one
-  // with the same QP is over.
+  // Assigns the flow to a QP that a CM message names to this connection; an older connection with
+  // the same QP is over.
   const auto take_flow = [&](const FlowKey& key, FlowRef ref) {
     const auto it = flows.find(key);
     if (it != flows.end() && it->second.connection != ref.connection) {
@@ -86,7 +86,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
 
   if (const auto* req = std::get_if<wire::CmReq>(&mad->message)) {
     FlowRef ref = known(t.src, req->local_comm_id);
-    // Sent again, or a new connection with the numbers of an old one?
+    // A retransmission, or a new connection with the numbers of an old one?
     const bool again = ref.connection != nullptr && ref.connection->side[0].qpn == req->local_qpn &&
                        ref.connection->side[0].cm.starting_psn == req->starting_psn &&
                        ref.connection->state != State::kClosed;
@@ -130,7 +130,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       std::erase(unanswered, &c);
       hear(c.side[1].cm, rep->local_comm_id, rep->starting_psn, rep->responder_resources,
            rep->initiator_depth, rep->rnr_retry_count, rep->private_data);
-      unbind(c, 1);  // inferred, of another QP perhaps
+      unbind(c, 1);  // inferred, perhaps for another QP
       c.side[1].qpn = rep->local_qpn;
       c.side[1].qpn_known = true;
       by_comm_id[{t.src, rep->local_comm_id}] = ref;
@@ -163,11 +163,11 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
   } else if (const auto* dreq = std::get_if<wire::CmDreq>(&mad->message)) {
     FlowRef ref = sender_of(dreq->local_comm_id, dreq->remote_comm_id);
     if (ref.connection == nullptr) {
-      // A connection that was set up before the capture began: found by the QP that it names.
+      // A connection that was set up before the capture began is found by the QP in the DREQ.
       const auto it = flows.find({t.src, t.dst, dreq->remote_qpn});
       if (it != flows.end()) ref = it->second;
     }
-    // A DREQ that is sent again may come when its communication IDs have a new connection.
+    // A retransmitted DREQ may arrive when its communication IDs belong to a new connection.
     if (ref.connection != nullptr) {
       const Side& other = ref.connection->side[1U - ref.sender];
       if (other.qpn_known && other.qpn != dreq->remote_qpn) ref = {};

@@ -1,4 +1,4 @@
-// When there are more connections than are followed: see idle_order.h.
+// Evicts connections when there are more than the tracker follows; see idle_order.h.
 #include "state.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ void Tracker::Impl::make_room() {
   }
 }
 
-// Nothing may name it afterwards: what is named by its addresses and numbers is found by them.
+// Nothing may refer to the connection afterwards: removes it from every table that finds
+// connections by address or number.
 void Tracker::Impl::evict(ConnectionState& c) {
   c.evict = true;
   forget_one_sided(c);
@@ -28,7 +29,7 @@ void Tracker::Impl::evict(ConnectionState& c) {
   if (IdleOrder::is_open(c)) {
     flush(c, 0);
     flush(c, 1);
-    c.ended_ns = c.last_ns;  // what came of it later nobody follows
+    c.ended_ns = c.last_ns;  // later traffic is not followed
     listener.on_close(c);
   }
   stats.evict += c.merged_away ? 0 : 1;

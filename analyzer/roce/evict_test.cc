@@ -1,4 +1,4 @@
-// More connections than are followed.
+// More connections than the tracker follows.
 #include "packets_for_tests.h"
 
 #include <map>
@@ -16,7 +16,7 @@ using wire::Opcode;
 
 constexpr auto kMost = static_cast<std::uint32_t>(kMaxConnections);
 
-// Counts what it is told of each connection.
+// Counts the events of each connection.
 struct EvictionListener : Listener {
   std::map<std::uint32_t, int> opened, closed, evict, sends;
   void on_open(const Connection& c) override { ++opened[c.index]; }
@@ -34,7 +34,7 @@ struct EvictionListener : Listener {
 
 class Evicted : public ::testing::Test {
  protected:
-  // A SEND on the connection to this QP.
+  // Sends a SEND on the connection to this QP.
   void send(std::uint32_t qp, std::uint32_t psn = 0) {
     wire_.give(kA, kB, packet(Opcode::kSendOnly, qp, psn));
   }
@@ -101,7 +101,7 @@ TEST_F(Evicted, ComesBackAsANewConnection) {
   EXPECT_EQ(listener_.sends[kMost + 1], 1);
 }
 
-// Neither QPs nor communication IDs lead to what is gone.
+// Neither QPs nor communication IDs lead to an evicted connection.
 TEST_F(Evicted, NumbersOfOneThatIsGoneAreFree) {
   set_up(1);
   for (std::uint32_t i = 0; i < kMost; ++i) send(2 + i);
@@ -115,7 +115,7 @@ TEST_F(Evicted, NumbersOfOneThatIsGoneAreFree) {
   for (const auto& [index, times] : listener_.closed) EXPECT_EQ(times, 1) << index;
 }
 
-// A REP may come from anywhere and name any QP; an older one had been inferred.
+// A REP may come from any address and name any QP; an older connection had been inferred.
 TEST_F(Evicted, WhateverTheRepSaid) {
   wire::CmReq req;
   req.local_comm_id = 7;
@@ -127,7 +127,7 @@ TEST_F(Evicted, WhateverTheRepSaid) {
   rep.local_comm_id = 8;
   rep.remote_comm_id = 7;
   rep.local_qpn = 0x888;
-  cm(3, kA, rep);  // it was not asked
+  cm(3, kA, rep);  // nobody asked for it
   cm(kB, kA, rep);
   for (std::uint32_t i = 0; i < kMost; ++i) send(0x10000 + i);
   ASSERT_EQ(listener_.evict.count(0), 1U);

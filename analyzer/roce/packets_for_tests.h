@@ -1,4 +1,4 @@
-// Makes RoCEv2 packets for tests: two ports, two QPs, good ICRCs.
+// Builds RoCEv2 packets for tests: two ports, two QPs, good ICRCs.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace rpcrdma::roce::testing {
 
-// Last bytes of the two ports' addresses.
+// Last bytes of the addresses of the two ports.
 inline constexpr std::uint8_t kA = 1, kB = 2;
 
 inline capture::Address ip(std::uint8_t last) {
@@ -29,7 +29,7 @@ inline std::vector<std::uint8_t> pattern(std::size_t n, unsigned seed = 0) {
   return v;
 }
 
-// A whole IPv4 packet of a RoCEv2 transport packet, ICRC included.
+// Returns a whole IPv4 packet with a RoCEv2 transport packet, ICRC included.
 inline std::vector<std::uint8_t> ip_packet(std::uint8_t src, std::uint8_t dst,
                                            const wire::RocePacket& p) {
   constexpr std::size_t kIpUdp = 28;
@@ -50,7 +50,7 @@ inline std::vector<std::uint8_t> ip_packet(std::uint8_t src, std::uint8_t dst,
   return bytes;
 }
 
-// Feeds a tracker; frames count from 1, a microsecond apart.
+// Feeds a tracker; frames are numbered from 1, a microsecond apart.
 class Wire {
  public:
   explicit Wire(Tracker& tracker) : tracker_(tracker) {}
@@ -72,7 +72,7 @@ class Wire {
 
   [[nodiscard]] std::uint64_t frame() const { return frame_; }
 
-  std::uint64_t point = 0;  // where the next packets are captured
+  std::uint64_t point = 0;  // capture point of the next packets
 
  private:
   Tracker& tracker_;
@@ -102,7 +102,7 @@ inline wire::RocePacket ack(std::uint32_t qp, std::uint32_t psn, std::uint8_t sy
   return p;
 }
 
-// Sequence error NAK.
+// A NAK for a PSN sequence error.
 inline wire::RocePacket nak(std::uint32_t qp, std::uint32_t psn) {
   return ack(qp, psn, 0x60);
 }

@@ -1,4 +1,4 @@
-// Finding the two directions of a connection whose set-up is not in the capture.
+// Finds the two directions of a connection whose set-up is not in the capture.
 #include "state.h"
 
 #include <algorithm>
@@ -9,13 +9,13 @@ namespace rpcrdma::roce {
 
 namespace {
 
-// How far behind the newest PSN of a stream an acknowledgement may lie and still be evidence. Two
+// How far behind the newest PSN of a stream an acknowledgement may be and still be evidence. Two
 // unrelated streams agree by chance once in 2^24 / kEvidenceWindow.
 constexpr std::int32_t kEvidenceWindow = 2048;
-// The capture may have lost the newest packets.
+// How far ahead it may be, since the newest packets may be missing in the capture.
 constexpr std::int32_t kEvidenceAhead = 32;
-// Half-seen connections between two ports that are candidates, the newest ones: bounds the work for
-// one packet.
+// The newest half-seen connections between two ports are the candidates: bounds the work for one
+// packet.
 constexpr std::size_t kMaxCandidates = 16;
 
 bool within_reads(const Stream& s, std::uint32_t psn) {
@@ -35,7 +35,7 @@ bool Tracker::Impl::is_partner(ConnectionState& candidate, const Packet& p) {
     if (!s.started) return false;
     const std::uint32_t newest = s.held.empty() ? s.next : s.held.back().psn;
     const std::int32_t behind = psn_diff(newest, roce.bth.psn);
-    // What is older than the first packet seen is no evidence.
+    // PSNs before the first packet seen are no evidence.
     const std::int32_t lived = psn_diff(newest, s.first);
     const std::int32_t window = lived >= 0 && lived < kEvidenceWindow ? lived : kEvidenceWindow;
     return (behind > -kEvidenceAhead && behind <= window) || within_reads(s, roce.bth.psn);
@@ -49,8 +49,8 @@ ConnectionState* Tracker::Impl::find_partner(const AddressPair& reverse, const P
                                              const ConnectionState* self) {
   const auto it = one_sided.find(reverse);
   if (it == one_sided.end()) return nullptr;
-  // Of connections whose PSNs are near each other an acknowledgement does not tell which; other
-  // evidence will come.
+  // If several connections have PSNs near each other, an acknowledgement does not identify one;
+  // other evidence will follow.
   ConnectionState* found = nullptr;
   for (ConnectionState* c : it->second) {
     if (c == self || !is_partner(*c, p)) continue;
@@ -60,9 +60,9 @@ ConnectionState* Tracker::Impl::find_partner(const AddressPair& reverse, const P
   return found;
 }
 
-// The side that sent a REQ sends to a QP that only the REP would have told, and so begins with a
-// PSN that the REP named; with some stacks with the one that it named itself. Where its RTU shows
-// that there was a REP, and it waits for no other, it is believed without.
+// The sender of a REQ sends to a QP that only the REP names, and begins with the PSN that the REP
+// named (with some stacks, with the PSN that it named itself). The PSN is not checked if an RTU
+// proves that there was a REP, and this is the only unanswered REQ between the two ports.
 ConnectionState* Tracker::Impl::find_unanswered(const capture::TransportPacket& t,
                                                 const Packet& p) {
   if (!p.info->request) return nullptr;
@@ -80,7 +80,7 @@ ConnectionState* Tracker::Impl::find_unanswered(const capture::TransportPacket& 
     several = only != nullptr;
     only = c;
     if (ahead < 0 || ahead >= kEvidenceAhead) continue;
-    // The capture may have lost the first packets.
+    // The first packets may be missing in the capture.
     ambiguous = near != nullptr;
     near = c;
   }
@@ -98,7 +98,7 @@ FlowRef Tracker::Impl::infer_flow(const capture::TransportPacket& t, const Packe
     return ref;
   }
   if (ConnectionState* partner = find_partner({t.dst, t.src}, p, nullptr)) {
-    // `partner` is the direction that the sender of this packet receives; now its QP is known.
+    // `partner` is the direction toward the sender of this packet; now its QP is known.
     forget_one_sided(*partner);
     partner->side[0].qpn = key.qpn;
     partner->side[0].qpn_known = true;
@@ -128,7 +128,7 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   if (into == nullptr) return;
   forget_one_sided(*into);
   forget_one_sided(*self);
-  // The two name their own sender as side 0, so the other's side 0 becomes side 1 here.
+  // Each of the two calls its own sender side 0, so the other's side 0 becomes side 1 here.
   into->side[0].qpn = self->side[1].qpn;
   into->side[0].qpn_known = true;
   into->side[1].counters = self->side[0].counters;

@@ -1,4 +1,4 @@
-// The tracker's own state; see tracker.cc for the story.
+// The tracker's internal state; tracker.cc explains how it is used.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@
 
 namespace rpcrdma::roce {
 
-// PSNs further apart than this are no loss but another connection with the same QPN, or a peer that
-// makes no sense.
+// A larger jump of PSNs is not a loss: it is another connection with the same QPN, or a broken
+// peer.
 inline constexpr std::int32_t kMaxCredibleLoss = 1 << 16;
 
-// A packet that arrived before one that precedes it, kept with a copy of its bytes.
+// A packet that arrived before one that precedes it, stored with a copy of its bytes.
 struct Held {
   std::uint32_t psn = 0;
   PacketMeta meta;
-  bool suspect = false;  // bad ICRC: used only if no other copy comes and the peer acknowledged it
+  bool suspect = false;  // bad ICRC: used only if no other copy comes and the peer acknowledges it
   std::size_t wire_length = 0;
-  std::vector<std::uint8_t> bytes;  // from the BTH on
+  std::vector<std::uint8_t> bytes;  // BTH and everything after it
 };
 
 struct ReadInProgress {
   Operation op;
-  std::uint32_t packets = 1;  // PSNs that its responses take
-  bool done = false;          // kept a while to tell a repeated response from an orphan
+  std::uint32_t packets = 1;  // PSNs of its responses
+  bool done = false;          // kept to distinguish a repeated response from an orphan
   bool unseen = false;        // counted in SideCounters::reads_unseen
-  bool asked_again = false;   // a request for it, or for the rest of it, was sent again
+  bool asked_again = false;   // a request for it, or for the rest of it, was retransmitted
   bool wrong_length = false;  // counted in SideCounters::wrong_response
-  std::uint64_t missing = 0;  // bytes of `arrived` that responses had to carry and did not
+  std::uint64_t missing = 0;  // bytes of `arrived` that responses should have carried but did not
   IntervalSet arrived;
 };
 
@@ -46,25 +46,25 @@ struct Stream {
   enum class Assembly : std::uint8_t { kIdle, kSend, kWrite, kSkip };
 
   bool started = false;     // `next` is known
-  bool skipped = false;     // it begins with whatever packet comes first
+  bool skipped = false;     // begins with whichever packet comes first
   bool seen = false;        // a request was seen
-  std::uint32_t first = 0;  // its PSN
+  std::uint32_t first = 0;  // PSN of that request
   std::uint32_t next = 0;   // the PSN expected next
-  // An RDMA READ whose length in packets depends on a path MTU that is not known yet was the last
-  // request, with this DMA length; `next` is then a guess.
+  // DMA length of the latest request, if it is an RDMA READ whose number of packets depends on a
+  // path MTU that is not known yet; `next` is then a guess.
   std::optional<std::uint32_t> uncertain_read;
   bool acked_known = false;
   std::uint32_t acked = 0;  // highest PSN that the peer acknowledged
-  // Where the latest request was captured that was new, and the latest answer that told something
-  // new: the same from another point is a copy.
+  // The capture points of the latest new request and of the latest answer with news: the same
+  // packet from another point is a copy.
   std::uint64_t point = 0, answered_at = 0;
 
   std::list<Held> held;  // sorted by distance from `next`
   bool nak_in_gap = false;
   std::uint32_t filled_at = 0;   // PSN that closed the last gap without a NAK
-  std::uint32_t late_fills = 0;  // packets that did so: late, or sent again
+  std::uint32_t late_fills = 0;  // packets that did so: late, or retransmitted
   std::int64_t last_ns = 0;      // time of the latest request
-  bool again = false;            // it was sent before
+  bool again = false;            // the latest request was a retransmission
 
   Assembly assembly = Assembly::kIdle;
   std::vector<std::uint8_t> buffer;  // kSend
@@ -75,21 +75,21 @@ struct Stream {
   bool write_whole = false;      // no packet of it is missing or damaged
 
   std::vector<ReadInProgress> reads;  // in the order of their PSNs
-  std::size_t open_reads = 0;         // of them, neither done nor unseen
+  std::size_t open_reads = 0;         // of them, those neither done nor unseen
 };
 
 struct ConnectionState : Connection {
   std::array<Stream, 2> stream;
-  std::uint32_t mtu_at_least = 256;     // as large as the largest packet
-  std::array<bool, 2> icrc_was_good{};  // of a packet of that side
-  std::uint32_t after_close = 0;        // requests that are no retries
-  std::uint64_t begun_at = 0;           // the point at which its REQ was captured
+  std::uint32_t mtu_at_least = 256;     // by the largest packet seen
+  std::array<bool, 2> icrc_was_good{};  // by side: a packet of it had a good ICRC
+  std::uint32_t after_close = 0;        // requests after the close that are no retries
+  std::uint64_t begun_at = 0;           // capture point of its REQ
   bool confirmed = false;               // an RTU of side 0 was seen
   IdleKey idle;
   [[nodiscard]] bool one_sided() const { return !side[0].qpn_known && setup == Setup::kInferred; }
 };
 
-// The way of a packet: between two ports, to a QP.
+// The path of a packet: between two ports, to a QP.
 struct FlowKey {
   capture::Address src;
   capture::Address dst;
@@ -132,14 +132,14 @@ struct FlowRef {
   std::uint8_t sender = 0;
 };
 
-// One decoded RC packet with what the processing needs beside it.
+// One decoded RC packet with its context.
 struct Packet {
   const wire::RocePacket* roce = nullptr;
   const wire::OpcodeInfo* info = nullptr;
   PacketMeta meta;
   std::uint32_t wire_payload = 0;  // payload bytes on the wire
   bool suspect = false;
-  const void* predecoded = nullptr;  // PreparedPacket::early
+  const void* predecoded = nullptr;  // PreparedPacket::predecoded
 };
 
 // Payload bytes on the wire, pad bytes not counted. `captured` begins at the BTH.
@@ -158,21 +158,22 @@ struct Tracker::Impl {
   ByConnection<ConnectionState> connections;
   IdleOrder idle;
   tsl::robin_map<FlowKey, FlowRef, KeyHash> flows;
-  // Connections of which one direction was seen, by the way of their packets; the newest last.
+  // Connections with one direction seen, by the addresses of their packets; the newest last.
   tsl::robin_map<AddressPair, std::vector<ConnectionState*>, KeyHash> one_sided;
   // CM exchanges, by the port and communication ID of either end.
   tsl::robin_map<CommKey, FlowRef, KeyHash> by_comm_id;
-  // Set up by a REQ whose REP was not seen; the newest last.
+  // Connections with a REQ whose REP was not seen; the newest last.
   std::vector<ConnectionState*> unanswered;
   // Ports that send good ICRCs, so that a bad one means damage.
-  static constexpr std::size_t kMaxIcrcTrusted = 65536;  // of any more, bad ones count as good
+  static constexpr std::size_t kMaxIcrcTrusted = 65536;  // bad ICRCs of further ports count as good
   tsl::robin_set<capture::Address, AddressHash> icrc_trusted;
-  std::uint64_t held_bytes = 0;     // of memory, of all streams
-  std::uint64_t partial_bytes = 0;  // in Stream::buffer, of all streams
+  std::uint64_t held_bytes = 0;     // memory of all held packets
+  std::uint64_t partial_bytes = 0;  // in Stream::buffer, over all streams
   std::vector<std::vector<std::uint8_t>> spare_buffers;
   bool releasing = false;  // in release_answered()
 
-  // Direct-mapped in front of `flows`: captures have few connections and long runs of packets.
+  // A direct-mapped cache in front of `flows`: captures have few connections and long runs of
+  // packets.
   struct CacheEntry {
     FlowKey key;
     FlowRef ref;

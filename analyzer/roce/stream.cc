@@ -1,4 +1,4 @@
-// The requests of one direction in the order of their PSNs, and the responses to them.
+// Orders the requests of one direction by PSN, and assigns the responses to them.
 #include "state.h"
 
 #include <algorithm>
@@ -13,19 +13,20 @@ namespace {
 
 using wire::Opcode;
 
-// Bounds on what is kept while a gap is unexplained; past them the gap counts as the capture's.
-constexpr std::size_t kMaxHeldPackets = 1024;         // of one stream
-constexpr std::uint64_t kMaxHeldBytes = 16ULL << 20;  // of all streams together
-// No inline threshold is over 256 KiB (RFC 8797); what is longer is no RPC-over-RDMA message.
+// Limits on held packets while a gap is unexplained; beyond them the gap counts as a loss of the
+// capture.
+constexpr std::size_t kMaxHeldPackets = 1024;         // per stream
+constexpr std::uint64_t kMaxHeldBytes = 16ULL << 20;  // over all streams
+// No inline threshold is over 256 KiB (RFC 8797); a longer SEND is not an RPC-over-RDMA message.
 constexpr std::size_t kMaxSendBytes = std::size_t{512} * 1024;
-constexpr std::uint64_t kMaxPartialBytes = 32ULL << 20;  // of all SENDs that are not whole yet
+constexpr std::uint64_t kMaxPartialBytes = 32ULL << 20;  // over all incomplete SENDs
 constexpr std::size_t kSpareBuffers = 16;
-constexpr std::size_t kMaxReads = 512;  // RDMA READs remembered of one stream
+constexpr std::size_t kMaxReads = 512;  // RDMA READs kept per stream
 constexpr std::size_t kKeptDoneReads = 16;
 
 constexpr std::uint32_t kMaxMtu = 4096;
 
-// Of memory that a packet takes while it is held, with a list's node and the allocator's own.
+// Memory of a held packet, including the list node and allocator overhead.
 std::uint64_t cost(const Held& held) {
   return held.bytes.size() + sizeof(Held) + 64;
 }
@@ -34,7 +35,7 @@ constexpr bool is_mtu(std::uint32_t bytes) {
   return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
 }
 
-// A packet that breaks the rules for packets, whatever it carries.
+// Counts a packet that breaks a packet-level rule, whatever its content.
 void count_irregular(SideCounters& counters, std::uint64_t SideCounters::*kind, const Packet& p) {
   ++(counters.*kind);
   if (counters.first_irregular == 0) counters.first_irregular = p.meta.frame;
@@ -44,14 +45,14 @@ constexpr std::uint32_t packets_for(std::uint32_t length, std::uint32_t mtu) {
   return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + mtu - 1) / mtu);
 }
 
-// Used until the first full packet tells the path MTU.
+// Used until the first full packet reveals the path MTU.
 constexpr std::uint32_t kAssumedMtu = 1024;
 
 std::uint32_t mtu_of(const ConnectionState& c) {
   return c.path_mtu != 0 ? c.path_mtu : std::max(kAssumedMtu, c.mtu_at_least);
 }
 
-// Where the payload of the packet `n` PSNs behind the operation's first one stands.
+// Returns the payload offset of the packet `n` PSNs after the operation's first packet.
 std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Packet& p,
                         std::int32_t n) {
   if (c.path_mtu == 0 && p.info->last && p.wire_payload <= op.length) {
@@ -60,8 +61,9 @@ std::uint64_t offset_in(const ConnectionState& c, const Operation& op, const Pac
   return static_cast<std::uint64_t>(n) * mtu_of(c);
 }
 
-// How many of the READ's bytes the response `n` PSNs behind its request has to carry; nothing where
-// that is not certain. It is by a path MTU that a packet has borne out, or where any would do.
+// Returns how many of the READ's bytes the response `n` PSNs after its request must carry; nothing
+// if that is uncertain. It requires a path MTU that a packet has confirmed, or a READ for which the
+// MTU does not matter.
 std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProgress& read,
                                       const Packet& p, std::int32_t n) {
   const std::uint32_t length = read.op.length;
@@ -74,11 +76,11 @@ std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProg
   return std::nullopt;
 }
 
-// Of such a response: its opcode is not that of its place. A READ that is asked for again, from the
-// middle on, is answered by a First or Only there; that request may be what the capture lacks, or
-// has later.
+// Returns whether such a response has the wrong opcode for its place. A READ that is requested
+// again from the middle on is answered there by a First or Only; that request may be missing in the
+// capture, or come later in it.
 bool out_of_place(const ReadInProgress& read, const Packet& p, std::int32_t n) {
-  // All of it at once, however many packets a guessed path MTU would take.
+  // The whole READ in one packet, however many a guessed path MTU would require.
   if (p.info->first && p.info->last && p.wire_payload == read.op.length) return false;
   const bool last = static_cast<std::uint32_t>(n) + 1 == read.packets;
   return p.info->last != last || (n == 0 && !p.info->first);
@@ -86,8 +88,8 @@ bool out_of_place(const ReadInProgress& read, const Packet& p, std::int32_t n) {
 
 }  // namespace
 
-// Every packet of a message but the last is as long as the path MTU. The packets are believed more
-// than the REQ.
+// Every packet of a message except the last is as long as the path MTU. The packets take precedence
+// over the REQ.
 void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
   if (p.suspect || (p.info->last && p.wire_payload <= c.mtu_at_least)) return;
   if (!p.info->last && !is_mtu(p.wire_payload)) {
@@ -102,7 +104,7 @@ void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
     if (c.path_mtu < c.mtu_at_least) c.path_mtu = c.mtu_at_least == kMaxMtu ? kMaxMtu : 0;
   }
   if (full) c.path_mtu = p.wire_payload;
-  // READs whose length in PSNs was a guess.
+  // READs whose length in PSNs was guessed.
   for (int side = 0; side < 2; ++side) {
     Stream& s = c.stream[static_cast<std::size_t>(side)];
     if (!s.uncertain_read || s.reads.empty()) continue;
@@ -114,13 +116,13 @@ void Tracker::Impl::learn_mtu(ConnectionState& c, int sender, const Packet& p) {
   }
 }
 
-// The length of a READ in PSNs was a guess, and a later request does not fit it.
+// The length of a READ in PSNs was guessed, and a later request contradicts the guess.
 bool Tracker::Impl::misfits_read(const Stream& s, std::uint32_t psn) {
   return s.uncertain_read && psn != s.next && !s.reads.empty() &&
          psn_diff(psn, s.reads.back().op.psn) > 0;
 }
 
-// That request is `later`: find the path MTU with which it fits.
+// `later` is that request: finds the path MTU that fits it.
 void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s,
                                           const wire::RocePacket& later) {
   ReadInProgress& read = s.reads.back();
@@ -134,7 +136,7 @@ void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s,
     mtu = m;
   }
   const bool behind_guess = psn_diff(psn, s.next) < 0;
-  // Inside the READ's own PSNs: the rest of it asked for again, after a response was lost?
+  // Is it inside the READ's own PSNs, a request for the rest of it after a lost response?
   const wire::OpcodeInfo& info = wire::opcode_info(later.bth.opcode);
   const bool again = !info.write && info.reth && later.reth.rkey == read.op.handle &&
                      later.reth.va - read.op.offset < read.op.length;
@@ -143,19 +145,19 @@ void Tracker::Impl::settle_uncertain_read(ConnectionState& c, Stream& s,
   read.packets = n;
   s.next = psn;
   s.uncertain_read.reset();
-  // Nothing fits, because packets in between are missing too; the guess was too long all the same.
+  // No MTU fits, because packets in between are missing too; still, the guess was too long.
   if (fitting == 0) s.assembly = Stream::Assembly::kSkip;
 }
 
-// The PSN cannot belong to what this stream has sent so far.
+// The PSN cannot belong to this stream.
 bool Tracker::Impl::far_away(const Stream& s, std::uint32_t psn) {
   const std::int32_t ahead = psn_diff(psn, s.next);
   return ahead <= -kMaxCredibleLoss || ahead >= kMaxCredibleLoss;
 }
 
-// The first PSN of a side that sends or is acknowledged `psn` early on. A REQ or REP names the PSN
-// that its sender expects first (IBA volume 1 section 12.7.32), with some stacks the one that it
-// sends first. Where neither is near, the packets are believed.
+// Returns the first PSN of a side, given a PSN that it sent, or that was acknowledged, early on. A
+// REQ or REP names the PSN that its sender expects first (IBA volume 1 section 12.7.32), with some
+// stacks the one that it sends first. If neither is near, `psn` counts as the first.
 std::uint32_t Tracker::Impl::first_psn(const ConnectionState& c, std::uint32_t psn) {
   auto missed = static_cast<std::int32_t>(kMaxHeldPackets) + 1;
   std::uint32_t first = psn;
@@ -168,8 +170,8 @@ std::uint32_t Tracker::Impl::first_psn(const ConnectionState& c, std::uint32_t p
   return first;
 }
 
-// A gap ends with this packet: what was sent behind it is held, or a damaged copy of it. A damaged
-// packet further ahead shows none, since the damage may be to its PSN.
+// Returns whether this packet ends a gap: later packets are held, or a damaged copy of this one. A
+// damaged packet further ahead proves no gap, since its PSN may be damaged.
 bool Tracker::Impl::waits_behind(const Stream& s, std::uint32_t psn) {
   return std::any_of(s.held.begin(), s.held.end(),
                      [psn](const Held& h) { return !h.suspect || h.psn == psn; });
@@ -201,15 +203,15 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     return;
   }
   if (p.suspect || ahead > 0) {
-    // A PSN that a damaged packet names may be anything.
+    // The PSN of a damaged packet may be any number.
     if (p.suspect && ahead > static_cast<std::int32_t>(kMaxHeldPackets)) return;
     hold(c, sender, p, transport);
     drain(c, sender);
     return;
   }
   if (waits_behind(s, psn)) {
-    // The gap closes. Was the packet late, or sent again? A NAK tells, or that more of what is held
-    // comes again behind it.
+    // The gap closes. Was the packet late, or retransmitted? It was retransmitted if there was a
+    // NAK, or if held packets are repeated after it.
     if (s.nak_in_gap) {
       retransmitted(c, sender, 1, p);
       ++c.side[static_cast<std::size_t>(sender)].counters.lost_network;
@@ -222,7 +224,7 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
       s.filled_at = psn;
     }
   } else {
-    // Something new: no go-back-N is under way.
+    // A new packet: no go-back-N is in progress.
     s.late_fills = 0;
     s.again = false;
   }
@@ -268,14 +270,14 @@ void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
   if (s.late_fills == 0) return;
   const std::int32_t behind_fill = psn_diff(p.roce->bth.psn, s.filled_at);
   if (behind_fill > 0) {
-    // What came after the gap is sent again too: go-back-N, so the gap was a loss.
+    // Packets after the gap are retransmitted too: go-back-N, so the gap was a loss.
     retransmitted(c, sender, s.late_fills, p);
     counters.reordered -= s.late_fills;
     counters.lost_network += s.late_fills;
     stats.reordered -= s.late_fills;
     stats.lost_network += s.late_fills;
   }
-  // A second copy of what filled the gap: the first one was late indeed.
+  // A second copy of the packet that filled the gap: the first one was merely late.
   s.late_fills = 0;
 }
 
@@ -283,7 +285,7 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
                          const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::uint32_t psn = p.roce->bth.psn;
-  // Nearly always the new one is the last.
+  // The new packet is nearly always the last.
   auto at = s.held.end();
   while (at != s.held.begin() && psn_diff(std::prev(at)->psn, psn) >= 0) --at;
   if (at != s.held.end() && at->psn == psn) {
@@ -303,7 +305,7 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   held_bytes += cost(held);
   s.held.insert(at, std::move(held));
   if (s.held.size() <= kMaxHeldPackets && held_bytes <= kMaxHeldBytes) return;
-  // No gap is as long as the PSN of a damaged packet says.
+  // A gap is never as long as the PSN of a damaged packet suggests.
   if (s.held.front().suspect) {
     held_bytes -= cost(s.held.front());
     s.held.pop_front();
@@ -313,7 +315,7 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
   use_held(c, sender);
 }
 
-// When the READ's turn came, requests behind it had been held already.
+// Later requests were already held when the READ was processed.
 void Tracker::Impl::settle_by_held(ConnectionState& c, Stream& s) {
   const Held& front = s.held.front();
   if (front.suspect || !misfits_read(s, front.psn)) return;
@@ -321,7 +323,7 @@ void Tracker::Impl::settle_by_held(ConnectionState& c, Stream& s) {
   if (decoded) settle_uncertain_read(c, s, *decoded);
 }
 
-// Takes what has become next, and closes gaps that the peer has acknowledged.
+// Processes held packets that have become next, and closes gaps that the peer has acknowledged.
 void Tracker::Impl::drain(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   while (!s.held.empty()) {
@@ -329,12 +331,12 @@ void Tracker::Impl::drain(ConnectionState& c, int sender) {
     const Held& front = s.held.front();
     const std::int32_t ahead = psn_diff(front.psn, s.next);
     if (ahead < 0) {
-      // Another copy was taken in the meantime.
+      // Another copy was processed in the meantime.
       held_bytes -= cost(front);
       s.held.pop_front();
       continue;
     }
-    // An acknowledgement of long ago can seem to lie ahead.
+    // A very old acknowledgement can seem to be ahead.
     const std::int32_t acked_by = psn_diff(s.acked, s.next);
     const bool acked = s.acked_known && acked_by >= 0 && acked_by < kMaxCredibleLoss;
     if (ahead == 0 && (!front.suspect || acked)) {
@@ -355,8 +357,8 @@ void Tracker::Impl::use_held(ConnectionState& c, int sender) {
   s.held.pop_front();
   held_bytes -= cost(held);
   const auto decoded = wire::decode_roce(held.bytes, held.wire_length);
-  if (!decoded) return;  // it decoded when it was held
-  // A damaged length of a READ would lead all that follows astray.
+  if (!decoded) return;  // cannot fail: it was decoded before it was held
+  // A damaged READ length would misplace all later packets.
   if (held.suspect && decoded->bth.opcode == static_cast<std::uint8_t>(Opcode::kReadRequest)) {
     return skip_to(c, sender, psn_add(s.next, 1));
   }
@@ -369,7 +371,7 @@ void Tracker::Impl::use_held(ConnectionState& c, int sender) {
   in_order(c, sender, p);
 }
 
-// The capture does not have the packets from `next` up to `psn`.
+// The capture misses the packets from `next` up to `psn`.
 void Tracker::Impl::skip_to(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   const std::int32_t missing = psn_diff(psn, s.next);
@@ -451,7 +453,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     s.send.invalidate_handle = roce.invalidate_key;
   }
   if (p.info->first && p.info->last) {
-    // SEND Only: no copy.
+    // SEND Only: no copy needed.
     s.send.data = roce.payload;
     s.send.complete = roce.payload.size() == p.wire_payload;
     s.send.predecoded = p.predecoded;
@@ -459,7 +461,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
     give_send(c, sender);
     return;
   }
-  // Bytes behind a missing piece would stand at a wrong offset.
+  // Bytes after a missing piece would be at a wrong offset.
   if (s.buffer.size() + p.wire_payload == s.send.wire_length &&
       s.buffer.size() + roce.payload.size() <= kMaxSendBytes &&
       partial_bytes + roce.payload.size() <= kMaxPartialBytes) {
@@ -473,14 +475,15 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   if (p.info->last) end_send(c, sender, true);
 }
 
-// A held SEND that the peer answers has arrived there, whether or not its ACK was seen: the first
-// word of both messages is the XID.
+// Uses held SENDs up to one that the peer answers: it has arrived there, whether or not its ACK was
+// seen. The first word of both messages is the XID.
 void Tracker::Impl::release_answered(ConnectionState& c, int sender, wire::Bytes answer) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
-  // What it sets free may seem to answer in its turn; that waits, lest a stream overtake itself.
+  // A released SEND may seem to answer in its turn; that must wait, or a stream would overtake
+  // itself.
   if (s.held.empty() || answer.size() < 4 || releasing) return;
   for (const Held& h : s.held) {
-    // What was damaged may have any PSN; the peer answers the copy that it has got.
+    // A damaged packet may have any PSN; the peer answers the copy that it received.
     if (h.suspect) continue;
     const auto opcode = static_cast<Opcode>(h.bytes[0]);
     if (opcode != Opcode::kSendFirst && opcode != Opcode::kSendOnly) continue;
@@ -495,7 +498,7 @@ void Tracker::Impl::release_answered(ConnectionState& c, int sender, wire::Bytes
   }
 }
 
-// A stream has a buffer only while a SEND of it is not whole.
+// A stream has a buffer only while one of its SENDs is incomplete.
 void Tracker::Impl::give_back(Stream& s) {
   if (s.buffer.capacity() == 0) return;
   partial_bytes -= s.buffer.size();
@@ -612,9 +615,9 @@ void Tracker::Impl::read_request(ConnectionState& c, int sender, const Packet& p
 
 void Tracker::Impl::response(ConnectionState& c, int sender, const Packet& p) {
   learn_mtu(c, sender, p);
-  // First what it acknowledges: the READ that it answers may be held behind a gap.
+  // Processes the acknowledgement first: the READ that it answers may be held behind a gap.
   if (!p.suspect) acknowledge(c, sender, p);
-  // Of a damaged READ response it is not even known where it belongs; the requester asks again.
+  // The place of a damaged READ response is unknown; the requester requests it again.
   if (p.info->read_response && !p.suspect) read_response(c, sender, p);
 }
 
@@ -622,7 +625,7 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   Stream& s = c.stream[static_cast<std::size_t>(1 - sender)];
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   const std::uint32_t psn = p.roce->bth.psn;
-  // Responses come in order, so the wanted READ is the first unfinished one, or close to it.
+  // Responses come in order, so the READ is the first unfinished one, or close to it.
   const auto it = std::find_if(s.reads.begin(), s.reads.end(), [&](const ReadInProgress& r) {
     const std::int32_t d = psn_diff(psn, r.op.psn);
     return d >= 0 && static_cast<std::uint32_t>(d) < r.packets;
@@ -638,8 +641,8 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
       expected ? static_cast<std::uint64_t>(n) * mtu_of(c) : offset_in(c, op, p, n);
   const std::uint64_t room = offset < op.length ? op.length - offset : 0;
   const std::uint64_t length = std::min<std::uint64_t>(p.wire_payload, room);
-  // What a response has to carry and does not is missing on the wire, not in the capture: there is
-  // no other one for it.
+  // Bytes that a response should carry and does not are missing on the wire, not in the capture: no
+  // other packet has them.
   const std::uint64_t share = expected.value_or(length);
   // A response without payload answers a READ of zero bytes.
   const bool fresh = !it->done && (op.length == 0 || it->arrived.add(offset, offset + share));
@@ -681,7 +684,7 @@ void Tracker::Impl::read_response(ConnectionState& c, int sender, const Packet& 
   }
 }
 
-// A response that comes for the first time, of which it is known that `share` bytes are its own.
+// Checks a new response, which should carry `share` bytes.
 void Tracker::Impl::judge_response(SideCounters& counters, ReadInProgress& read, const Packet& p,
                                    std::int32_t n, std::uint64_t share) {
   if (out_of_place(read, p, n)) count_irregular(counters, &SideCounters::illegal_sequence, p);
@@ -695,18 +698,18 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   SideCounters& counters = c.side[static_cast<std::size_t>(sender)].counters;
   const wire::Aeth& aeth = p.roce->aeth;
   const std::uint32_t psn = p.roce->bth.psn;
-  // A NAK acknowledges what is before it.
+  // A NAK acknowledges everything before it.
   const bool refuses = p.info->aeth && (aeth.is_nak() || aeth.is_rnr());
   const std::uint32_t last_acked = refuses ? psn_add(psn, wire::kPsnMask) : psn;
   if (!s.acked_known || psn_diff(last_acked, s.acked) > 0) {
     s.answered_at = p.meta.point;
   } else if (p.meta.point != s.answered_at) {
-    // read_response() finds out of its own whether it is a copy.
+    // read_response() detects copies by itself.
     if (!p.info->read_response) captured_twice(c, sender);
     return;
   }
   if (!p.info->aeth) {
-    // A READ response in the middle: it tells what was executed, and no more.
+    // A Middle READ response: it shows only which requests were executed.
   } else if (aeth.is_nak()) {
     if (aeth.value() < counters.naks.size()) ++counters.naks[aeth.value()];
     ++stats.nak;
@@ -724,8 +727,8 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   if (s.open_reads != 0) note_reads_answered(c, 1 - sender, last_acked);
 }
 
-// The peer answers in order: having come to `psn`, it has answered all READs of `sender` before it.
-// What of those answers was not seen is missing in the capture, unless it is yet sent again.
+// The peer answers in order: having reached `psn`, it has answered all earlier READs of `sender`.
+// Unseen answers are missing in the capture, unless they are retransmitted later.
 void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   for (ReadInProgress& read : s.reads) {
@@ -741,7 +744,7 @@ void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uin
 void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   if (s.started && !s.seen && !s.skipped) s.next = first_psn(c, psn);
-  // What was never sent cannot be acknowledged, save for a credible loss.
+  // A PSN that was never sent cannot be acknowledged, unless the loss is credible.
   if (!s.started || psn_diff(psn, s.next) >= kMaxCredibleLoss) return;
   const bool stale = psn_diff(s.acked, s.next) >= kMaxCredibleLoss;
   if (!s.acked_known || stale || psn_diff(psn, s.acked) > 0) {
@@ -755,13 +758,13 @@ void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint3
   }
 }
 
-// No more packets will come: what is held is taken, the rest ends incomplete.
+// No more packets will come: uses the held packets and ends the rest as incomplete.
 void Tracker::Impl::flush(ConnectionState& c, int sender) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   while (!s.held.empty()) {
     settle_by_held(c, s);
     const Held& front = s.held.front();
-    // What was damaged and never acknowledged has not arrived.
+    // A damaged packet that was never acknowledged has not arrived.
     const bool arrived = !front.suspect || (s.acked_known && psn_diff(s.acked, front.psn) >= 0);
     if (psn_diff(front.psn, s.next) < 0 || !arrived) {
       held_bytes -= cost(front);
@@ -771,7 +774,7 @@ void Tracker::Impl::flush(ConnectionState& c, int sender) {
     skip_to(c, sender, front.psn);
     use_held(c, sender);
   }
-  // Further ahead than that is no loss but a peer that makes no sense.
+  // A larger distance is not a loss but a broken peer.
   if (s.acked_known && s.started && psn_diff(s.acked, s.next) >= 0 &&
       psn_diff(s.acked, s.next) < kMaxCredibleLoss) {
     skip_to(c, sender, psn_add(s.acked, 1));

@@ -1,21 +1,21 @@
-// Connections. A packet of the Reliable Connected service names only the QP that it goes to, so a
-// connection is two flows: A's port to B's QP and B's port to A's QP. When the CM's REQ and REP are
-// in the capture they name both QPs and the first PSNs. Otherwise a flow begins as a connection of
-// its own, of which one direction is known, and pairing.cc looks for its other half: a flow the
-// other way round that acknowledges its PSNs, answers its READ requests, replies to its XIDs or
-// uses its handles.
+// Connections. A packet of the Reliable Connected service names only its destination QP, so a
+// connection is two flows: A's port to B's QP and B's port to A's QP. If the CM's REQ and REP are
+// in the capture, they name both QPs and the first PSNs. Otherwise a flow begins as a connection of
+// its own with one known direction, and pairing.cc looks for the other: a flow in the opposite
+// direction that acknowledges its PSNs, answers its READ requests, replies to its XIDs or uses its
+// handles.
 //
-// Order. stream.cc takes the requests of each direction in the order of their PSNs, as the
-// receiving QP does. A packet beyond the expected PSN is held until the gap before it is explained:
-//   - the missing packet comes: sent again (the network had lost it) or merely late (reordered);
+// Order. stream.cc processes the requests of each direction in PSN order, as the receiving QP does.
+// A packet beyond the expected PSN is held until the gap before it is explained:
+//   - the missing packet comes: retransmitted (the network had lost it) or merely late (reordered);
 //   - the peer acknowledges it though it was never seen: the capture lost it.
 // A packet with a bad ICRC counts as missing, since its receiver drops it, but is kept: if the peer
 // acknowledges its PSN and no other copy came, the bytes were damaged in the capture and are used,
-// marked as suspect. Where no ICRC of a port is good, the capture point does not see its final
-// ICRCs, and all its packets are taken as they are.
+// marked as suspect. If no ICRC of a port is good, the capture point does not see its final ICRCs,
+// and all its packets are accepted as they are.
 //
-// QPNs come back. A new REQ ends the connection that had the QPN before; where the capture has
-// none, a PSN that is far from all that the connection sent does.
+// QPNs are reused. A new REQ ends the connection that had the QPN before; if the REQ was not
+// captured, a PSN far from all that the connection sent does.
 #include "state.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace rpcrdma::roce {
 
 namespace {
 
-// The largest path MTU, and more than all headers and the ICRC around such a payload take.
+// The largest path MTU, and more than all headers and the ICRC around such a payload need.
 constexpr std::size_t kLongestPacket = 4096 + 128;
 
 bool coalesced(const capture::TransportPacket& t) {
@@ -77,8 +77,8 @@ void prepare(PreparedPacket& packet) {
       wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
 }
 
-// Everything in front of the payload was decoded from captured bytes, so only the payload can be
-// shorter than it was on the wire.
+// All headers were decoded from captured bytes, so only the payload can be shorter than it was on
+// the wire.
 std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& roce,
                                   std::size_t wire_length) {
   if (roce.payload.data() == nullptr) return 0;
@@ -137,7 +137,8 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
 
   FlowRef ref = find_flow(transport, roce.bth.dest_qp);
   if (ref.connection == nullptr) {
-    // A damaged packet may name any QP; it founds no connection where others are sound.
+    // A damaged packet may name any QP; it begins no connection while ICRCs of its port are
+    // trusted.
     if (p.suspect) return;
     ref = infer_flow(transport, p);
   } else if (ref.connection->state >= State::kRejected) {
@@ -180,7 +181,7 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
     c.state = State::kOpen;
     listener.on_open(c);
   }
-  // What trails behind the end (a last ACK, retries) is counted and belongs to nothing.
+  // Packets after the end (a last ACK, retries) are counted but not processed.
   if (c.state >= State::kRejected) return;
   if (info.response) {
     response(c, ref.sender, p);
@@ -238,7 +239,7 @@ void Tracker::Impl::bind_flow(const FlowKey& key, FlowRef ref) {
   if (entry.key == key) entry.ref = ref;
 }
 
-// Its QPNs are free for other connections.
+// Frees its QPNs for other connections.
 void Tracker::Impl::unbind(const ConnectionState& c) {
   unbind(c, 0);
   unbind(c, 1);
@@ -280,8 +281,8 @@ void Tracker::Impl::close(ConnectionState& c, State state) {
   idle.requeue(c, c.idle);
 }
 
-// Do packets of a closed connection still belong to it? Retries and the acknowledgements of them
-// do, and a few requests that were on their way when the peer's DREQ came.
+// Do packets of a closed connection still belong to it? Retries and their acknowledgements do, and
+// a few requests that were in flight when the peer's DREQ came.
 bool Tracker::Impl::trails(ConnectionState& c, int sender, const Packet& p) {
   constexpr std::uint32_t kOnTheirWay = 16;
   if (c.state == State::kRejected) return false;

@@ -1,3 +1,5 @@
+// Tests of roce::Tracker: order, loss, retransmission, RDMA READs and connection set-up, packet
+// by packet.
 #include "packets_for_tests.h"
 
 #include <string>
@@ -18,7 +20,7 @@ using wire::Opcode;
 constexpr std::uint32_t kQpA = 0x11, kQpB = 0x22;
 constexpr std::uint32_t kMtu = 256;
 
-// Remembers what it is told.
+// Records all events.
 struct Recorder : Listener {
   struct Send {
     std::uint8_t sender;
@@ -69,7 +71,8 @@ struct TrackerTest : ::testing::Test {
 
   void a(const wire::RocePacket& p, bool damage = false) { net.give(kA, kB, p, damage); }
   void b(const wire::RocePacket& p, bool damage = false) { net.give(kB, kA, p, damage); }
-  // A SEND of several packets from A, first PSN `psn`; `skip`: packets that are not captured.
+  // Sends a SEND of several packets from A, first PSN `psn`; the packets in `skip` are not
+  // captured.
   void send_from_a(std::uint32_t psn, const std::vector<std::uint8_t>& data,
                    std::initializer_list<std::uint32_t> skip = {}) {
     const auto n = static_cast<std::uint32_t>((data.size() + kMtu - 1) / kMtu);
@@ -194,7 +197,7 @@ TEST_F(TrackerTest, AcknowledgedButUnseenIsTheCapturesLoss) {
   a(packet(Opcode::kSendOnly, kQpB, 14, pattern(20)));
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
   EXPECT_EQ(tracker.stats().lost_network, 0U);
-  // The broken SEND is told as incomplete, the next one is whole.
+  // The broken SEND is reported as incomplete, the next one is whole.
   ASSERT_EQ(recorded.sends.size(), 2U);
   EXPECT_FALSE(recorded.sends[0].complete);
   EXPECT_EQ(recorded.sends[0].data.size(), kMtu);
@@ -273,7 +276,7 @@ TEST_F(TrackerTest, WriteWithAPacketThatTheCaptureLostIsIncomplete) {
   ASSERT_EQ(recorded.ops.size(), 1U);
   EXPECT_FALSE(recorded.ops[0].complete);
   EXPECT_EQ(recorded.ops[0].bytes, 2 * kMtu);
-  // The bytes after the hole stand where they belong.
+  // The bytes after the hole are at the right offset.
   EXPECT_TRUE(std::equal(data.begin() + 2 * kMtu, data.end(), recorded.data.begin() + 2 * kMtu));
 }
 
@@ -297,7 +300,7 @@ TEST_F(ReadTest, RequestAndResponses) {
   EXPECT_EQ(recorded.ops[0].kind, OpKind::kRead);
   EXPECT_TRUE(recorded.ops[0].complete);
   EXPECT_EQ(recorded.data, data);
-  // The READ took three PSNs.
+  // The READ used three PSNs.
   a(packet(Opcode::kSendOnly, kQpB, 53, pattern(4)));
   EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.connection_count(), 1U);
@@ -402,7 +405,7 @@ TEST_F(ReadTest, OnliesForFirstMiddleAndLastAreAnIllegalSequence) {
     p.bth.psn += 3;
     b(p);
   }
-  // The last could be the answer to a request for it alone.
+  // The last could answer a request for it alone.
   EXPECT_EQ(connection().side[1].counters.illegal_sequence, 2U);
 }
 
@@ -488,7 +491,7 @@ TEST_F(TrackerTest, BadIcrcThatThePeerAcknowledgedIsDamageInTheCapture) {
   EXPECT_TRUE(recorded.sends[1].suspect);
 }
 
-// A Call whose PSN was damaged, and the Reply to the copy that came behind it.
+// A Call whose PSN was damaged, and the Reply to the copy that came after it.
 TEST_F(TrackerTest, ThePsnOfABadIcrcIsNotBelievedWhenItsMessageIsAnswered) {
   a(packet(Opcode::kSendOnly, kQpB, 0x872, pattern(8)));
   b(packet(Opcode::kSendOnly, kQpA, 500, pattern(8, 1)));
@@ -500,7 +503,7 @@ TEST_F(TrackerTest, ThePsnOfABadIcrcIsNotBelievedWhenItsMessageIsAnswered) {
   a(packet(Opcode::kSendOnly, kQpB, 0x87b, pattern(8, 10)));
   EXPECT_EQ(recorded.sends.size(), 12U);
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
-  // It shows no gap either.
+  // It proves no gap either.
   EXPECT_EQ(connection().side[0].counters.reordered, 0U);
   EXPECT_EQ(connection().side[0].counters.lost_network, 0U);
   tracker.finish();
@@ -508,7 +511,7 @@ TEST_F(TrackerTest, ThePsnOfABadIcrcIsNotBelievedWhenItsMessageIsAnswered) {
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
 }
 
-// Though a gap is held for long behind it.
+// Holds even if a gap stays open behind it for long.
 TEST_F(TrackerTest, NoGapIsAsLongAsADamagedPsnSays) {
   a(packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
   a(packet(Opcode::kSendOnly, kQpB, 4, pattern(8)), true);
@@ -553,7 +556,7 @@ TEST_F(TrackerTest, AGapThatNobodyExplainsCostsBoundedMemory) {
   a(packet(Opcode::kSendOnly, kQpB, 0, pattern(8)));
   for (std::uint32_t psn = 2; psn < 5000; ++psn)
     a(packet(Opcode::kSendOnly, kQpB, psn, pattern(8)));
-  // Given up after a bounded number of packets, all of which are used.
+  // The gap is abandoned after a bounded number of packets, all of which are used.
   EXPECT_EQ(recorded.sends.size(), 4999U);
   EXPECT_EQ(tracker.stats().lost_capture, 1U);
 }
@@ -728,13 +731,13 @@ TEST_F(CmTest, ALostRepLeavesOneConnection) {
   EXPECT_EQ(connection().state, State::kOpen);
 }
 
-// A REQ tells the PSN that its sender expects (IBA volume 1 section 12.7.32); Linux does so.
+// A REQ names the PSN that its sender expects (IBA volume 1 section 12.7.32); Linux does so.
 TEST_F(CmTest, TheFirstPacketOfASideIsMissed) {
   req(1, kQpA, 5000);
   rep(9, 1, kQpB, 200000);
   a(packet(Opcode::kSendOnly, kQpB, 200000, pattern(8)));
   b(ack(kQpA, 200000));
-  a(ack(kQpB, 5000));  // of what the capture lost
+  a(ack(kQpB, 5000));  // acknowledges a packet that the capture lost
   b(packet(Opcode::kSendOnly, kQpA, 5001, pattern(8)));
   EXPECT_EQ(connection().side[0].counters.lost_capture, 0U);
   EXPECT_EQ(connection().side[1].counters.lost_capture, 1U);
@@ -751,7 +754,7 @@ TEST_F(CmTest, WhatIsLeftOutBehindTheSetUpIsNoLoss) {
   ASSERT_EQ(tracker.connection_count(), 1U);
   EXPECT_EQ(recorded.sends.size(), 2U);
   EXPECT_EQ(tracker.stats().lost_capture, 0U);
-  // From there on packets that are missing are missed again.
+  // From here on, missing packets count as missing again.
   a(packet(Opcode::kSendOnly, kQpB, 5903, pattern(8)));
   b(ack(kQpA, 5903));
   EXPECT_EQ(tracker.stats().lost_capture, 2U);
@@ -763,7 +766,7 @@ TEST_F(CmTest, ARejBelongsToTheRequestThatItNames) {
   dreq(1, 9, kQpB);
   req(2, kQpA + 1, 300);
   wire::CmRej rej;
-  rej.local_comm_id = 9;  // used again by the passive side
+  rej.local_comm_id = 9;  // reused by the passive side
   rej.remote_comm_id = 2;
   rej.reason = 28;
   mad(false, rej);
@@ -806,7 +809,7 @@ TEST_F(CmTest, TrafficThatGoesOnAfterTheEndIsAConnection) {
   a(packet(Opcode::kSendOnly, kQpB, 100, pattern(8)));
   dreq(1, 9, kQpB);
   b(ack(kQpA, 100));
-  b(packet(Opcode::kSendOnly, kQpA, 200, pattern(8)));  // was on its way
+  b(packet(Opcode::kSendOnly, kQpA, 200, pattern(8)));  // was in flight
   EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.connection_count(), 1U);
   for (std::uint32_t i = 0; i < 100; ++i) a(packet(Opcode::kSendOnly, kQpB, 101 + i, pattern(8)));

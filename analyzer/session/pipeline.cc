@@ -1,11 +1,11 @@
 // The threads of a pipeline.
 //
-// Each thread does the work that can be done next. Batches of frames are read in the order of the
-// capture, one at a time. They are dissected and their ICRCs are verified, all at the same time.
-// Then the tracker takes them in order again, one at a time. Nearly half of all work is behind the
-// tracker, and its state is large. It stays in the cache of one processor when one thread does all
-// of that work and prepares only the batches that are left over. But that thread may not be
-// running: then another thread that has nothing to do takes its place for one batch.
+// Each thread does whatever work is next. Batches of frames are read in capture order, one at a
+// time. They are dissected, and their ICRCs verified, in parallel. The tracker then processes them
+// in order, one at a time. The tracker and everything after it is nearly half of all work, and its
+// state is large. The state stays in one processor's cache if one thread does all of that work and
+// prepares only leftover batches. But that thread may not be running; then another idle thread
+// takes its place for one batch.
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -24,31 +24,31 @@ namespace {
 
 constexpr std::uint64_t kFramesPerTick = 16384;
 constexpr std::int64_t kSecond = 1'000'000'000;
-// A second thread pays for its start from here on.
+// From this size on, a second thread is worth its start.
 constexpr std::uint64_t kBytesWorthAThread = 4U << 20;  // bytes
 
-// Three or four threads prepare as much as the tracker can take. Each further one takes memory.
+// Three or four threads prepare as much as the tracker can process. Each further one costs memory.
 constexpr unsigned kMaxThreads = 16;
 
 constexpr std::size_t kCacheLine = 64;
 
-// GCC takes a function that does nothing but prefetch for one without effect and drops its calls.
+// GCC assumes that a function that only prefetches has no effect, and drops its calls.
 #define RPCRDMA_PREFETCHES [[gnu::always_inline]] inline
 
 // All bytes of a capture are read, nearly in order. So this prefetches as many bytes as the frame
 // has, a little ahead: neither the next record's header nor the ICRC waits for memory. An address
-// behind the end does no harm.
+// beyond the end is harmless.
 RPCRDMA_PREFETCHES void prefetch_behind(std::span<const std::uint8_t> frame) {
   constexpr std::uintptr_t kAhead = 1024;
   const auto end = reinterpret_cast<std::uintptr_t>(frame.data()) + frame.size();
   for (std::uintptr_t at = 0; at < frame.size(); at += kCacheLine) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer may not be moved behind the end
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer must not be moved beyond the end
     __builtin_prefetch(reinterpret_cast<const void*>(end + kAhead + at));
   }
 }
 
-// The object will be written, and another processor may have it in its cache. To get it from there
-// costs more than the writing, unless it is requested early.
+// Prefetches an object that will be written and that another processor may have in its cache.
+// Fetching it from there costs more than writing it, unless it is requested early.
 template <typename T>
 RPCRDMA_PREFETCHES void claim_object(T& object) {
   auto* p = reinterpret_cast<std::uint8_t*>(&object);
@@ -67,8 +67,8 @@ RPCRDMA_PREFETCHES void prefetch_object(const T& object) {
   for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) __builtin_prefetch(p + i);
 }
 
-// Another thread may have prepared the packets, and they are in the cache of its processor. So this
-// prefetches the packet first and, when that has arrived, the front of its payload.
+// Another thread may have prepared the packets, so they are in the cache of its processor.
+// Prefetches the packet first and, once it has arrived, the front of its payload.
 RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacket> packets,
                                              std::size_t at) {
   constexpr std::size_t kPacketAhead = 32;
@@ -96,7 +96,7 @@ bool is_whole_send(const roce::PreparedPacket& packet) {
          packet.roce.payload.size() == packet.wire_payload;
 }
 
-// The work of one thread at a time.
+// The unit of work; one thread at a time owns it.
 struct Batch {
   static constexpr std::size_t kFrames = 512;
 
@@ -112,11 +112,11 @@ struct Batch {
   std::size_t packet_count = 0;
   std::size_t send_count = 0;
   std::uint64_t begin = 0;  // Frame::room of all frames before it
-  std::uint64_t room = 0;   // of its own
+  std::uint64_t room = 0;   // of its own frames
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
 
-  // Reads frames until the batch is full, has `max_room`, or the source ends; then false.
+  // Reads frames until the batch is full or has `max_room`; returns false if the source has ended.
   bool read(capture::Source& source, std::uint64_t max_room) {
     frame_count = 0;
     room = 0;
@@ -175,7 +175,7 @@ roce::PacketStats Pipeline::AllConnections::stats() const {
   return stats;
 }
 
-// A single frame with a time that is not credible moves no clock: it takes two.
+// Ignores a single frame with an implausible time: only two in a row move the clock.
 void Pipeline::advance(std::int64_t time_ns) {
   const std::int64_t now = std::min(time_ns, std::exchange(previous_ns_, time_ns));
   // A clock that was set back continues from its new time.
@@ -276,7 +276,8 @@ struct Pipeline::Team {
   struct Member {
     std::vector<Slot> slots;
     // All slots were in use: the next is not filled before half of them are free. A thread that
-    // wakes up for each slot sleeps after each slot, and the thread that frees them pays for it.
+    // wakes up for each slot would sleep after each slot, at the expense of the thread that frees
+    // them.
     bool full = false;
     bool asleep = false;
     std::atomic<bool> waiting = false;  // written under the lock; spun on without it
@@ -292,14 +293,14 @@ struct Pipeline::Team {
     max_batch_room = capture::kReadableBehind / (in_order.size() + 1);
   }
 
-  // A thread may not run for the time of some batches, and a thread that is ahead by all of its
+  // A thread may be descheduled for the time of some batches, and a thread that is ahead by all its
   // batches sleeps for half of them. With more threads each needs fewer batches, since all wait for
   // the same tracker. A batch takes half a megabyte.
   static constexpr std::size_t kBatches = 16, kFewest = 2, kMost = 8;  // of all; of each
   static constexpr std::size_t batches_of_each(unsigned threads) {
     return threads == 1 ? 1 : std::clamp(kBatches / threads, kFewest, kMost);
   }
-  // A batch takes 50 to 100 us in each stage. To sleep and to wake up costs as much.
+  // A batch takes 50 to 100 us in each stage. Sleeping and waking up costs as much.
   static constexpr int kSpins = 1000;
   static constexpr unsigned kHome = 0;  // the thread whose cache has the tracker's state
 
@@ -315,20 +316,20 @@ struct Pipeline::Team {
   std::uint64_t next_handed = 0;
   std::uint64_t room = 0;  // Frame::room of all frames that were read
   bool handing = false;    // a thread hands a batch to the tracker
-  bool filling = false;    // a thread reads the next batch; the one behind it cannot be read yet
+  bool filling = false;    // a thread reads the next batch; later ones must wait
   bool no_more = false;    // all of the source was read
 
   [[nodiscard]] bool done() const { return no_more && next_handed == next_filled; }
 
-  // All batches that are being worked on lie within what the source keeps readable, up to the last
-  // frame of the one that is read next: a batch may end with a frame of any length.
+  // All batches in work must lie within the range that the source keeps readable, up to the last
+  // frame of the batch that is read next: a batch may end with a frame of any length.
   [[nodiscard]] bool source_has_room() const {
     if (next_handed == next_filled) return true;
     const Slot* const oldest = in_order[next_handed % in_order.size()];
     return room - oldest->batch.begin + max_batch_room <= capture::kReadableBehind;
   }
 
-  // A slot into which `thread` may read the next batch, or null.
+  // Returns a slot for the next batch of `thread`, or null.
   Slot* free_slot(unsigned thread) {
     if (!source_has_room()) return nullptr;
     Member& member = members[thread];
@@ -340,7 +341,7 @@ struct Pipeline::Team {
     return &*std::find_if(member.slots.begin(), member.slots.end(), is_free);
   }
 
-  // The oldest batch that was not handed over, if it is ready and no thread is at the tracker.
+  // Returns the oldest batch not handed over, if it is ready and no thread is at the tracker.
   Slot* to_hand() {
     if (handing || next_handed == next_filled) return nullptr;
     Slot* const oldest = in_order[next_handed % in_order.size()];

@@ -5,8 +5,8 @@
 
 namespace rpcrdma::session {
 
-// The model calls the observers, and the checker, which is one of them, asks the model. So the
-// model refers to a list that is filled when the checker exists.
+// The model calls the observers, and the checker, which is one of them, queries the model. So the
+// model refers to a list that is filled once the checker exists.
 Session::Session(Options options, Observers observers)
     : pipeline_(observers_, options.model, std::move(observers.events)),
       context_{&pipeline_.connections(), &pipeline_.model()} {

@@ -1,5 +1,4 @@
-// A session as its users see it: who is called in which order, and what comes with and without the
-// rules.
+// A session as its users see it: the order of calls, and the results with and without the rules.
 #include "../model/traffic_for_tests.h"
 #include "../trace/trace_for_tests.h"
 
@@ -22,7 +21,7 @@ using ::testing::IsSupersetOf;
 
 const char* const kBrokenCapture = RPCRDMA_TEST_CAPTURES "/rules/HDR-02.pcap";
 
-// Writes its name into a list that it shares with others.
+// Writes its name to a list that it shares with others.
 struct Named final : model::Observer {
   Named(std::string n, std::vector<std::string>& l) : name(std::move(n)), log(l) {}
   void on_message(const model::MessageSeen& event) override {
@@ -136,7 +135,7 @@ TEST(Session, TimePassesForAllWithoutFrames) {
   EXPECT_EQ(after.times, 1);
 }
 
-// As the tests of rules and timelines make them.
+// As the tests of rules and timelines build them.
 TEST(Session, TakesPacketsWithoutFrames) {
   const model::testing::Traffic traffic = model::testing::make_traffic({.connections = 3});
   Counting seen;

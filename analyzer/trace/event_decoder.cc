@@ -1,3 +1,4 @@
+// Reports each type of trace event as fields. A table maps event types to functions.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +13,7 @@ using decode::FieldId;
 using trace::EventType;
 using wire::Bytes;
 
-// Fields of one struct, each where it stands.
+// Reports the fields of one struct at their offsets.
 template <typename Recorded>
 class Fields {
  public:
@@ -28,7 +29,7 @@ class Fields {
   void number(FieldId id, const T& field, const char* name = nullptr) {
     sink_.number(id, offset_of(field), sizeof field, static_cast<std::uint64_t>(field), name);
   }
-  // Where 0 says that there is none.
+  // For fields in which 0 means unknown.
   template <typename T>
   void known(FieldId id, const T& field) {
     if (field != T{}) number(id, field);
@@ -47,14 +48,14 @@ class Fields {
     const std::size_t skip = ipv4 ? kMapped.size() : 0;
     sink_.bytes(id, offset_of(field) + skip, field.size() - skip, Bytes(field).subspan(skip));
   }
-  // What is worked out of several.
+  // Reports a duration computed from several fields.
   void duration(FieldId id, std::int64_t from, std::int64_t to) {
     if (from == 0 || to == 0) return;
     sink_.number(id, 0, 0, static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from),
                  nullptr);
   }
 
-  // Of the connection, by the wall clock: its own time in the header is the endpoint's.
+  // Wall-clock start of the connection: the time in the event's header is the endpoint's clock.
   void began() {
     if (event_.connection == nullptr) return;
     sink_.number(FieldId::kTraceConnectionSince, offsetof(trace::EventHeader, time),
@@ -62,12 +63,12 @@ class Fields {
                  static_cast<std::uint64_t>(event_.connection->first_ns), nullptr);
   }
 
-  // Of the tail, without what stands at its end.
+  // Length of the payload without the part at its end.
   [[nodiscard]] std::size_t payload_bytes_before(std::size_t end) const {
     const std::size_t all = event_.view.payload.size();
     return all - std::min(all, end);
   }
-  // `length` bytes of the tail from `at` on, as far as it has them.
+  // Reports `length` bytes of the payload from `at` on, as far as it has them.
   void payload_text(FieldId id, std::size_t at = 0, std::size_t length = SIZE_MAX) {
     const Bytes part = payload(at, length);
     if (part.empty()) return;
@@ -277,7 +278,7 @@ struct Type {
   bool notable = false;
 };
 
-// By number; the first is none.
+// Indexed by number; the first is unused.
 constexpr std::array<Type, trace::kEventTypes + 1> kTypes{{
     {},
     {report<trace::Endpoint>, true},

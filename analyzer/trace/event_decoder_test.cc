@@ -1,3 +1,4 @@
+// Tests of the fields that each type of trace event reports.
 #include "trace_for_tests.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-// The events of a trace, decoded.
+// Decodes the events of a trace.
 template <typename Function>
 void for_each_event(const TraceBuilder& trace, Function&& f) {
   trace.for_each([&](auto data, const roce::PacketMeta& meta) {
@@ -78,7 +79,7 @@ TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
 TEST(EventDecoder, WhoRefusedAConnection) {
   TraceBuilder trace;
   trace::ConnectionEnd end;
-  trace.emit(7, end);  // as before there were these fields
+  trace.emit(7, end);  // as before these fields existed
   end.peer = plain_connection().peer;
   end.port = 20049;
   end.active = 1;
@@ -101,9 +102,9 @@ TEST(EventDecoder, ARejectionWithItsPrivateData) {
   trace.emit(7, end, why, data);
   end.side = 0;
   trace.emit(7, end, why, data);
-  end.private_data = 100;  // more than there is
+  end.private_data = 100;  // more than there are
   trace.emit(7, end, why, data);
-  end.private_data = 0;  // as before there was this field
+  end.private_data = 0;  // as before this field existed
   trace.emit(7, end, why);
   const auto json = decoded(trace);
   EXPECT_EQ(json[0]["rpcrdma.trace.reason"], "full");
@@ -164,7 +165,7 @@ TEST(EventDecoder, WordsOfTheSchema) {
   for (const auto& event : json) EXPECT_TRUE(event.contains("rpcrdma.trace.event"));
 }
 
-// Tells numbers apart from what stands at their offsets.
+// Records the offset of each number.
 struct Places : decode::Sink {
   std::span<const std::uint8_t> event;
   std::size_t fields = 0;
@@ -224,7 +225,7 @@ TEST(EventDecoder, AGrantAndALimitAreTwoThings) {
   EXPECT_EQ(json[0]["rpcrdma.trace.credit_limit"], 4);
   EXPECT_EQ(json[1]["rpcrdma.credit.granted"], 32);
   EXPECT_FALSE(json[1].contains("rpcrdma.trace.credit_limit"));
-  // Of its own Calls an older endpoint reported the limit alone.
+  // An older endpoint reported only the limit of its own Calls.
   EXPECT_FALSE(json[2].contains("rpcrdma.credit.granted"));
   EXPECT_EQ(json[2]["rpcrdma.trace.credit_limit"], 4);
   EXPECT_EQ(json[3]["rpcrdma.credit.granted"], 32);

@@ -1,25 +1,24 @@
-// Streams and endpoints. An endpoint tells its events in a stream: a live connection, or a file of
-// a recording. A stream begins with an Endpoint event; one that names an endpoint which is known
-// already goes on with it (the next file of a ring), and what the stream before it still has is
-// passed over, since this one has it too. What it tells anew of a connection that is known is told
-// already, and is passed over, too.
+// Streams and endpoints. An endpoint sends its events in a stream: a live connection, or a file of
+// a recording. A stream begins with an Endpoint event. If that names an endpoint already known, the
+// stream continues it (the next file of a ring); further events of the previous stream are ignored,
+// since the new one has them too. Replayed events of a known connection are ignored as well.
 //
-// Time. What stood before a stream has the time that it was told at first: only what happened in it
-// can show that the clock steps back.
+// Time. A replayed event has the time at which it was first emitted: only events of the stream
+// itself can show that the clock stepped back.
 //
-// Order. What an endpoint's thread tells is in the order in which it happened, so nothing is put in
-// order here, as packets must be. Only the ends of RDMA Writes are not told: they have ended when a
-// later message of their side is there (RC order).
+// Order. The events of an endpoint's thread are in the order in which they happened, so nothing is
+// reordered here, as packets must be. Only the ends of RDMA Writes are not recorded: a Write has
+// ended when a later message of its side arrives (RC order).
 //
-// Left out. Whoever kept a stream may have wanted some types only. Without the operations all are
-// unseen; without the messages that advertise their memory they cannot be judged, and are unseen
-// too.
+// Exclusions. A recording may be limited to some types of events. Without the operations all of
+// them are unseen; without the messages that advertise their memory they cannot be checked, and
+// count as unseen too.
 //
-// Loss. A Loss event stands where events are missing, with sums over one thread's ring. What those
-// sums do not explain is missing in the recording itself. Either way the connections that the
-// thread tells of are not whole any more: Connection::events_lost. So is a frame that is no event,
-// whose thread is not known: it is missing to all connections of its endpoint, at once, and not
-// again when the sums show it.
+// Loss. A Loss event marks the place of missing events, with sums over one thread's ring. Events
+// that those sums do not explain are missing in the recording itself. Either way, the connections
+// of that thread are incomplete: Connection::events_lost. The same holds for a frame that is not a
+// valid event: its thread is unknown, so it counts as missing on all connections of its endpoint at
+// once, and is not counted again when the sums reveal it.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -49,12 +48,13 @@ using wire::Bytes;
 constexpr std::size_t kMaxStreams = 65536;
 constexpr std::size_t kMaxEndpoints = 256;
 constexpr std::size_t kMaxRings = 256;      // of one endpoint
-constexpr std::size_t kMaxNameBytes = 256;  // of an endpoint's name that tell it apart
-// RDMA operations outstanding, of one side of a connection and of all together. Of more, Writes
-// count as ended, and Reads are given up.
+constexpr std::size_t kMaxNameBytes = 256;  // significant bytes of an endpoint's name
+// RDMA operations in flight, per side of a connection and in total. Beyond that, Writes count as
+// ended, and Reads are abandoned.
 constexpr std::size_t kMaxOutstanding = 256;
 constexpr std::size_t kMaxOutstandingOfAll = 65536;
-// Calls that were told and not sent, of all connections. Of more it is not kept what they ask for.
+// Recorded Calls that have not been sent yet, over all connections. The procedures of further ones
+// are not kept.
 constexpr std::size_t kMaxUnsent = 65536;
 
 struct Outstanding {
@@ -63,20 +63,20 @@ struct Outstanding {
 };
 
 struct Ring {
-  std::uint64_t received = 0;  // since the latest Endpoint event, but for those:
-  std::uint64_t repeated = 0;  // told anew, since the latest Loss event
-  // By the latest Loss event, and how many had been received when it came.
+  std::uint64_t received = 0;  // since the latest Endpoint event, except:
+  std::uint64_t repeated = 0;  // replayed since the latest Loss event
+  // Sums of the latest Loss event, and the number received when it came.
   std::uint64_t emitted = 0;
   std::uint64_t lost = 0;
   std::uint64_t accounted = 0;
-  std::uint64_t gone = 0;  // all that are known not to be here
+  std::uint64_t gone = 0;  // all events known to be missing
 };
 
-// What an endpoint says for a person: of a recording that may hold anything.
+// Text from an endpoint, escaped: a recording may contain anything.
 std::string words(Bytes payload) {
   constexpr std::size_t kLongest = 256;
   const Bytes part = payload.first(std::min(payload.size(), kLongest));
-  if (part.empty()) return "its endpoint does not say what";
+  if (part.empty()) return "its endpoint gave no reason";
   return decode::escape_text({reinterpret_cast<const char*>(part.data()), part.size()});
 }
 
@@ -90,16 +90,16 @@ struct EndpointKey {
 };
 
 struct EndpointState {
-  bool named = false;  // an Endpoint event has told `key`
+  bool named = false;  // an Endpoint event has set `key`
   EndpointKey key;
-  std::uint64_t stream = 0;          // that tells its events now
-  std::int64_t begun = INT64_MIN;    // when that began, by the endpoint's clock
+  std::uint64_t stream = 0;          // the current stream of its events
+  std::int64_t begun = INT64_MIN;    // when that stream began, by the endpoint's clock
   std::int64_t begun_ns = 0;         // the same by the wall clock
   std::int64_t last_ns = INT64_MIN;  // of its latest event
-  std::uint64_t streams = 0;         // so many have begun
-  bool shows_operations = true;      // else they, or what they are judged by, were left out
-  std::uint64_t damaged = 0;         // frames that are no events
-  std::uint64_t unexplained = 0;     // of these, that no sum has shown to be missing
+  std::uint64_t streams = 0;         // number of streams so far
+  bool shows_operations = true;      // neither operations nor messages are excluded
+  std::uint64_t damaged = 0;         // frames that are not valid events
+  std::uint64_t unexplained = 0;     // those not yet explained by a sum
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -108,16 +108,16 @@ struct State : roce::Connection {
   EndpointState* endpoint = nullptr;
   std::uint32_t id = 0;  // the endpoint's own number
   std::uint8_t local = 0;
-  std::uint64_t begun_in = 0;  // by the number of its endpoint's streams
-  const Ring* ring = nullptr;  // of the thread that tells of it; null: not followed
+  std::uint64_t begun_in = 0;  // number of its endpoint's stream that opened it
+  const Ring* ring = nullptr;  // of the thread that records it; null: not followed
   std::uint64_t gone_before = 0;
-  std::array<std::vector<Outstanding>, 2> outstanding;    // by initiator, in their order
+  std::array<std::vector<Outstanding>, 2> outstanding;    // by initiator, in order
   std::array<std::uint32_t, 2> order{};                   // in place of PSNs
   tsl::robin_map<std::uint32_t, roce::Procedure> unsent;  // own Calls without a Message, by XID
   roce::IdleKey idle;
 };
 
-// None of what is not known.
+// Returns no address if it is unknown.
 capture::Address address_of(const std::array<std::uint8_t, 16>& bytes) {
   if (bytes == std::array<std::uint8_t, 16>{}) return {};
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -131,18 +131,18 @@ std::vector<std::uint8_t> without_trailing_zeros(Bytes data) {
   return {data.begin(), data.end()};
 }
 
-// A Connection event of one that was there before its stream.
+// Whether this is a Connection event for a connection that is older than its stream.
 bool stood_before(const trace::EventView& view, const EndpointState& e) {
   return trace::read_event<trace::Connection>(view)->replayed != 0 || view.header.time < e.begun;
 }
 
-// That as many bytes take at most: with the least path MTU there is, since no event tells it.
+// The most packets that these bytes need: assumes the smallest path MTU, since no event states it.
 std::uint64_t packets_of(std::uint64_t bytes) {
   constexpr std::uint64_t kLeastMtu = 256;
   return std::max<std::uint64_t>(1, (bytes + kLeastMtu - 1) / kLeastMtu);
 }
 
-// What a stream tells anew: it happened before it.
+// Whether a stream replays this event: it happened before the stream began.
 bool is_standing(const trace::EventView& view, const EndpointState& e) {
   switch (static_cast<trace::EventType>(view.header.type)) {
     case trace::EventType::kConnection:
@@ -154,8 +154,8 @@ bool is_standing(const trace::EventView& view, const EndpointState& e) {
   }
 }
 
-// Wall-clock time of the event itself. That of its frame is when this reader got it, which is later
-// for what happened before the stream; in recordings of older versions both are the same.
+// Wall-clock time of the event itself. The time of its frame is when this reader received it, which
+// is later for events from before the stream; in recordings of older versions both are the same.
 std::int64_t wall_time(const trace::EventView& view, const PacketMeta& meta,
                        const EndpointState& e) {
   if (view.header.time >= e.begun) return meta.time_ns;
@@ -166,12 +166,12 @@ std::int64_t wall_time(const trace::EventView& view, const PacketMeta& meta,
   return e.begun_ns - static_cast<std::int64_t>(before);
 }
 
-// Events that the connection's story lacks, of all that were to be told.
+// Events missing from the connection's history.
 std::uint64_t gone(const EndpointState& e, const Ring* ring) {
   return e.damaged + (ring != nullptr ? ring->gone : 0);
 }
 
-// The end of a connection that never was: no other event tells of it.
+// The end of a connection that was never established: no other event mentions it.
 std::optional<trace::Connection> never_established(const trace::EventView& view) {
   if (view.header.type != static_cast<std::uint16_t>(trace::EventType::kConnectionEnd)) return {};
   const auto recorded = *trace::read_event<trace::ConnectionEnd>(view);
@@ -184,14 +184,14 @@ std::optional<trace::Connection> never_established(const trace::EventView& view)
   return connection;
 }
 
-// Events that no sum covers. A stream that ends as it should has its sums at its end.
+// Whether events follow the last sums. A stream that ends properly ends with its sums.
 bool is_open_ended(const EndpointState& e) {
   return std::any_of(e.rings.begin(), e.rings.end(), [](const auto& ring) {
     return ring.second.received != ring.second.accounted;
   });
 }
 
-// Of `have` more than `had`; nothing when it is less.
+// Returns `have` - `had`, or 0 if that is negative.
 std::uint64_t more(std::uint64_t have, std::uint64_t had) {
   return have > had ? have - had : 0;
 }
@@ -211,8 +211,8 @@ struct Reader::Impl {
   std::vector<std::unique_ptr<EndpointState>> endpoints;
   roce::ByConnection<State> connections;
   roce::IdleOrder idle;
-  std::size_t outstanding = 0;  // operations, of all
-  std::size_t unsent = 0;       // Calls, of all
+  std::size_t outstanding = 0;  // operations, over all connections
+  std::size_t unsent = 0;       // Calls, over all connections
 
   void event(const trace::EventView& view, const PacketMeta& meta, std::uint64_t stream);
   EndpointState* new_endpoint(std::uint64_t stream);
@@ -254,11 +254,11 @@ EndpointState* Reader::Impl::new_endpoint(std::uint64_t stream) {
   return &e;
 }
 
-// The endpoint that tells in `stream`; null: it is not followed, or not there any more.
+// The endpoint whose current stream is `stream`; null: it is not followed, or has ended.
 EndpointState* Reader::Impl::endpoint_of(std::uint64_t stream) {
   const auto it = streams.find(stream);
   if (it != streams.end()) return it->second->stream == stream ? it->second : nullptr;
-  // The recording lacks its beginning.
+  // The beginning of the recording is missing.
   return streams.size() < kMaxStreams ? new_endpoint(stream) : nullptr;
 }
 
@@ -277,7 +277,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& 
   const auto at = streams.find(stream);
   EndpointState* const before = at != streams.end() ? at->second : nullptr;
   if (e == nullptr && before != nullptr && !before->named && before->open.empty()) e = before;
-  // Another endpoint told here before, and has ended.
+  // Another endpoint used this stream before, and has ended.
   if (before != nullptr && before != e && before->stream == stream) close_all(*before);
   if (e == nullptr)
     e = before != nullptr || streams.size() < kMaxStreams ? new_endpoint(stream) : nullptr;
@@ -294,7 +294,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& 
   e->shows_operations = (recorded.left_out & kOperations) == 0;
   stats.left_out |= recorded.left_out;
   streams[stream] = e;
-  // Sums begin anew.
+  // Sums restart.
   for (auto& [number, ring] : e->rings) ring = {.gone = ring.gone};
 }
 
@@ -322,7 +322,7 @@ void Reader::Impl::account(EndpointState& e, Ring& ring, const trace::Loss& loss
   ring.accounted = ring.received;
 }
 
-// For the sums of its thread.
+// Counts the event toward the sums of its thread.
 void Reader::Impl::count(EndpointState& e, const trace::EventView& view) {
   Ring* const ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
   if (ring == nullptr) return;
@@ -342,8 +342,9 @@ void Reader::Impl::damaged(std::uint64_t stream) {
   if (e == nullptr) return;
   ++e->damaged;
   ++e->unexplained;
-  // Each connection finds out with its next event, or its end; who looks at them meanwhile sees it
-  // soon, at a cost that does not grow with the number of connections for each such frame.
+  // Each connection is updated at its next event, or at its end. Updating all of them at powers of
+  // two keeps them nearly current, at a cost per frame that does not grow with the number of
+  // connections.
   if (!std::has_single_bit(e->damaged)) return;
   for (auto& [id, c] : e->open) c->events_lost = gone(*e, c->ring) - c->gone_before;
 }
@@ -371,7 +372,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
   if (!known) return;
 
   if (type == trace::EventType::kConnection && c != nullptr && !standing) {
-    end_unseen(*c);  // the number was given again
+    end_unseen(*c);  // the number was reused
     c = nullptr;
   }
   const bool opens = c == nullptr && (c = open(*e, view, meta)) != nullptr;
@@ -393,7 +394,7 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
   take(*c, recorded);
 }
 
-// Null: it opens none, or no more indexes are to be had.
+// Null: the event opens none, or there are no more indexes.
 State* Reader::Impl::open(EndpointState& e, const trace::EventView& view, const PacketMeta& meta) {
   if (view.header.type == static_cast<std::uint16_t>(trace::EventType::kConnection)) {
     return add(e, view, *trace::read_event<trace::Connection>(view), meta);
@@ -434,7 +435,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   const std::size_t sent = std::min<std::size_t>(recorded.sent_private_data, view.payload.size());
   c.side[own].cm.private_data = without_trailing_zeros(view.payload.first(sent));
   c.side[1 - own].cm.private_data = without_trailing_zeros(view.payload.subspan(sent));
-  // As agreed on: what the one takes, the other starts.
+  // Negotiated values: what one side accepts, the other initiates.
   c.side[own].cm.responder_resources = c.side[1 - own].cm.initiator_depth =
       recorded.responder_resources;
   c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources =
@@ -458,7 +459,7 @@ void Reader::Impl::evict(State& c) {
   connections.erase(c.index);
 }
 
-// Its number may be used again. What state it is in then is for the caller to say.
+// Its number may be reused. The caller sets its final state.
 void Reader::Impl::close(State& c) {
   c.events_lost = gone(*c.endpoint, c.ring) - c.gone_before;
   c.endpoint->open.erase(c.id);
@@ -469,7 +470,7 @@ void Reader::Impl::close(State& c) {
   listener.on_close(c);
 }
 
-// It ended, and no event told so.
+// It has ended, but its ConnectionEnd event is missing.
 void Reader::Impl::end_unseen(State& c) {
   c.state = roce::State::kClosed;
   close(c);
@@ -503,7 +504,7 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kCallEnd:
       call_end(c, event);
       break;
-    // What the model has no place for, or works out by itself.
+    // Events that the model does not use, or whose content it derives itself.
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
     case trace::EventType::kAdvertise:
@@ -523,7 +524,7 @@ void Reader::Impl::connection_end(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::ConnectionEnd>(event.view);
   const bool refused = recorded.established == 0 && recorded.reject_reason != 0;
   c.state = refused ? roce::State::kRejected : roce::State::kClosed;
-  // Of one that never was only a refusal is somebody's.
+  // If it was never established, only a refusal has a side.
   if (refused || recorded.established != 0) c.closed_by = event.side(recorded.side);
   c.closed_frame = event.meta.frame;
   c.reject_reason = recorded.reject_reason;
@@ -556,7 +557,7 @@ void Reader::Impl::message(State& c, const Event& event) {
   if (send.sender == c.local && !c.unsent.empty()) call_sent(c, send.data);
 }
 
-// The endpoint's own Calls are told before their Messages, its peer's behind them.
+// The endpoint's own Calls are recorded before their Messages, its peer's after them.
 void Reader::Impl::call(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::Call>(event.view);
   if (recorded.program == 0) return;
@@ -591,7 +592,7 @@ void Reader::Impl::begin_operation(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::Operation>(event.view);
   const std::uint8_t side = event.side(recorded.side);
   std::vector<Outstanding>& list = c.outstanding[side];
-  // The eldest of too many.
+  // Ends the oldest if there are too many.
   if (list.size() >= kMaxOutstanding) {
     Outstanding& o = list.front();
     const bool write = o.op.kind == OpKind::kWrite;
@@ -640,7 +641,7 @@ void Reader::Impl::end(State& c, Outstanding& o, std::uint64_t bytes, bool compl
   listener.on_operation_end(c, o.op);
 }
 
-// It has ended, well or not.
+// It has ended, successfully or not.
 void Reader::Impl::end_operation(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::OperationEnd>(event.view);
   std::vector<Outstanding>& list = c.outstanding[event.side(recorded.side)];
@@ -674,7 +675,7 @@ void Reader::Impl::end_writes(State& c, std::uint8_t side, const PacketMeta& met
   list.resize(left);
 }
 
-// Nobody knows how they ended.
+// Their outcome is unknown.
 void Reader::Impl::give_up_operations(State& c) {
   for (std::vector<Outstanding>& list : c.outstanding) {
     for (Outstanding& o : list) end(c, o, 0, false, {o.op.last_frame, o.op.last_ns});
@@ -720,7 +721,7 @@ Reader::~Reader() = default;
 void Reader::frame(std::span<const std::uint8_t> data, const roce::PacketMeta& meta,
                    std::uint64_t stream) {
   const auto event = trace::event_in_pdu(data);
-  if (!event) return;  // another dissector's
+  if (!event) return;  // for another dissector
   const auto view = trace::view_event(*event);
   if (!view) return impl_->damaged(stream);
   impl_->event(*view, meta, stream);
@@ -728,7 +729,7 @@ void Reader::frame(std::span<const std::uint8_t> data, const roce::PacketMeta& m
 
 void Reader::finish() {
   for (const auto& endpoint : impl_->endpoints) {
-    // In the order in which they were opened, not that of a hash.
+    // In the order in which they were opened, not that of the hash table.
     std::vector<State*> left;
     for (const auto& [id, c] : endpoint->open) left.push_back(c);
     std::sort(left.begin(), left.end(),

@@ -1,3 +1,5 @@
+// Tests of trace_reader::Reader: the listener's calls for handmade recordings, complete, damaged
+// and hostile.
 #include "trace_for_tests.h"
 
 #include <map>
@@ -18,7 +20,7 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Everything that is told, a line each.
+// Records every call, one per line.
 struct Log : roce::Listener {
   std::vector<std::string> lines;
   bool want_data = true;
@@ -77,7 +79,7 @@ struct Read {
   [[nodiscard]] const roce::Connection& connection(std::uint32_t index = 0) const {
     return reader.connection(index);
   }
-  // Without the first line, which is that of the opening.
+  // Without the first line, which reports the opening.
   [[nodiscard]] std::vector<std::string> behind_open() const {
     return {log.lines.begin() + 1, log.lines.end()};
   }
@@ -145,7 +147,7 @@ TEST(TraceReader, AConnectionOfTheActiveSide) {
   EXPECT_EQ(c.first_frame, 2U);
 }
 
-// The first event says that whoever kept the rest did not want these.
+// The first event states that the recording excludes these types.
 TraceBuilder without(std::uint64_t left_out) {
   TraceBuilder trace;
   trace::Endpoint endpoint;
@@ -165,7 +167,7 @@ TEST(TraceReader, WithoutOperationsAllOfThemAreUnseen) {
     const Read read(without(trace::type_bit(type)));
     EXPECT_TRUE(read.connection().side[0].operations_unseen);
     EXPECT_TRUE(read.connection().side[1].operations_unseen);
-    EXPECT_THAT(read.log.lines, ElementsAre("open 0"));  // the Write cannot be judged
+    EXPECT_THAT(read.log.lines, ElementsAre("open 0"));  // the Write cannot be checked
   }
 }
 
@@ -212,7 +214,7 @@ TEST(TraceReader, Ipv6AndWhatIsNotKnown) {
   EXPECT_EQ(c.setup, roce::Setup::kInferred);
 }
 
-// With the time that it was told at first.
+// It has the time at which it was first emitted.
 TEST(TraceReader, AConnectionFromBeforeTheStream) {
   TraceBuilder trace;
   trace.begin();
@@ -223,8 +225,8 @@ TEST(TraceReader, AConnectionFromBeforeTheStream) {
   EXPECT_EQ(read.connection().setup, roce::Setup::kInferred);
 }
 
-// Its frame has the time at which the reader came, or in older recordings the time of the first
-// such event.
+// Its frame has the time at which the reader connected, or in older recordings the time of the
+// first such event.
 TEST(TraceReader, WhenAConnectionFromBeforeTheStreamBegan) {
   constexpr std::int64_t kBefore = 18'000'000'000;
   for (const bool at_reader : {true, false}) {
@@ -297,7 +299,7 @@ TEST(TraceReader, AReadHasItsDataAtItsEnd) {
   trace.emit(7, message(1, 0));
   trace.emit(7, operation_end(kRead, 1, 4, 1), bytes_of("read"));
   trace.emit(7, operation_end(kRead, 1, 3, 2, 4), bytes_of("rea"));
-  trace.emit(7, operation_end(kRead, 1, 3, 2));  // there is none
+  trace.emit(7, operation_end(kRead, 1, 3, 2));  // there is no such operation
   EXPECT_THAT(Read(trace).behind_open(),
               ElementsAre("0: read of 5 by 1, 4 at 0", "0: read of 6 by 1, 8 at 0",
                           "0: send by 1 in 5: ", "data of read of 5 by 1: read",
@@ -328,11 +330,11 @@ trace::Call recorded_call(std::uint8_t side, std::uint32_t xid, std::uint32_t pr
   return call;
 }
 
-// The endpoint's own are told before they are sent, and again on a new connection.
+// The endpoint's own Calls are recorded before they are sent, and again on a new connection.
 TEST(TraceReader, WhatCallsAskForIsReportedBehindTheirMessages) {
   TraceBuilder trace = opened();
   trace.emit(7, recorded_call(0, 0x61626364));
-  trace.emit(7, recorded_call(0, 0x61626365, 0));  // it is not known
+  trace.emit(7, recorded_call(0, 0x61626365, 0));  // the procedure is unknown
   trace.emit(7, recorded_call(0, 0x61626366));
   trace.emit(7, message(0, 8), bytes_of("abce...."));
   trace.emit(7, message(0, 8), bytes_of("abcd...."));
@@ -433,14 +435,14 @@ TEST(TraceReader, AConnectionFails) {
   TraceBuilder endless = opened();
   endless.emit(7, end, std::vector<std::uint8_t>(10'000, 'x'));
   EXPECT_THAT(Read(endless).connection().failure, ::testing::SizeIs(256));
-  // As older endpoints told it: nothing is known of a failure.
+  // As older endpoints recorded it: no failure is known.
   TraceBuilder older = opened();
   end.failed = 0;
   older.emit(7, end, bytes_of("Send failed"));
   EXPECT_EQ(Read(older).connection().failure, "");
 }
 
-// Nothing else tells of it.
+// No other event mentions it.
 TEST(TraceReader, AConnectionIsRefused) {
   TraceBuilder trace;
   trace.begin();
@@ -482,7 +484,7 @@ TEST(TraceReader, AServerRefusesAConnection) {
   EXPECT_EQ(read.connection().side[0].address.to_string(), "192.0.2.2");
 }
 
-// By its fabric, of which none takes a number of its own.
+// Its fabric refuses them; none of them gets a number of its own.
 TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
   trace::ConnectionEnd end;
   end.reject_reason = 8;
@@ -506,7 +508,7 @@ TEST(TraceReader, ManyConnectionsAreRefusedUnderOneNumber) {
   EXPECT_EQ(read.reader.reader_stats().missing, 0U);
 }
 
-// Beside all connections: it changes none, and none lacks it.
+// Registrations belong to no connection: they change none, and are missing on none.
 TEST(TraceReader, MemoryThatIsRegisteredIsOfNoConnection) {
   TraceBuilder trace = opened();
   trace.emit(0, trace::Registration{0x7f0000200000, 2U << 20, 1, {}});
@@ -515,7 +517,7 @@ TEST(TraceReader, MemoryThatIsRegisteredIsOfNoConnection) {
   EXPECT_EQ(read.behind_open().size(), 1U);
   EXPECT_EQ(read.connection().events_lost, 0U);
   const ReaderStats stats = read.reader.reader_stats();
-  EXPECT_EQ(stats.events, 5U);  // with those of the endpoint and the loss
+  EXPECT_EQ(stats.events, 5U);  // includes those of the endpoint and the loss
   EXPECT_EQ(stats.unknown + stats.unplaced + stats.missing, 0U);
 }
 
@@ -529,7 +531,7 @@ TEST(TraceReader, AConnectionCannotBeSetUp) {
   EXPECT_EQ(read.connection().state, roce::State::kClosed);
   EXPECT_EQ(read.connection().closed_by, -1);
   EXPECT_EQ(read.connection().failure, "no answer in time");
-  // It was asked for.
+  // It was requested.
   end.failed = 0;
   TraceBuilder given_up;
   given_up.emit(7, end, bytes_of("the client ends"));
@@ -591,7 +593,7 @@ std::uint64_t open_ends(const TraceBuilder& trace) {
   return read.reader.reader_stats().open_ends;
 }
 
-// Who is killed tells no sums at the end, and nobody knows what else there was to tell.
+// A killed endpoint writes no final sums, so further events may be missing.
 TEST(TraceReader, AStreamThatEndsBehindItsSumsIsOpenAtItsEnd) {
   TraceBuilder trace = opened();
   trace.emit(7, message(0, 0));
@@ -601,17 +603,17 @@ TEST(TraceReader, AStreamThatEndsBehindItsSumsIsOpenAtItsEnd) {
   EXPECT_EQ(open_ends(trace), 1U);
   trace.end();
   EXPECT_EQ(open_ends(trace), 0U);
-  // Whoever stopped reading before the first of them.
+  // A recording that stopped before the first sums.
   EXPECT_EQ(open_ends(opened()), 1U);
 }
 
-// At once, and once.
+// Counted at once, and only once.
 TEST(TraceReader, WhatCannotBeReadIsMissing) {
   TraceBuilder trace = opened();
   trace.emit(7, message(0, 0));
   trace.emit(7, message(0, 0));
   Bytes& data = trace.frames().back().data;
-  data[28] = data[29] = data[30] = data[31] = 0xff;  // of the header's tail
+  data[28] = data[29] = data[30] = data[31] = 0xff;  // in the header's last fields
   Read read(trace);
   EXPECT_EQ(read.connection().events_lost, 1U);
   TraceBuilder end = trace;
@@ -623,7 +625,7 @@ TEST(TraceReader, WhatCannotBeReadIsMissing) {
   EXPECT_EQ(s.malformed, 1U);
   EXPECT_EQ(s.emitted, 4U);
   EXPECT_EQ(s.missing, 1U);
-  // A connection that begins later lacks nothing.
+  // A connection that begins later misses nothing.
   end.frames().clear();
   emit_plain_connection(end, 8);
   read.add(end);
@@ -642,7 +644,7 @@ TEST(TraceReader, LossIsThatOfOneThreadsConnections) {
   read.add(two);
   EXPECT_EQ(read.connection(0).events_lost, 5U);
   EXPECT_EQ(read.connection(1).events_lost, 0U);
-  // What was lost before a connection is none of its own.
+  // Events lost before a connection do not count for it.
   one.emit(3, plain_connection());
   Read again(one);
   EXPECT_EQ(again.connection(1).events_lost, 0U);
@@ -664,7 +666,7 @@ TEST(TraceReader, TheNextFileOfARingGoesOn) {
   EXPECT_EQ(read.reader.reader_stats().endpoints, 1U);
   EXPECT_EQ(read.reader.reader_stats().missing, 0U);
   EXPECT_EQ(read.connection().events_lost, 0U);
-  // What the first one still has, the second one has too.
+  // The second stream repeats the remaining events of the first.
   TraceBuilder late;
   late.emit(7, message(0, 0));
   read.add(late, 1);
@@ -678,7 +680,7 @@ trace::Credits credits(std::uint8_t side, std::uint32_t granted) {
   return recorded;
 }
 
-// What the next file tells anew has the time that it was told at first.
+// Events replayed by the next file have the time at which they were first emitted.
 TEST(TraceReader, WhatIsReportedAgainIsNoStepOfTheClock) {
   TraceBuilder first = opened();
   const std::int64_t then = first.now;
@@ -699,7 +701,7 @@ TEST(TraceReader, WhatIsReportedAgainIsNoStepOfTheClock) {
   read.add(second, 2);
   EXPECT_FALSE(read.connection().clock_stepped_back);
   EXPECT_EQ(read.connection().setup, roce::Setup::kCm);
-  // As if one file had it all.
+  // As if one file held everything.
   const ReaderStats s = read.reader.reader_stats();
   EXPECT_EQ(s.emitted, 4U);
   EXPECT_EQ(s.received, 4U);
@@ -724,7 +726,7 @@ TEST(TraceReader, OtherEndpointsHaveTheirOwnNumbers) {
   Read read(first, 1);
   read.add(second, 2);
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "open 1"));
-  // In the same stream: the one before has ended.
+  // In the same stream: the previous endpoint has ended.
   read.add(first, 2);
   EXPECT_EQ(read.log.lines.back(), "open 2");
   EXPECT_EQ(read.log.lines[read.log.lines.size() - 2], "close 0");
@@ -734,12 +736,12 @@ TEST(TraceReader, UnknownTypesAreSkippedAndCounted) {
   TraceBuilder trace = opened();
   trace.emit(7, message(0, 0));
   Bytes& data = trace.frames().back().data;
-  data[24] = 200;  // of the header's type
+  data[24] = 200;  // in the header's type field
   trace.emit(7, message(0, 0)).end();
   const Read read(trace);
   EXPECT_EQ(read.reader.reader_stats().unknown, 1U);
   EXPECT_EQ(read.behind_open().size(), 1U);
-  // It was received all the same.
+  // It was received nevertheless.
   EXPECT_EQ(read.reader.reader_stats().missing, 0U);
 }
 
@@ -784,7 +786,7 @@ TEST(TraceReader, StructsOfOtherLengths) {
   const Read read(trace);
   EXPECT_THAT(read.log.lines, ElementsAre("open 0", "0: send by 0 in 2:  of 5",
                                           "0: send by 1 in 3: ", "close 0", "open 1"));
-  EXPECT_EQ(read.connection(0).side[0].qpn, 0x200U);  // active is not told: passive
+  EXPECT_EQ(read.connection(0).side[0].qpn, 0x200U);  // active is not recorded: passive
   EXPECT_EQ(read.connection(1).side[0].qpn, 0x100U);
 }
 
@@ -794,7 +796,7 @@ TEST(TraceReader, EveryTruncation) {
   const Bytes whole = trace.frames().back().data;
   trace.frames().pop_back();
   Read read(trace);
-  for (std::size_t n = 0; n < whole.size() - 4; ++n) {  // the end fills up
+  for (std::size_t n = 0; n < whole.size() - 4; ++n) {  // the end is padding
     read.reader.frame(std::span(whole).first(n), {10, 0});
   }
   EXPECT_THAT(read.behind_open(), IsEmpty());
@@ -861,7 +863,7 @@ TEST(TraceReader, ForeignFramesArePassedOver) {
   EXPECT_FALSE(read.reader.reader_stats().any());
 }
 
-// Whatever the bytes are, connections are opened before they are used and closed once.
+// For any bytes, connections are opened before they are used and closed once.
 struct Judge : roce::Listener {
   std::set<std::uint32_t> open;
   std::map<std::uint64_t, std::uint32_t> operations;

@@ -1,4 +1,4 @@
-// The same traffic, once as packets and once as one of its endpoints tells it, is the same to the
+// The same traffic, once as packets and once as trace events of one endpoint, is the same to the
 // model: Calls, answers, chunks and their bytes, credits.
 #include "../model/traffic_for_tests.h"
 #include "trace_for_tests.h"
@@ -20,10 +20,10 @@ using model::testing::make_traffic;
 using model::testing::Traffic;
 using model::testing::TrafficOptions;
 
-// What the model says, without frames and times.
+// Lists the model's output, without frames and times.
 struct Account : model::Observer {
   std::vector<std::string> lines;
-  bool chunks = true;  // what was moved through them
+  bool chunks = true;  // include the data moved through them
 
   void on_message(const model::MessageSeen& event) override {
     const model::Message& m = event.message;
@@ -115,7 +115,7 @@ TEST_P(Same, FromEitherEnd) {
   }
 }
 
-// What the network does to packets is none of an endpoint's business.
+// An endpoint does not see what the network does to packets.
 TEST_P(Same, WithLossOnTheWay) {
   TrafficOptions o = options(GetParam());
   o.lost_before = o.lost_behind = 0.02;
@@ -129,7 +129,7 @@ TEST_P(Same, OnADeviceThatHidesThePeersOperations) {
   const Traffic t = make_traffic(options(GetParam()));
   const auto packets = by_packets(t, false);
   EXPECT_EQ(by_events(t, {.side = 0, .sees_peer_operations = false}, false), packets);
-  // The server's are its own.
+  // The server's own operations.
   EXPECT_EQ(by_events(t, {.side = 1, .sees_peer_operations = false}, true), by_packets(t, true));
 }
 

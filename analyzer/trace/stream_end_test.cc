@@ -30,7 +30,7 @@ TEST(StreamEnd, InOrderIsClosedAndSummedUp) {
   EXPECT_TRUE(in_order(trace.end()));
 }
 
-// Nothing was to be told in its last second.
+// Nothing happened in its last second.
 TEST(StreamEnd, AConnectionThatIsUpBehindTheLastSumIsNotInOrder) {
   TraceBuilder trace;
   trace.begin();

@@ -1,3 +1,5 @@
+// Builds trace events and pcapng blocks, and converts packet traffic to an endpoint's
+// events.
 #include "trace_for_tests.h"
 
 #include <algorithm>
@@ -141,7 +143,7 @@ void EventSource::on_open(const roce::Connection& c) {
 }
 
 void EventSource::on_close(const roce::Connection& c) {
-  if (c.state < roce::State::kRejected) return;  // the capture ends, and it does not
+  if (c.state < roce::State::kRejected) return;  // only the capture ended
   at(c.last_ns);
   trace::ConnectionEnd event;
   event.side = c.closed_by < 0 ? 0 : recorded(c.closed_by);
@@ -165,7 +167,7 @@ void EventSource::on_send(const roce::Connection& c, const roce::SendMessage& se
   to_.emit(c.index + 1, event, send.data);
 }
 
-// A Write is told when all of it is there, since its event has its bytes.
+// A Write is recorded once it is complete, since its event has its bytes.
 void EventSource::on_operation(const roce::Connection& c, roce::Operation& op) {
   op.tag = next_id_++;
   op.want_data = true;

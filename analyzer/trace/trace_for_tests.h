@@ -1,4 +1,5 @@
-// Recordings made by hand, and what an endpoint would have told of traffic that a tracker sees.
+// Handmade recordings, and the events that an endpoint would record for the traffic that a tracker
+// sees.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using Bytes = std::vector<std::uint8_t>;
   return {text.begin(), text.end()};
 }
 
-// trace::Credits as endpoints wrote it before it had a limit: of own Calls that stood in `granted`.
+// trace::Credits as endpoints wrote it before it had a limit: `granted` held that of own Calls.
 struct CreditsWithoutLimit {
   static constexpr trace::EventType kType = trace::EventType::kCredits;
   std::uint8_t side = 0;
@@ -32,8 +33,8 @@ struct CreditsWithoutLimit {
 };
 static_assert(sizeof(CreditsWithoutLimit) == 24);
 
-// Events one after the other, a microsecond apart unless the test says otherwise, as one thread of
-// an endpoint tells them.
+// Events in sequence, a microsecond apart unless the test says otherwise, as one thread of an
+// endpoint emits them.
 class TraceBuilder {
  public:
   struct Frame {
@@ -46,7 +47,7 @@ class TraceBuilder {
   std::int64_t step = 1000;                       // from one event to the next
   std::int64_t wall = 1'800'000'000'000'000'000;  // CLOCK_REALTIME, less `now`
 
-  // The first event of a stream; sums begin anew.
+  // The first event of a stream; sums restart.
   TraceBuilder& begin(std::string_view name = "test", std::string_view role = "client",
                       std::uint32_t process = 42);
 
@@ -60,30 +61,30 @@ class TraceBuilder {
     return *this;
   }
 
-  // An event that an endpoint has told, with its header, at its own time.
+  // Repeats an event with its header, at its original time.
   TraceBuilder& repeat(const trace::EventHeader& header, std::span<const std::uint8_t> event) {
     now = header.time;
     ++emitted_;
     return raw(event);
   }
 
-  // So many events are lost here, of which a Loss event tells before the next one.
+  // Loses this many events; a Loss event reports them before the next one.
   TraceBuilder& lose(std::uint64_t events) {
     emitted_ += events;
     lost_ += events;
     return *this;
   }
   TraceBuilder& emit_loss();
-  // Ends the stream as a whole one ends.
+  // Ends the stream as a complete one ends.
   TraceBuilder& end() { return emit_loss(); }
 
   // Any bytes in place of an event.
   TraceBuilder& raw(std::span<const std::uint8_t> event);
 
   [[nodiscard]] std::vector<Frame>& frames() { return frames_; }
-  // All of it as a file.
+  // The whole recording as a file.
   [[nodiscard]] Bytes pcapng() const;
-  // For each: f(data, meta), numbered from 1.
+  // Calls f(data, meta) for each frame, numbered from 1.
   template <typename Function>
   void for_each(Function&& f) const {
     std::uint64_t number = 0;
@@ -116,8 +117,8 @@ class TraceBuilder {
   std::uint64_t emitted_ = 0, lost_ = 0, lost_reported_ = 0;
 };
 
-// A connection between 192.0.2.1 and 192.0.2.2, set up to port 20049 by the first, which tells of
-// it; both sides told 4096 bytes and remote invalidation in their private data.
+// A connection between 192.0.2.1 and 192.0.2.2, set up to port 20049 by the first, which records
+// it; both sides announced 4096 bytes and Remote Invalidation in their private data.
 [[nodiscard]] trace::Connection plain_connection();
 [[nodiscard]] Bytes plain_private_data();
 inline void emit_plain_connection(TraceBuilder& trace, std::uint32_t connection,
@@ -128,12 +129,12 @@ inline void emit_plain_connection(TraceBuilder& trace, std::uint32_t connection,
   trace.emit(connection, event, data, data);
 }
 
-// A listener of a tracker that writes down what the endpoint on one side of each connection tells
-// of the same traffic. On an RNIC it does not see its peer's RDMA operations.
+// A tracker's listener that writes the events that the endpoint on one side of each connection
+// would record. On an RNIC it does not see its peer's RDMA operations.
 class EventSource final : public roce::Listener {
  public:
   struct Options {
-    std::uint8_t side = 0;  // of the connections: 0 opened them
+    std::uint8_t side = 0;  // of the connections: 0 is the active side
     bool sees_peer_operations = true;
   };
   EventSource(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
@@ -154,8 +155,8 @@ class EventSource final : public roce::Listener {
   [[nodiscard]] bool hidden(const roce::Operation& op) const {
     return !options_.sees_peer_operations && op.initiator != options_.side;
   }
-  // A tracker may hold packets back, and an endpoint's clock does not step back. The stream begins
-  // with what is told first.
+  // A tracker may hold packets back, but an endpoint's clock does not step back. The stream begins
+  // with the event emitted first.
   void at(std::int64_t time_ns) {
     const std::int64_t now = time_ns - to_.wall;
     to_.now = begun_ ? std::max(to_.now, now) : now;
@@ -167,10 +168,10 @@ class EventSource final : public roce::Listener {
   Options options_;
   bool begun_ = false;
   std::uint64_t next_id_ = 1;
-  std::map<std::uint64_t, Bytes> data_;  // of operations under way
+  std::map<std::uint64_t, Bytes> data_;  // of operations in progress
 };
 
-// What an endpoint would have told of a capture file's traffic.
+// The events that an endpoint would record for a capture file's traffic.
 [[nodiscard]] TraceBuilder events_of_capture(std::span<const std::uint8_t> file,
                                              const EventSource::Options& options);
 

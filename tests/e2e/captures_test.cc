@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Incomplete{"OwnPadded", "protocol-own-5666-msgp.pcapng",
                                  "padded by RDMA_MSGP, not rebuilt"},
                       Incomplete{"ReplyReads", "protocol-own-5666-no-offer.pcapng",
-                                 "the Reply has Read chunks, whose data is not joined"},
+                                 "the Reply has Read chunks, which are not reassembled"},
                       Incomplete{"Gap", "protocol-c01-reply-chunk-gap.pcap",
                                  "the responder left a gap in a chunk"},
                       Incomplete{"Dropped", "protocol-c06-write-list-dropped.pcap",

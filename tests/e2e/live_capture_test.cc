@@ -219,7 +219,7 @@ TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
   EXPECT_EQ(
       run("RPCRDMA decode " + file).err,
       "rpcrdma: warning: " + file +
-          ": the recording was not closed: it ends without its statistics, and what came last "
+          ": the recording was not closed: it ends without its statistics, and its last packets "
           "may be missing\n");
 }
 

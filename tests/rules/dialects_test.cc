@@ -104,7 +104,7 @@ TEST(Dialects, CallsAreJoinedToTheirReplies) {
 TEST(Dialects, TheyCanBeReported) {
   const json reported = analyzed("--v2-dialect flags " + file(dialect_scenes()[2]));
   EXPECT_EQ(reported["connections"][0]["dialect"]["name"], "flags");
-  EXPECT_EQ(reported["connections"][0]["dialect"]["reason"], "as told");
+  EXPECT_EQ(reported["connections"][0]["dialect"]["reason"], "chosen by the user");
   EXPECT_TRUE(reported["connections"][0]["dialect"]["frame"].is_null());
   EXPECT_GT(reported["connections"][0]["malformed"], 0);
   const json plain = analyzed("--v2-dialect draft-02 " + file(dialect_scenes()[2]));

@@ -11,10 +11,10 @@ namespace rpcrdma::capture {
 enum class AddressKind : std::uint8_t { kNone, kIpv4, kIpv6, kGid, kLid };
 
 struct Address {
-  std::array<std::uint8_t, 16> bytes{};  // IPv4 and LID: in the first 4 and 2 bytes, the rest zero
+  std::array<std::uint8_t, 16> bytes{};  // IPv4: the first 4, LID: the first 2; the rest is zero
   AddressKind kind = AddressKind::kNone;
 
-  // Compared for every packet: two words, and no call of memcmp().
+  // Compared for every packet, so it compares two words and does not call memcmp().
   friend bool operator==(const Address& a, const Address& b) {
     std::array<std::uint64_t, 2> x;
     std::array<std::uint64_t, 2> y;
@@ -31,7 +31,7 @@ struct Address {
 [[nodiscard]] Address make_ipv4(const std::uint8_t* p);
 [[nodiscard]] Address make_ipv6(const std::uint8_t* p);
 
-// Good enough for a table of addresses from a file; not keyed, so tables bound their probes.
+// Good enough for a table of addresses from a file. It is not keyed, so tables bound their probes.
 [[nodiscard]] inline std::uint64_t hash_value(const Address& a) {
   std::uint64_t lo;
   std::uint64_t hi;

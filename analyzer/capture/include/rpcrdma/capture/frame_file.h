@@ -1,5 +1,5 @@
-// Frames of whatever source and of any number of interfaces in one pcapng file: kept for a while to
-// be looked at again, or for others.
+// Writes frames from any source and any number of interfaces to one pcapng file, either a temporary
+// file to be read again or a file for other programs.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@ namespace rpcrdma::capture {
 
 class FrameFile {
  public:
-  // A file without a name, of which nothing is left when this is gone. It lies in `folder`, which
-  // should be on a disk. Errors: the folder does not exist, or nothing may be written there.
+  // Creates a file without a name that disappears with this object. It lies in `folder`, which
+  // should be on a disk. Errors: the folder does not exist or is not writable.
   [[nodiscard]] static Expected<std::unique_ptr<FrameFile>> temporary(const std::string& folder);
-  // Replaces one of that name; only the user may read it. Errors: it cannot be made.
+  // Replaces a file of that name; only the user may read it. Errors: it cannot be created.
   [[nodiscard]] static Expected<std::unique_ptr<FrameFile>> create(const std::string& path);
   ~FrameFile();
   FrameFile(const FrameFile&) = delete;
   FrameFile& operator=(const FrameFile&) = delete;
 
-  // Every file and interface that frames name becomes an interface of this one. 256 KiB may wait to
-  // be written. Errors: the disk is full, or the like; nothing more is to be written then.
+  // Each file and interface that frames name becomes an interface of this file. Up to 256 KiB may
+  // wait to be written. Errors: the disk is full or the like; nothing may be written after that.
   [[nodiscard]] Expected<void> write(const Frame& frame);
   [[nodiscard]] Expected<void> flush();
 
-  // To be opened again with, while this lives. What was written until the latest flush() is there.
+  // The path to open the file again with while this object lives. It holds everything up to the
+  // latest flush().
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] std::uint64_t frames() const;
-  // Before the frame that is written next, which has there the number frames() + 1.
+  // The mark of the next frame to be written, which will have the number frames() + 1.
   [[nodiscard]] Mark mark() const;
 
  private:

@@ -1,6 +1,6 @@
-// From a captured frame to the InfiniBand transport packet in it: Ethernet (VLAN, QinQ), Linux SLL
-// and SLL2, raw IP, ERF, native InfiniBand; IPv4 and IPv6 with UDP port 4791 (RoCEv2), ethertype
-// 0x8915 (RoCEv1).
+// Finds the InfiniBand transport packet in a captured frame: Ethernet (VLAN, QinQ), Linux SLL and
+// SLL2, raw IP, ERF, native InfiniBand; IPv4 and IPv6 with UDP port 4791 (RoCEv2), ethertype 0x8915
+// (RoCEv1).
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace rpcrdma::capture {
 
 enum class LinkResult : std::uint8_t {
   kRoce,     // `out` is filled
-  kNotRoce,  // something else, or not to be told
-  // The first fragment of an IP datagram to port 4791 (RoCE forbids them); the later ones do not
+  kNotRoce,  // something else, or undecidable
+  // The first fragment of an IP datagram to port 4791 (RoCE forbids them). Later fragments do not
   // show their port and are kNotRoce.
   kFragment,
-  kCutShort,     // would be RoCE, but was captured without a whole BTH
+  kCutShort,     // RoCE, but captured without a whole BTH
   kUnknownLink,  // the link type is none of those above
-  kUpperPdu,     // no packet, but what a program tells: see analyzer/trace
+  kUpperPdu,     // not a packet but a trace event of a program: see analyzer/trace
 };
 
 struct TransportPacket {
@@ -29,13 +29,13 @@ struct TransportPacket {
   std::uint16_t udp_source_port = 0;  // 0 when there is no UDP
   std::uint8_t dscp_ecn = 0;          // IPv4 TOS, IPv6 and GRH traffic class
   wire::IcrcKind kind = wire::IcrcKind::kRoceV2Ipv4;
-  // From the first byte that the ICRC covers (see wire/icrc.h) through the captured end of the
-  // ICRC; link-layer padding and trailers are cut off by the lengths in the IP header, GRH or LRH.
+  // From the first byte that the ICRC covers (see wire/icrc.h) to the captured end of the ICRC. The
+  // lengths in the IP header, GRH or LRH exclude link-layer padding and trailers.
   std::span<const std::uint8_t> data;
   std::size_t bth = 0;          // offset of the BTH in `data`
   std::size_t wire_length = 0;  // bytes from the BTH through the ICRC, on the wire
   [[nodiscard]] std::span<const std::uint8_t> transport() const { return data.subspan(bth); }
-  // All of it, ICRC included, was captured.
+  // The whole packet, ICRC included, was captured.
   [[nodiscard]] bool complete() const { return data.size() - bth == wire_length; }
 };
 

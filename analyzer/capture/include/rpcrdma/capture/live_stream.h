@@ -1,4 +1,4 @@
-// What comes from a live endpoint, taken as far as it is there, without waiting for more.
+// Reads the stream of a live endpoint as far as it has arrived, without waiting for more.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,31 @@ class LiveStream {
  public:
   using Clock = base::WholeBlocks::Clock;
 
-  // Null, or why a frame is none that an endpoint sends, which ends the stream.
+  // Returns null, or why an endpoint does not send such a frame; that ends the stream.
   using Check = std::function<const char*(const Frame&)>;
 
-  // Of trace::connect_endpoint(), with the check of trace::live_check().
+  // `fd` comes from trace::connect_endpoint(), `check` from trace::live_check().
   explicit LiveStream(base::FileDescriptor fd, Check check = {}, base::LivePatience patience = {},
                       Clock::time_point now = Clock::now());
 
-  // To wait for; -1 when nothing more will come.
+  // The descriptor to wait for; -1 when nothing more will come.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
-  // Reads once, and gives `take` each frame that is whole; valid during the call. Some hundred KiB
-  // at most, so the caller is soon back.
+  // Reads once and passes each whole frame to `take`, valid during the call. It reads at most some
+  // hundred KiB, so it returns soon.
   void read(const std::function<void(const Frame&)>& take, Clock::time_point now = Clock::now());
 
-  // Ends the stream if it has not begun in time. To be called when deadline() has come, if there is
-  // one; more often does no harm.
+  // Ends the stream if it has not begun in time. Call it when deadline() has passed, if there is
+  // one; extra calls are harmless.
   void expire(Clock::time_point now = Clock::now());
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
 
-  // Why nothing more comes, unless the endpoint itself has ended the stream.
+  // Why the stream ended; empty if the endpoint ended it itself.
   [[nodiscard]] const std::string& why() const { return why_; }
-  // It ended within a block, as that of an endpoint that was killed may.
+  // The stream ended within a block, as happens when an endpoint is killed.
   [[nodiscard]] bool cut_short() const { return fd_.get() < 0 && blocks_.within_block(); }
   [[nodiscard]] std::uint64_t frames() const { return frames_; }
-  // Of packets, those lost on the way to this reader, as statistics in the stream say.
+  // Packets lost on the way to this reader, by the statistics in the stream.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -52,8 +52,8 @@ class LiveStream {
   Check check_;
   base::WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_;
-  // The section's and interface's blocks, and room behind them: with them, any later blocks are a
-  // capture.
+  // The blocks of the section and its interfaces, with room for more: together with them, any later
+  // blocks form a capture.
   std::vector<std::uint8_t> capture_;
   std::size_t head_ = 0;  // bytes of those blocks
   bool head_whole_ = false;

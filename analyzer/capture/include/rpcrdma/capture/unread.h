@@ -1,6 +1,6 @@
-// What a frame that shows no RoCE packet may hide: a tunnel, iWARP, an IP fragment, a link type
-// that dissect_link() does not take apart. Named and counted, so that nobody takes what was not
-// looked at for what is not there.
+// Names what a frame without a RoCE packet may hide: a tunnel, iWARP, an IP fragment, a link type
+// that dissect_link() does not decode. Such frames are counted, so that a report never presents
+// what was not decoded as absent.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace rpcrdma::capture {
 
 enum class UnreadKind : std::uint8_t {
-  kNothing,  // nothing that RDMA could be in: ARP, plain UDP
+  kNothing,  // RDMA cannot be in it: ARP, plain UDP
   kVxlan,
   kVxlanGpe,
   kGeneve,
@@ -43,12 +43,12 @@ enum class UnreadKind : std::uint8_t {
   kWireGuard,
   kIwarp,
   kFragment,
-  kEtherType,  // Unread::detail: which
-  kErfType,    // the same
-  kLinkType,   // the same
-  // By the frame alone it may be one, and need not.
-  kTcp,            // of a connection that began with MPA: iWARP
-  kLaterFragment,  // of a datagram to RoCE's port
+  kEtherType,  // Unread::detail: the ethertype
+  kErfType,    // Unread::detail: the ERF type
+  kLinkType,   // Unread::detail: the link type
+  // A single frame cannot decide these.
+  kTcp,            // RDMA if its connection began with MPA: iWARP
+  kLaterFragment,  // RDMA if its datagram goes to RoCE's port
 };
 
 struct Unread {
@@ -57,28 +57,28 @@ struct Unread {
   std::uint64_t flow = 0;  // kIwarp, kTcp: of both directions; fragments: of one datagram
 };
 
-// `result`: what dissect_link() gave for the frame with this `udp_port`; not kRoce.
+// `result`: what dissect_link() returned for the frame with this `udp_port`; not kRoce.
 [[nodiscard]] Unread unread_of(const Frame& frame, LinkResult result);
 
 // "VXLAN", "ethertype 0x9998", "link type 105 (IEEE 802.11)"
 [[nodiscard]] std::string unread_name(UnreadKind kind, std::uint32_t detail);
 
-// Of frames by name: "25 frames in VXLAN, 3 frames in ethertype 0x9998 and 4 more", the most first;
-// empty where there are none.
+// Lists frames by name, the most frequent first: "25 frames in VXLAN, 3 frames in ethertype 0x9998
+// and 4 more"; empty if there are none.
 [[nodiscard]] std::string unread_text(const std::map<std::string, std::uint64_t>& by_name);
 
-// Counts of a capture, frame after frame.
+// Counts the frames of a capture, one after another.
 class UnreadFrames {
  public:
   void note(const Unread& unread);
-  // By name; what does not fit into the table has one of its own.
+  // Counts by name; frames beyond the size of the table share one name.
   [[nodiscard]] std::map<std::string, std::uint64_t> by_name() const;
 
  private:
   static constexpr std::size_t kMostKinds = 64;
   static constexpr std::size_t kMostFlows = 256;
 
-  // The latest flows of one kind, the oldest replaced.
+  // The latest flows of one kind; a new flow replaces the oldest.
   class Flows {
    public:
     void add(std::uint64_t flow);

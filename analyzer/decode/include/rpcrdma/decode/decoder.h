@@ -1,6 +1,6 @@
-// From bytes to fields: the wire codecs decode, and these functions tell a sink what was found and
-// where. Any bytes are safe to give; what does not decode is reported with Sink::error(). Nothing
-// is allocated here.
+// Reports the fields in bytes to a sink: the wire codecs decode, and these functions report each
+// field and its place. Any bytes are safe to pass; undecodable bytes are reported with
+// Sink::error(). These functions allocate no memory.
 #pragma once
 
 #include <rpcrdma/decode/sink.h>
@@ -11,29 +11,31 @@
 
 namespace rpcrdma::decode {
 
-// The content of one RDMA Send: the transport header (version 1 or 2) and the RPC message behind
-// it. A header that does not decode: the four prefix words as far as they exist, then the error.
+// Decodes the content of one RDMA Send: the transport header (version 1 or 2) and the RPC message
+// after it. For an undecodable header, reports as many of the four prefix words as are there, then
+// the error.
 //
-// `call`: the procedure of the matching Call, when a Reply is decoded and its Call is known; a
-// Reply says neither what it answers nor how RPCSEC_GSS wraps it. With it a COMPOUND's results and
-// those of CONF_RDMA are taken apart.
+// `call`: the procedure of the matching Call, if a Reply is decoded and its Call is known. A Reply
+// itself does not show which procedure it answers, nor how RPCSEC_GSS wraps it. With `call`, the
+// results of a COMPOUND and of CONF_RDMA are decoded.
 //
-// `dialect`: of a message of version 2; wire::detect_dialect() and the model know it.
+// `dialect`: the dialect of a version 2 message, from wire::detect_dialect() or the model.
 void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr,
                     wire::Dialect dialect = wire::Dialect::kDraft02);
 
-// An RPC message on its own, such as one that was moved by a Position Zero Read chunk or a Reply
+// Decodes an RPC message on its own, such as one moved by a Position Zero Read chunk or a Reply
 // chunk.
 void decode_rpc_message(wire::Bytes rpc, Sink& sink, const ProcedureId* call = nullptr);
 
-// RPC-over-RDMA's CM private data; bytes after the first eight are left alone.
+// Decodes RPC-over-RDMA's CM private data; bytes after the first eight are ignored.
 void decode_private_data(wire::Bytes data, Sink& sink);
 
-// A CM MAD. In the private data of REQ and REP the RPC-over-RDMA format is recognised by its magic.
+// Decodes a CM MAD. In the private data of REQ and REP, a magic number marks the RPC-over-RDMA
+// format.
 void decode_cm(wire::Bytes mad, Sink& sink);
 
-// The InfiniBand transport headers of a packet that wire::decode_roce() took apart. Offsets are
-// from the first byte of the BTH.
+// Decodes the InfiniBand transport headers of a packet from wire::decode_roce(). Offsets count from
+// the first byte of the BTH.
 void decode_transport(const wire::RocePacket& packet, Sink& sink);
 
 }  // namespace rpcrdma::decode

@@ -1,4 +1,4 @@
-// Fields as JSON. Whoever takes it includes <nlohmann/json.hpp>, which is large.
+// Reports fields as JSON. Users include <nlohmann/json.hpp> themselves, which is large.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@
 namespace rpcrdma::decode {
 
 // Keys are the fields' names and subtrees are objects; a field that occurs more than once in its
-// subtree becomes an array, in order. Numbers are numbers (durations in nanoseconds), booleans
-// booleans, addresses their text, bytes hexadecimal digits, text UTF-8 with U+FFFD for what is not.
-// A number whose value can have a name has it under the key "NAME_name" beside it.
+// subtree becomes an array, in order. Numbers are JSON numbers (durations in nanoseconds), booleans
+// JSON booleans, addresses strings, bytes hexadecimal digits; text is UTF-8, with U+FFFD for
+// invalid bytes. The name of a named number is under the key "NAME_name".
 class JsonSink : public Sink {
  public:
   JsonSink();
@@ -29,7 +29,7 @@ class JsonSink : public Sink {
   void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) override;
   void error(const wire::DecodeError& error) override;
 
-  // Everything reported so far, as one object; the sink starts afresh.
+  // Returns everything reported so far as one object and resets the sink.
   [[nodiscard]] nlohmann::ordered_json take();
 
  private:

@@ -1,9 +1,9 @@
-// Which bytes behind a transport header are certain to be the RPC message's.
+// Determines which bytes after a transport header certainly belong to the RPC message.
 //
-// In front of the long counted opaques of an RDMA_MSGP stands padding that is no part of the RPC
-// message (RFC 5666 section 3.9, removed by RFC 8166 section 4.6). The text leaves open from where
-// alignment counts, so what stands behind the first of them is not decoded. Likewise nothing is
-// decoded behind the place where a Read chunk took out what is not there to be skipped.
+// The long counted opaques of an RDMA_MSGP are preceded by padding that is no part of the RPC
+// message (RFC 5666 section 3.9, removed by RFC 8166 section 4.6). The text does not say where
+// alignment is counted from, so the bytes after the first such opaque are not decoded. Nor is
+// anything decoded after a place where a Read chunk removed data that cannot be skipped.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace rpcrdma::decode {
 
-// No counted opaque has so many bytes.
+// No counted opaque is this long.
 inline constexpr std::uint32_t kNotPadded = UINT32_MAX;
 
-// Counted opaques of so many bytes or more may have padding in front of them, in `payload` bytes
-// behind a header with these values. XDR aligns to 4 bytes by itself.
+// Returns the shortest length of a counted opaque that may have padding in front of it, in
+// `payload` bytes after a header with these values. XDR aligns to 4 bytes by itself.
 [[nodiscard]] constexpr std::uint32_t padded_from(std::uint32_t align, std::uint32_t thresh,
                                                   std::uint64_t payload) {
   const bool pads = align != 0 && 4 % align != 0;
   return pads && thresh < payload ? thresh : kNotPadded;
 }
 
-// False: a part of the RPC header may be padding, or was taken out by a Read chunk, the first of
-// which is at `first_position`; see kRpcProcedureEnd.
+// False: a part of the RPC header may be padding, or a Read chunk removed it; the first Read chunk
+// is at `first_position`. See kRpcProcedureEnd.
 [[nodiscard]] inline bool header_is_certain(const wire::RpcView& rpc, std::uint32_t padded_from,
                                             std::uint32_t first_position) {
   const std::size_t cred = rpc.type == wire::MsgType::kCall ? rpc.call.cred.body.size() : 0;
@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kNotPadded = UINT32_MAX;
   return cred < padded_from && verf < padded_from && rpc.length <= first_position;
 }
 
-// A Call's program, version and procedure stand in front of its first opaque.
+// A Call's program, version and procedure precede its first opaque.
 inline constexpr std::uint32_t kRpcProcedureEnd = 24;
 
 }  // namespace rpcrdma::decode

@@ -1,4 +1,4 @@
-// The names that a field's values can have, for those who read names from a person.
+// The names that a field's values can have, for parsing names that a user typed.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace rpcrdma::decode {
 
-// Whether the name of a value depends on other fields too: a procedure's on the program, an
-// operation's on the direction. A sink is given the name with such a value.
+// Returns whether the name of a value also depends on other fields: a procedure's on the program,
+// an operation's on the direction. A sink receives the name with such a value.
 [[nodiscard]] bool names_depend_on_context(FieldId id);
 
-// Every value that can have a name, with that name. The table of the field's schema; where names
-// depend on more, those of all contexts: one name may stand for several values, and one value have
-// several names.
+// Returns every value that can have a name, with that name. This is the table of the field's
+// schema; if names depend on other fields, it holds the names of all contexts: one name may then
+// belong to several values, and one value may have several names.
 [[nodiscard]] std::vector<ValueName> possible_names(FieldId id);
 
 }  // namespace rpcrdma::decode

@@ -12,8 +12,8 @@ inline constexpr std::uint32_t kProgNlm = 100021;
 inline constexpr std::uint32_t kProgNsm = 100024;
 inline constexpr std::uint32_t kProgNfsAcl = 100227;
 inline constexpr std::uint32_t kProgRdmaConfig = 100417;
-// This project's own, for measuring and for tests: engine/service/echo.x,
-// engine/service/callback.x, and of cli/selftest/selftest.x the two.
+// This project's own programs for measurements and tests: engine/service/echo.x,
+// engine/service/callback.x, and the two of cli/selftest/selftest.x.
 inline constexpr std::uint32_t kProgEcho = 0x20525244;
 inline constexpr std::uint32_t kProgEchoCallback = 0x20525245;
 inline constexpr std::uint32_t kProgTransfer = 0x20525246;
@@ -21,16 +21,17 @@ inline constexpr std::uint32_t kProgSelftest = 0x20525247;
 [[nodiscard]] constexpr bool is_own_program(std::uint32_t program) {
   return program >= kProgEcho && program <= kProgSelftest;
 }
-// NFSv4 callbacks: the client chooses a number, by RFC 5531's transient range. Linux: 0x40000000.
+// NFSv4 callbacks: the client chooses a number from RFC 5531's transient range. Linux uses
+// 0x40000000.
 inline constexpr std::uint32_t kProgNfsCallback = 0x40000000;
 
 [[nodiscard]] constexpr bool is_transient_program(std::uint32_t program) {
   return program >= 0x40000000U && program <= 0x5fffffffU;
 }
 
-// "NFS", "NFS_CB", "PORTMAP", ...; nullptr for a program that is not known. A transient program is
-// taken for the NFS callback program when version is 1 or 4 and procedure 0 or 1 (RFC 5531, RFC
-// 8881 section 20); otherwise it is not known.
+// "NFS", "NFS_CB", "PORTMAP", ...; nullptr for an unknown program. A transient program counts as
+// the NFS callback program if its version is 1 or 4 and its procedure 0 or 1 (RFC 5531, RFC 8881
+// section 20); otherwise it is unknown.
 [[nodiscard]] const char* program_name(std::uint32_t program, std::uint32_t version,
                                        std::uint32_t procedure);
 

@@ -2,9 +2,9 @@
 // command, display filters, the Wireshark plugin's registration and the GUI's tree are generated
 // from it; a decoder names a field by its FieldId only.
 //
-// Names are those of Wireshark's filter language: "rpcrdma.*" is our transport, "rpc.*" the RPC
-// header, "nfs.*" what is known of NFS, "ib.*" InfiniBand transport headers, "cm.*" Communication
-// Management. The table itself is fields.def.
+// Names follow Wireshark's filter language: "rpcrdma.*" is the transport, "rpc.*" the RPC header,
+// "nfs.*" NFS, "ib.*" the InfiniBand transport headers, "cm.*" Communication Management. The table
+// itself is fields.def.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ enum class FieldId : std::uint16_t {
 #undef RPCRDMA_FIELD
 };
 
-// How many fields there are.
+// The number of fields.
 inline constexpr std::size_t kFieldCount = 0
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a sum of as many ones as there are fields
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a sum of one 1 per field
 #define RPCRDMA_FIELD(id, name, type, base, label, help, values) +1
 #include <rpcrdma/decode/fields.def>
 #undef RPCRDMA_FIELD
     ;
 
-// What a value is, and so which function of Sink reports it.
+// The type of a value, which determines the function of Sink that reports it.
 enum class FieldType : std::uint8_t {
   kUint8,  // the integers, kBool, kIpv4, kFrame, kDuration and kTime: Sink::number
   kUint16,
@@ -50,9 +50,9 @@ enum class FieldType : std::uint8_t {
 };
 
 enum class Base : std::uint8_t {
-  kNone,  // the type says it all
+  kNone,  // determined by the type
   kDec,
-  kHex,     // with as many digits as the type has
+  kHex,     // with as many digits as the type can have
   kDecHex,  // decimal, then hexadecimal in brackets
 };
 
@@ -68,9 +68,9 @@ struct FieldSpec {
   Base base;
   const char* label;  // "Credit value"
   const char* help;   // one line, without a full stop
-  // Names of values. Empty where there are none, or where they depend on other fields (procedures
-  // on the program, operations on the direction): there the decoder gives the name with the value.
-  // A kString with names here holds one of them and nothing else.
+  // Names of values. Empty if there are none, or if they depend on other fields (procedures on the
+  // program, operations on the direction): the decoder then reports the name with the value. A
+  // kString with names here always holds one of them.
   std::span<const ValueName> values;
 };
 
@@ -79,25 +79,25 @@ struct FieldSpec {
 
 [[nodiscard]] const FieldSpec& spec(FieldId id);
 
-// The field of a filter name, or nullptr.
+// Returns the field with a filter name, or nullptr.
 [[nodiscard]] const FieldSpec* find_field(std::string_view name);
 
-// The name of a value by the field's table, or nullptr.
+// Returns the name of a value from the field's table, or nullptr.
 [[nodiscard]] const char* value_name(const FieldSpec& field, std::uint64_t value);
 
-// A number as a person reads it: "0x12345678", "RDMA_MSG (0)", "True", "10.0.0.1",
-// "0.000123000 seconds". A field that has names shows a value without one as "unknown (7)".
-// `name`, when given, stands in place of the table's.
+// Formats a number for display: "0x12345678", "RDMA_MSG (0)", "True", "10.0.0.1", "0.000123000
+// seconds". In a field with names, a value without one is shown as "unknown (7)". `name`, if given,
+// replaces that of the table.
 [[nodiscard]] std::string format_value(const FieldSpec& field, std::uint64_t value,
                                        const char* name = nullptr);
 
-// Bytes as a person reads them: an address if the field is one, otherwise hexadecimal digits.
+// Formats bytes for display: an address if the field is one, otherwise hexadecimal digits.
 [[nodiscard]] std::string format_bytes(const FieldSpec& field, std::span<const std::uint8_t> value);
 
-// "uint32", "string", ... as the documentation calls a type.
+// Returns the documentation's name of a type: "uint32", "string", ...
 [[nodiscard]] const char* type_name(FieldType type);
 
-// The schema as a Markdown document: docs/fields.md.
+// Returns the schema as a Markdown document: docs/fields.md.
 [[nodiscard]] std::string schema_markdown();
 
 }  // namespace rpcrdma::decode

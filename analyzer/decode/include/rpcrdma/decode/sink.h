@@ -1,4 +1,4 @@
-// Where a decoder reports the fields that it finds.
+// The interface to which a decoder reports the fields that it finds.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 namespace rpcrdma::decode {
 
 // Calls come in the order of the bytes, parents before children. Offsets and lengths are in bytes
-// from the start of the span given to the decoder. Length 0: the value does not stand in these
-// bytes but follows from them or from context (a count of list entries, a procedure known from the
-// Call). Everything passed is valid during the call only. Text and bytes are the wire's: untrusted.
+// from the start of the span passed to the decoder. Length 0: the value is not in the bytes but
+// follows from them or from context (a count of list entries, a procedure known from the Call). All
+// arguments are valid during the call only. Text and bytes come from the wire: untrusted.
 class Sink {
  public:
   virtual ~Sink() = default;
 
-  // Begins a subtree; fields up to the matching close() are its children. `summary` says on one
-  // line what is in it, without the field's label; it can be empty.
+  // Begins a subtree; fields up to the matching close() are its children. `summary` describes its
+  // content in one line, without the field's label; it can be empty.
   virtual void open(FieldId id, std::size_t offset, std::size_t length,
                     std::string_view summary) = 0;
   virtual void close() = 0;
 
-  // `name`: the value's name where it depends on more than the field (version, program, direction);
-  // nullptr: the field's table has it, if there is one.
+  // `name`: the value's name if it depends on more than the field (version, program, direction);
+  // nullptr: use the field's table, if there is one.
   virtual void number(FieldId id, std::size_t offset, std::size_t length, std::uint64_t value,
                       const char* name) = 0;
   virtual void bytes(FieldId id, std::size_t offset, std::size_t length, wire::Bytes value) = 0;
   virtual void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) = 0;
 
-  // The bytes from error.offset on (from the start of the same span) are not what the specification
-  // allows; field rpcrdma.malformed. Decoding of what comes before stays reported.
+  // The bytes from error.offset on (counted from the start of the same span) violate the
+  // specification; field rpcrdma.malformed. Fields before them stay reported.
   virtual void error(const wire::DecodeError& error) = 0;
 };
 

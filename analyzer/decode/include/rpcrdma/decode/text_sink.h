@@ -8,12 +8,12 @@
 
 namespace rpcrdma::decode {
 
-// Appends a line a field to a string that the caller owns. A field that does not stand in the bytes
-// is in square brackets. Control characters and anything not ASCII in text from the wire come out
-// as "\xNN", so that no terminal acts on them.
+// Appends one line per field to a string that the caller owns. A field that is not in the bytes is
+// in square brackets. Control and non-ASCII characters in text from the wire are escaped as "\xNN",
+// so that no terminal interprets them.
 class TextSink : public Sink {
  public:
-  // `depth`: how many levels the outermost fields are indented.
+  // `depth`: the indentation of the outermost fields, in levels.
   explicit TextSink(std::string& out, unsigned depth = 0) : out_(out), depth_(depth) {}
 
   void open(FieldId id, std::size_t offset, std::size_t length, std::string_view summary) override;
@@ -31,10 +31,10 @@ class TextSink : public Sink {
   unsigned depth_;
 };
 
-// "0000  e2 22 ...   ."...", 16 bytes a line.
+// "0000  e2 22 ...   ."...", 16 bytes per line.
 [[nodiscard]] std::string hex_dump(wire::Bytes data);
 
-// The printable ASCII of `text`; every other byte as "\xNN" and the backslash doubled.
+// Returns `text` in printable ASCII: every other byte as "\xNN", and backslashes doubled.
 [[nodiscard]] std::string escape_text(std::string_view text);
 
 }  // namespace rpcrdma::decode

@@ -1,8 +1,8 @@
-// What an upper-layer binding says about a message's arguments and results: the operations of an
-// NFSv4 COMPOUND, and which items are DDP-eligible (RFC 8267; RFC 5667 for version one).
+// Upper-layer bindings: finds the operations of an NFSv4 COMPOUND, and which arguments and results
+// are DDP-eligible (RFC 8267; RFC 5667 for version one).
 //
-// Everything here works on a reduced XDR stream: DDP-eligible data that travelled in a chunk is
-// absent, together with its roundup, while its count word is present.
+// Everything here works on a reduced XDR stream: DDP-eligible data that was moved in a chunk is
+// absent, together with its roundup, but its count word is present.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,21 @@
 
 namespace rpcrdma::decode {
 
-// Of an NFSv4.1 COMPOUND (RFC 8881 section 18).
+// Operation numbers of an NFSv4.1 COMPOUND (RFC 8881 section 18).
 inline constexpr std::uint32_t kOpBindConnToSession = 41;
 inline constexpr std::uint32_t kOpCreateSession = 43;
 
 // The operations of an NFSv4 COMPOUND or CB_COMPOUND, in order.
 struct CompoundOps {
   static constexpr std::size_t kMaxKept = 64;  // further operations are counted, not kept
-  std::array<std::uint32_t, kMaxKept> op;      // the first `kept` hold something
+  std::array<std::uint32_t, kMaxKept> op;      // only the first `kept` are valid
   std::uint32_t kept = 0;
-  std::uint32_t announced = 0;  // numops of the arguments or results, as it stands there
+  std::uint32_t announced = 0;  // numops of the arguments or results, as sent
   std::uint32_t minor = 0;      // Calls: minorversion
   std::uint32_t status = 0;     // Replies: nfsstat4 of the last operation
   bool complete = false;        // every announced operation was parsed to its end and kept
 
-  // Most COMPOUNDs have three operations: what is not kept is neither cleared nor copied.
+  // Most COMPOUNDs have three operations: unused entries are neither cleared nor copied.
   CompoundOps() {}
   CompoundOps(const CompoundOps& other) { *this = other; }
   CompoundOps& operator=(const CompoundOps& other) {
@@ -45,9 +45,9 @@ struct CompoundOps {
   }
 };
 
-// "READ", "CB_RECALL", ...; nullptr for a number that is not known.
+// "READ", "CB_RECALL", ...; nullptr for an unknown number.
 [[nodiscard]] const char* nfs4_op_name(std::uint32_t op, bool callback);
-// "NFS4_OK", "NFS4ERR_DELAY", ...; nullptr when not known. NFSv3 and v2 status: nfs3_status_name.
+// "NFS4_OK", "NFS4ERR_DELAY", ...; nullptr if unknown. NFSv3 and v2 status: nfs3_status_name.
 [[nodiscard]] const char* nfs4_status_name(std::uint32_t status);
 [[nodiscard]] const char* nfs3_status_name(std::uint32_t status);
 
@@ -56,28 +56,28 @@ struct DdpItem {
   std::uint32_t count_offset = 0;  // of its count word, in the reduced stream given
   std::uint32_t length = 0;        // the count word's value: bytes of data
   std::uint32_t operation = 0;     // NFSv4: index of the operation in its COMPOUND; otherwise 0
-  // Results: which Write chunk (index in the list) carried the data; -1 when it stands inline.
+  // Results: index in the list of the Write chunk that carried the data; -1 if it is inline.
   std::int32_t chunk = -1;
-  bool guessed = false;  // found by arithmetic, since the program's binding is not known
-  bool absent = false;   // results: in no chunk, and longer than what is left of the stream
+  bool guessed = false;  // found by arithmetic, because the program's binding is unknown
+  bool absent = false;   // results: in no chunk, and longer than the rest of the stream
 };
 
-// What identifies a procedure to its binding.
+// Identifies a procedure to its binding.
 struct ProcedureId {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
-  // Of the Call, to decode its Reply. The functions here take a body without wrapping.
+  // The Call's wrapping, needed to decode its Reply. The functions here expect an unwrapped body.
   Wrapping wrapping = Wrapping::kUnknown;
 };
 
-// The operations of a COMPOUND or CB_COMPOUND Call. `args` is the reduced stream behind the RPC
-// header; `removed` gives, for the Read chunks in order, the offset in `args` at which data was
-// taken out and how many bytes (roundup not included). Any counted opaque whose data begins at such
-// an offset is taken as removed, DDP-eligible or not; data missing elsewhere ends the parsing.
-// Stops at what it cannot parse, keeping what came before and the operation whose arguments broke
-// off. Likewise at the first counted opaque of `padded_from` bytes or more, see padding.h. For
-// other procedures the result is empty.
+// Finds the operations of a COMPOUND or CB_COMPOUND Call. `args` is the reduced stream after the
+// RPC header; `removed` holds, for the Read chunks in order, the offset in `args` at which data was
+// removed and its length in bytes (without roundup). Any counted opaque whose data begins at such
+// an offset counts as removed, DDP-eligible or not; data missing elsewhere ends the parsing.
+// Parsing stops at undecodable bytes and keeps the earlier operations and the one whose arguments
+// were incomplete. It also stops at the first counted opaque of `padded_from` bytes or more, see
+// padding.h. For other procedures the result is empty.
 struct Removed {
   std::uint32_t offset = 0;
   std::uint64_t length = 0;
@@ -86,12 +86,12 @@ struct Removed {
                                               std::span<const Removed> removed,
                                               std::uint32_t padded_from = kNotPadded);
 
-// Whether a COMPOUND Call asks for callbacks on its own connection: by CREATE_SESSION with
+// Returns whether a COMPOUND Call requests callbacks on its own connection: by CREATE_SESSION with
 // CREATE_SESSION4_FLAG_CONN_BACK_CHAN, or BIND_CONN_TO_SESSION for the backchannel (RFC 8881
-// sections 18.36 and 18.34). True, too, where `args` ends before that is known.
+// sections 18.36 and 18.34). Also true if `args` ends before this is known.
 [[nodiscard]] bool may_ask_for_back_channel(const ProcedureId& id, wire::Bytes args);
 
-// What a Read chunk took out of a Call's arguments.
+// Data that a Read chunk removed from a Call's arguments.
 struct TakenItem {
   std::uint32_t chunk = 0;         // index in `removed`
   std::uint32_t count_offset = 0;  // of the item's count word, in the reduced arguments
@@ -100,48 +100,48 @@ struct TakenItem {
 };
 struct TakenItems {
   std::size_t found = 0;
-  // So many chunks of `removed`, the first ones, have been come to: one of them that no item names
-  // took out something else than the data of a counted opaque.
+  // Number of chunks of `removed`, from the first on, that the walk has reached. Such a chunk
+  // without an item removed something other than the data of a counted opaque.
   std::size_t passed = 0;
 };
-// Finds what the Read chunks took out of the arguments of an NFS procedure, or of an NFSv4
-// callback; finds and passes nothing for another program. `removed` is in the order of offsets, as
-// for parse_compound_call(). At most items.size() are found.
+// Finds the data that Read chunks removed from the arguments of an NFS procedure or an NFSv4
+// callback; for other programs it finds and passes nothing. `removed` is in the order of offsets,
+// as for parse_compound_call(). Finds at most items.size() items.
 [[nodiscard]] TakenItems find_taken_items(const ProcedureId& id, wire::Bytes args,
                                           std::span<const Removed> removed,
                                           std::span<TakenItem> items);
 
-// NFS and its callbacks: what is DDP-eligible in them is known (RFC 8267).
+// True for NFS and its callbacks, whose DDP-eligible items are known (RFC 8267).
 [[nodiscard]] bool has_binding(const ProcedureId& id);
 
-// Walks the results of a successful Reply (`results`: the reduced stream behind the RPC reply
-// header) and finds its DDP-eligible items. `chunk_lengths` are the totals of the Write chunks
-// returned in the Reply, in list order; an eligible item takes the next chunk, and its data is
-// absent from the stream exactly if that chunk's length is not zero. At most items.size() are
-// found; returns their number. Data that stands inline but not whole is no item. Roundup that a
-// sender left in the stream although it moved the data is skipped where another operation follows.
-// `ops`, when given, receives a COMPOUND's operations. A program whose binding is not known: if
-// exactly one chunk has a length, the item is looked for as the last count word in the stream that
-// equals it, and marked as guessed.
-// `whole` is the length of the stream where that is certain; `results` can be its front. Only then
-// are absent items given: else nobody knows whether a count like that is one.
+// Walks the results of a successful Reply (`results`: the reduced stream after the RPC reply
+// header) and finds its DDP-eligible items. `chunk_lengths` are the total lengths of the Write
+// chunks returned in the Reply, in list order; an eligible item uses the next chunk, and its data
+// is absent from the stream exactly if that chunk's length is not zero. Finds at most items.size()
+// items and returns their number. Incomplete inline data is not an item. Roundup that a sender left
+// in the stream although it moved the data is skipped if another operation follows. `ops`, if
+// given, receives a COMPOUND's operations. If the program's binding is unknown and exactly one
+// chunk has a length, the item is the last count word in the stream that equals it, and is marked
+// as guessed.
+// `whole` is the length of the whole stream if it is certain; `results` may be only its front.
+// Absent items are reported only then: otherwise a matching count might be something else.
 [[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                                             std::span<const std::uint64_t> chunk_lengths,
                                             std::span<DdpItem> items, CompoundOps* ops = nullptr,
                                             std::optional<std::uint64_t> whole = {});
 
-// Where the file data of a READ or WRITE (of a COMPOUND: the first one) lies, as the Call asks for
-// it; for putting chunks of one file in order.
+// The file range of a READ or WRITE (in a COMPOUND, the first one), as requested by the Call; used
+// to order the chunks of one file.
 struct FileRange {
   bool valid = false;
   std::uint64_t offset = 0;  // in the file, bytes
-  std::uint32_t count = 0;   // bytes asked for or sent
+  std::uint32_t count = 0;   // bytes requested or sent
 };
 [[nodiscard]] FileRange file_range(const ProcedureId& id, wire::Bytes args,
                                    std::span<const Removed> removed);
 
-// The most bytes of data that a READ or READDIR of any kind asks for; of a COMPOUND: all of its
-// READs and READDIRs. Nothing for other procedures, and where too little was captured.
+// Returns the most bytes of data that a READ or READDIR of any kind requests; for a COMPOUND, the
+// sum over its READs and READDIRs. Nothing for other procedures, or if too little was captured.
 [[nodiscard]] std::optional<std::uint64_t> results_asked(const ProcedureId& id, wire::Bytes args,
                                                          std::span<const Removed> removed);
 

@@ -1,4 +1,4 @@
-// Text from a peer, for formats that demand valid UTF-8.
+// Makes text from a peer valid UTF-8, for formats that require it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rpcrdma::decode {
 
-// `text` with every byte that is no part of valid UTF-8 replaced by U+FFFD.
+// Returns `text` with U+FFFD in place of every byte that is not part of valid UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
 }  // namespace rpcrdma::decode

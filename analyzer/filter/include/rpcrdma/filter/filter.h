@@ -16,29 +16,29 @@
 
 namespace rpcrdma::filter {
 
-// Not for use by two threads at once: it keeps the values of the message that it looks at.
+// Not for use by two threads at once: it stores the values of the current message.
 class Filter {
  public:
   Filter(Filter&&) noexcept;
   Filter& operator=(Filter&&) noexcept;
   ~Filter();
 
-  // In time that is linear in the message; without allocation once its memory has grown to what
-  // messages need, unless a message is malformed and the filter asks how.
+  // Takes time linear in the message and does not allocate once its memory has grown to the size
+  // that messages need, unless a message is malformed and the filter asks for the error.
   [[nodiscard]] bool matches(const Inputs& in);
-  // The same of what is no message, such as an endpoint's event: `report` gives its fields.
+  // The same for anything else, such as an endpoint's event: `report` reports its fields.
   [[nodiscard]] bool matches(const std::function<void(decode::Sink&)>& report);
 
-  // It asks for fields that stand in the message's bytes alone: Inputs::message needs its `bytes`,
-  // that is a model with ModelOptions::keep_bytes. Otherwise no byte is decoded.
+  // Whether the filter uses fields that only the message's bytes contain: Inputs::message then
+  // needs its `bytes`, so the model needs ModelOptions::keep_bytes. Otherwise no byte is decoded.
   [[nodiscard]] bool needs_bytes() const;
-  // The fields that it asks for.
+  // The fields that the filter uses.
   [[nodiscard]] const std::bitset<decode::kFieldCount>& fields() const;
-  // It asks for fields that a Call has only when it is over: latency, match, RDMA operations.
+  // Whether it uses fields that a Call has only once it has ended: latency, match, RDMA operations.
   [[nodiscard]] bool needs_answer() const;
-  // It asks for rules that the message breaks, some of which are found when later ones are seen.
+  // Whether it uses the rules that the message breaks; some are detected only at later messages.
   [[nodiscard]] bool needs_findings() const;
-  // It asks for fields that endpoints' events have and messages have not.
+  // Whether it uses fields that endpoints' events have and messages do not.
   [[nodiscard]] bool needs_events() const;
 
  private:
@@ -48,11 +48,11 @@ class Filter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Fields, values and types are checked here; what comes out of it cannot fail.
+// Fields, values and types are checked here; the resulting filter cannot fail.
 [[nodiscard]] tl::expected<Filter, FilterError> compile(std::string_view text);
 
-// Whether messages or endpoints' events can have the field. Those of packets, connection management
-// and private data they have not.
+// Whether messages or endpoints' events can have the field. They do not have the fields of packets,
+// connection management and private data.
 [[nodiscard]] bool is_filter_field(decode::FieldId id);
 
 }  // namespace rpcrdma::filter

@@ -1,4 +1,4 @@
-// A message with what a filter may ask of it.
+// A message with the context that a filter may use.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace rpcrdma::filter {
 
-// The caller owns everything that is pointed to; it is read during the call only.
+// The caller owns the pointed-to objects; they are read during the call only.
 struct Inputs {
-  const model::Message* message = nullptr;  // never null; its `bytes` where a filter needs them
-  const model::Call* call = nullptr;        // that it is or answers
-  std::uint32_t connection = 0;             // its ID as reported
+  const model::Message* message = nullptr;  // never null; with its `bytes` if the filter needs them
+  const model::Call* call = nullptr;        // the Call that it is or answers
+  std::uint32_t connection = 0;             // its reported ID
   const roce::Side* sender = nullptr;
   const roce::Side* receiver = nullptr;
   bool reverse = false;

@@ -1,4 +1,4 @@
-// A Call and all that belongs to it until its Reply.
+// A Call with everything that belongs to it until its Reply.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace rpcrdma::model {
 
-// A Call that may be over: its slot is used again then, with another generation. 0: no Call.
+// Refers to a Call that may have ended: its slot is then reused with another generation.
+// Generation 0: no Call.
 struct CallRef {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
@@ -26,11 +27,11 @@ struct SegmentRef {
   std::uint32_t segment = 0;
 };
 
-// Does another outstanding segment of the same handle cover some of the same bytes? Then it is not
-// certain which of them an RDMA operation is for.
+// Whether another segment of the same handle, in flight at the same time, covers some of the same
+// bytes. Then it is uncertain which of them an RDMA operation is for.
 enum class Shared : std::uint8_t { kNo, kWithOwnCall, kWithOtherCall };
 
-// A segment that the Call offered, with what was moved through it.
+// A segment that the Call advertised, and the data moved through it.
 struct CallSegment {
   ChunkList list = ChunkList::kRead;
   Shared shared = Shared::kNo;
@@ -38,12 +39,12 @@ struct CallSegment {
   std::uint32_t index = 0;     // in its chunk
   std::uint32_t position = 0;  // Read list
   wire::Segment target;
-  std::uint64_t base = 0;   // of its first byte in the chunk, bytes
-  std::uint64_t moved = 0;  // bytes seen, those that were moved again too
-  Coverage coverage;        // which of them
+  std::uint64_t base = 0;   // offset of its first byte in the chunk, bytes
+  std::uint64_t moved = 0;  // bytes seen, including repeated ones
+  Coverage coverage;        // which of its bytes were moved
   SegmentRef older, newer;  // with this handle, for the table of Calls
 
-  // Bytes of it that were moved, each counted once.
+  // Bytes of the segment that were moved, each counted once.
   [[nodiscard]] std::uint64_t moved_of_it() const {
     return coverage.certain() ? coverage.covered() : std::min<std::uint64_t>(moved, target.length);
   }
@@ -53,20 +54,19 @@ struct CallChunk {
   ChunkList list = ChunkList::kRead;
   std::uint32_t index = 0;
   std::uint32_t position = 0;  // Read chunks
-  std::uint64_t length = 0;    // offered, bytes
-  // Read chunks: the count in front of the data, where it fits the chunk; it may count roundup
-  // besides.
+  std::uint64_t length = 0;    // advertised, bytes
+  // Read chunks: the count word in front of the data, if it fits the chunk; it may include roundup.
   std::optional<std::uint32_t> count;
-  std::uint64_t moved = 0;  // seen, bytes
+  std::uint64_t moved = 0;  // bytes seen
   bool truncated = false;   // more was moved than the model keeps
   ChunkData data;
 };
 
-// Why a Call is over.
+// Why a Call ended.
 enum class Ending : std::uint8_t {
   kReplied,
   kError,       // RDMA_ERROR
-  kSuperseded,  // another Call with its XID came on the connection
+  kSuperseded,  // another Call with its XID was sent on the connection
   kClosed,      // the connection or the capture ended first
   kForgotten,   // more Calls were unanswered than the model keeps
 };
@@ -76,39 +76,41 @@ struct Call {
   std::vector<CallChunk> chunks;  // Read, Write, Reply, in the header's order
   std::vector<CallSegment> segments;
   std::vector<ChunkOperation> operations;  // ended ones, in the order of their ends
-  std::uint64_t operations_total = 0;      // more than are kept, for a Call of very many
+  std::uint64_t operations_total = 0;      // more than are kept, if the Call has very many
   std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
   std::int64_t last_op_ns = -1;
-  // From its end until the acknowledgement of the adapter that it went to, or of those that came
-  // with it; -1: none was asked for, or seen.
+  // From the end of the Call to its acknowledgement by the receiving adapter, or to that of the
+  // messages sent with it; -1: none was requested or seen.
   std::int64_t acknowledged_after_ns = -1;
-  // What its connection had missed in the capture when it was seen: see model::losses();
-  // kLossesUnknown where it was held back behind a gap.
+  // model::losses() of its connection when the Call was seen; kLossesUnknown if the Call was held
+  // back behind a gap.
   std::uint64_t losses_before = 0;
-  // Of the RPC message in its SEND, all but the XID; 0: not known. The same Call sent again has it
-  // too.
+  // Digest of the RPC message in its SEND, without the XID; 0: unknown. A resent Call has the same
+  // digest.
   std::uint64_t digest = 0;
-  // What its procedure asks for, as decode::results_asked() has it.
+  // The bytes that its procedure requests, from decode::results_asked().
   std::optional<std::uint64_t> results_asked;
-  // Another Call with its XID was outstanding when it came: an answer may be for either.
+  // Another Call with its XID was in flight when it came: an answer may be for either.
   bool doubled = false;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
   Ending ending = Ending::kClosed;
-  std::size_t counted = 0;  // of its footprint, in what all outstanding Calls take together
+  std::size_t counted = 0;  // part of its footprint in the total of in-flight Calls
 
-  // For use again: as made new, but with the memory of its lists.
+  // Prepares for reuse: resets everything but keeps the memory of the lists.
   void reset();
-  // Of memory that it takes, without what its chunks hold.
+  // Memory used, without the data held in its chunks.
   [[nodiscard]] std::size_t footprint() const;
 };
 
-// Packets of the connection that the capture is known to miss, of both sides, and events that a
-// recording lacks. What was concluded while this number did not change rests on whole data.
+// Returns the number of packets of both sides known to be missing in the capture, and of events
+// missing in a recording. A conclusion drawn while this number did not change rests on complete
+// data.
 [[nodiscard]] std::uint64_t losses(const roce::Connection& connection);
 inline constexpr std::uint64_t kLossesUnknown = UINT64_MAX;
 
-// The capture has only the beginning of a message. An endpoint tells the fronts of its messages on
-// purpose, which is all that anything needs of them: there only a header that is longer counts.
+// Returns whether the capture has only the beginning of a message. An endpoint records only the
+// fronts of its messages on purpose, and analysis needs no more: in a recording, only a truncated
+// header counts.
 [[nodiscard]] bool cut_short(const Message& message, const roce::Connection& connection);
 
 }  // namespace rpcrdma::model

@@ -1,4 +1,4 @@
-// Bytes that RDMA operations moved into or out of one chunk, kept for those who want the payload.
+// Bytes that RDMA operations moved into or out of one chunk, kept if the payload is wanted.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::model {
 
-// Holds only what arrived: a peer that announces 4 GiB and writes one byte at its end costs one
+// Stores only what arrived: a peer that announces 4 GiB and writes one byte at its end costs one
 // byte.
 class ChunkData {
  public:
@@ -16,22 +16,22 @@ class ChunkData {
     std::vector<std::uint8_t> bytes;
   };
 
-  // Keeps `data` at `offset`; what it overlaps is overwritten. Returns how many bytes more are
-  // held. Bytes that come out of order make others move: a peer that has them moved over and over
-  // is refused, and its data is not kept.
+  // Stores `data` at `offset` and overwrites what it overlaps. Returns how many more bytes are
+  // held. Bytes that arrive out of order force others to move: if a peer causes too many moves, its
+  // data is refused and not kept.
   std::size_t store(std::uint64_t offset, std::span<const std::uint8_t> data);
 
   // The bytes from the start of the chunk up to the first hole, at most `length`.
   [[nodiscard]] std::vector<std::uint8_t> prefix(std::uint64_t length) const;
-  // Without a copy, when the bytes asked for lie in one extent; empty otherwise.
+  // The same without a copy, if the bytes lie in one extent; empty otherwise.
   [[nodiscard]] std::span<const std::uint8_t> head() const;
 
-  // All of [0, length) is here.
+  // Whether all of [0, length) is present.
   [[nodiscard]] bool covers(std::uint64_t length) const;
 
   [[nodiscard]] const std::vector<Extent>& extents() const { return extents_; }
   [[nodiscard]] std::size_t held() const { return held_; }
-  // Of memory: what is held, and what it takes to hold it.
+  // Memory used: the data and its overhead.
   [[nodiscard]] std::size_t footprint() const {
     return held_ + extents_.size() * (sizeof(Extent) + kAllocation);
   }
@@ -41,7 +41,7 @@ class ChunkData {
   void clear();
 
  private:
-  static constexpr std::size_t kAllocation = 32;  // the smallest
+  static constexpr std::size_t kAllocation = 32;  // smallest allocation
 
   [[nodiscard]] bool may_move(std::size_t bytes);
 

@@ -1,4 +1,4 @@
-// Which bytes of a segment RDMA operations have moved.
+// Tracks which bytes of a segment RDMA operations have moved.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace rpcrdma::model {
 
-// Bytes that were moved twice count once. What comes in order, which is nearly always all, takes no
-// memory of its own; the number of pieces is bounded. Calls with a hundred thousand segments are
-// possible: it is small.
+// Bytes that were moved twice count once. Data that arrives in order, nearly always all of it,
+// needs no extra memory; the number of pieces is bounded. The object is small, since a Call can
+// have a hundred thousand segments.
 class Coverage {
  public:
   Coverage() = default;
@@ -28,7 +28,7 @@ class Coverage {
   }
   ~Coverage() = default;
 
-  // Adds [begin, end), from the segment's first byte on.
+  // Adds [begin, end), counted from the segment's first byte.
   void add(std::uint32_t begin, std::uint32_t end);
 
   [[nodiscard]] std::uint64_t covered() const {
@@ -36,7 +36,7 @@ class Coverage {
   }
   // False: there were more pieces than are kept, so more than covered() may have been moved.
   [[nodiscard]] bool certain() const { return !pieces_ || pieces_->certain; }
-  // Of memory, bytes.
+  // Memory used, bytes.
   [[nodiscard]] std::size_t footprint() const {
     return pieces_ ? sizeof(Pieces) + pieces_->set.intervals() * 2 * sizeof(std::uint64_t) : 0;
   }
@@ -47,7 +47,7 @@ class Coverage {
     bool certain = true;
   };
 
-  std::uint32_t begin_ = 0, end_ = 0;  // while all is one piece
+  std::uint32_t begin_ = 0, end_ = 0;  // while there is only one piece
   std::unique_ptr<Pieces> pieces_;
 };
 

@@ -1,5 +1,5 @@
-// One RPC-over-RDMA message, as it was seen: the transport header and what is known of the RPC
-// message that it conveys.
+// One RPC-over-RDMA message as seen: its transport header and what is known of the RPC message that
+// it conveys.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace rpcrdma::model {
 
-// kControl: what the later dialects of version 2 send besides Calls, Replies and errors: grants,
-// transport properties, and parts of RPC messages that go on in another Send.
+// kControl: messages of later version 2 dialects other than Calls, Replies and errors: grants,
+// transport properties, and parts of RPC messages that continue in another Send.
 enum class Kind : std::uint8_t { kCall, kReply, kError, kDone, kOption, kMalformed, kControl };
 [[nodiscard]] const char* kind_name(Kind kind);  // "call", "reply", ...
 
-// Which list of a header a chunk stands in.
+// The list of a header that contains a chunk.
 enum class ChunkList : std::uint8_t { kRead, kWrite, kReply };
 [[nodiscard]] const char* chunk_list_name(ChunkList list);  // "read", "write", "reply"
 
@@ -33,9 +33,9 @@ struct ChunkOperation {
   std::uint32_t chunk = 0;    // index in its list; Read list: by position
   std::uint32_t segment = 0;  // index in its chunk
   std::uint32_t handle = 0;
-  std::uint32_t length = 0;  // asked for, bytes
+  std::uint32_t length = 0;  // bytes requested
   std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;  // seen
+  std::uint64_t bytes = 0;  // bytes seen
   std::uint64_t first_frame = 0;
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
@@ -44,30 +44,30 @@ struct ChunkOperation {
   bool suspect = false;
 };
 
-// What the RPC header says, or for a Call whose header is not to be seen, who told of it. For a
-// Reply, program, version and procedure are those of its Call.
+// Content of the RPC header; for a Call whose header is not visible, the procedure may come from
+// the endpoint's recording. In a Reply, program, version and procedure are those of its Call.
 struct RpcInfo {
-  bool known = false;  // program, version, procedure hold something
+  bool known = false;  // program, version, procedure are valid
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
   std::uint32_t cred_flavor = 0;  // Calls, with header_seen
-  bool header_seen = false;       // the RPC header of this very message was decoded
+  bool header_seen = false;       // the RPC header of this message itself was decoded
   wire::ReplyStat reply_stat = wire::ReplyStat::kAccepted;
   wire::AcceptStat accept_stat = wire::AcceptStat::kSuccess;
   wire::RejectStat reject_stat = wire::RejectStat::kRpcMismatch;
   std::uint32_t vers_low = 0, vers_high = 0;  // Replies: of a PROG_MISMATCH or RPC_MISMATCH
   std::uint32_t auth_stat = 0;                // Replies: of an AUTH_ERROR
-  // Of arguments or results, with header_seen. NFS statuses and operations come from what can be
-  // read alone.
+  // The wrapping of arguments or results, valid with header_seen. NFS statuses and operations are
+  // decoded from readable bodies only.
   decode::Wrapping wrapping = decode::Wrapping::kUnknown;
-  // Replies to NFS procedures: the status word their results begin with.
+  // Replies to NFS procedures: the status word at the front of their results.
   bool has_status = false;
   std::uint32_t status = 0;
-  decode::CompoundOps ops;  // NFSv4: of the Call, for the Reply too
+  decode::CompoundOps ops;  // NFSv4: of the Call, also in its Reply
 };
 
-// What its binding, or a decoder of its Reply, has to know of it.
+// Returns what a binding, or a decoder of the Reply, needs to know of the RPC.
 [[nodiscard]] inline decode::ProcedureId procedure_of(const RpcInfo& rpc) {
   return {rpc.program, rpc.version, rpc.procedure, rpc.wrapping};
 }
@@ -76,11 +76,11 @@ struct RpcInfo {
 struct Credits {
   std::uint32_t requested = 0;  // by the latest Call
   std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
-  std::uint32_t in_use = 0;     // Calls outstanding
+  std::uint32_t in_use = 0;     // Calls in flight
 };
 
 struct Message {
-  std::uint64_t id = 0;           // counts from 1 in the order seen
+  std::uint64_t id = 0;           // counts from 1 in capture order
   std::uint64_t first_frame = 0;  // of its SEND
   std::uint64_t frame = 0;        // the last frame of its SEND
   std::int64_t first_ns = 0;
@@ -89,23 +89,23 @@ struct Message {
   std::uint32_t psn = 0;         // of the last packet of its SEND
   bool psn_known = true;         // of both
   std::uint32_t connection = 0;  // roce::Connection::index
-  std::uint8_t sender = 0;       // the side that sent it
-  std::uint8_t caller = 0;       // the side whose Call this is, answers, or would answer
+  std::uint8_t sender = 0;       // the side that sent the message
+  std::uint8_t caller = 0;       // the side that sent, or would have sent, the Call of this message
   Kind kind = Kind::kCall;
 
   std::uint32_t xid = 0;
   std::uint32_t version = 0;
   std::uint32_t credit = 0;
   std::uint32_t proc = 0;
-  wire::Dialect dialect = wire::Dialect::kDraft02;  // of its connection, if it is of version 2
-  wire::MsgType direction = wire::MsgType::kCall;   // version 2: as its header says
+  wire::Dialect dialect = wire::Dialect::kDraft02;  // of its connection, for version 2
+  wire::MsgType direction = wire::MsgType::kCall;   // version 2: as its header states
   std::uint32_t header_length = 0;                  // bytes
   std::uint64_t wire_length = 0;                    // of the SEND, bytes
   bool complete = true;                             // all bytes of the SEND were captured
   bool suspect = false;                             // a packet of it had a bad ICRC
 
   std::vector<wire::ReadSegment> reads;
-  std::vector<wire::Segment> write_segments;  // of all Write chunks, one after the other
+  std::vector<wire::Segment> write_segments;  // of all Write chunks, in order
   std::vector<std::uint32_t> write_counts;    // segments of each Write chunk
   bool has_reply_chunk = false;
   std::vector<wire::Segment> reply_segments;
@@ -117,59 +117,59 @@ struct Message {
   std::uint32_t inv_handle = 0;         // version 2
   std::uint32_t opttype = 0;            // kOption
   std::uint32_t align = 0, thresh = 0;  // RDMA_MSGP, bytes
-  bool last_part = false;               // of an RPC message: what comes before it is in other SENDs
+  bool last_part = false;               // of an RPC message whose earlier parts are in other SENDs
   std::optional<wire::DecodeError> malformed;  // kMalformed
 
-  bool has_invalidate = false;  // sent with Send With Invalidate
+  bool has_invalidate = false;  // Send With Invalidate was used
   std::uint32_t invalidated_handle = 0;
 
   RpcInfo rpc;
-  Credits credits;  // of its direction, after it
+  Credits credits;  // of its direction, after this message
 
-  // What follows the header in the SEND, as far as it was captured. Valid during on_message() only.
+  // The captured bytes after the header in the SEND. Valid during on_message() only.
   std::span<const std::uint8_t> payload;
-  // The XID of the RPC message, wherever that was found; nothing while it was not.
+  // The XID of the RPC message, wherever it was found; nothing until then.
   std::optional<std::uint32_t> rpc_xid;
 
-  // The whole content of the SEND when the model keeps payload, else empty.
+  // The whole content of the SEND if the model keeps payload, else empty.
   std::vector<std::uint8_t> bytes;
 
-  // Filled when the other half is seen.
+  // Set when the Call or Reply that matches it is seen.
   std::uint64_t match_frame = 0;  // 0: none
-  std::int64_t latency_ns = -1;   // Call seen to Reply seen; -1: not known
+  std::int64_t latency_ns = -1;   // from Call seen to Reply seen; -1: unknown
 
-  // Of a Call: how soon its sender's adapter has acknowledged its peer's messages lately, as the
-  // capture shows it, smoothed; -1: not known.
+  // Calls: how soon its sender's adapter recently acknowledged the peer's messages, as seen at the
+  // capture point, smoothed; -1: unknown.
   std::int64_t acknowledges_after_ns = -1;
 
-  // For use again: as made new, but with the memory of its lists. What every message sets (frames,
-  // times, sender, kind) is left as it is.
+  // Prepares for reuse: resets everything but keeps the memory of the lists. Fields that every
+  // message sets (frames, times, sender, kind) are left as they are.
   void reset();
 };
 
-// Whether it is of version 2, and of a later dialect than the drafts whose rules are known.
+// Whether it is of version 2, in a later dialect than the drafts whose rules are known.
 [[nodiscard]] inline bool later_dialect(const Message& m) {
   return m.dialect != wire::Dialect::kDraft02;
 }
-// The names of its rdma_proc and of its rdma_err, as its version and dialect have them.
+// The names of its rdma_proc and its rdma_err, in its version and dialect.
 [[nodiscard]] const char* type_name(const Message& m);
 [[nodiscard]] const char* error_name(const Message& m);
 
-// Whether the RPC message is in a chunk: an RDMA_NOMSG, or what a later dialect has for it.
+// Whether the RPC message is in a chunk: an RDMA_NOMSG, or its equivalent in a later dialect.
 [[nodiscard]] bool is_external(const Message& m);
 
-// An RDMA_MSGP in whose RPC message padding may stand (RFC 5666 section 3.9): counted opaques of
-// this many bytes or more; decode::kNotPadded where there can be none.
+// For an RDMA_MSGP whose RPC message may contain padding (RFC 5666 section 3.9): the length from
+// which counted opaques may be padded; decode::kNotPadded if none can be.
 [[nodiscard]] std::uint32_t padded_from(const Message& m);
 [[nodiscard]] inline bool may_be_padded(const Message& m) {
   return padded_from(m) != decode::kNotPadded;
 }
 
-// The lowest Position of its Read chunks but Position Zero: from there on its RPC message is
-// another one than what stands inline. UINT32_MAX: it has none.
+// The lowest Position of its Read chunks except Position Zero: from there on the RPC message
+// differs from the inline bytes. UINT32_MAX: it has none.
 [[nodiscard]] std::uint32_t first_position(const Message& m);
 
-// The segments of each Write chunk in turn.
+// Visits the segments of each Write chunk in turn.
 template <typename Function>
 void for_each_write_chunk(const Message& m, Function&& f) {
   std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Connections, Calls, chunks and credits: joins what the tracker of analyzer/roce tells. See
+// Connections, Calls, chunks and credits: joins the events of the tracker in analyzer/roce. See
 // model.cc.
 #pragma once
 
@@ -17,17 +17,17 @@ namespace rpcrdma::model {
 
 // Whether a connection speaks RPC-over-RDMA.
 enum class Speaks : std::uint8_t {
-  kUnknown,  // nothing yet tells
-  kRpc,      // its private data says so, or a message did
+  kUnknown,  // no evidence yet
+  kRpc,      // shown by its private data or by a message
   kOther,    // many SENDs, none of them RPC-over-RDMA
 };
 
-// One direction's Calls: the ledger and counts of what one side calls.
+// Counts of the Calls of one side.
 struct CallerCounts {
   std::uint64_t calls = 0;
-  std::uint64_t replies = 0;          // that answered a Call
-  std::uint64_t errors = 0;           // RDMA_ERRORs that answered a Call
-  std::uint64_t unmatched_calls = 0;  // ended without an answer
+  std::uint64_t replies = 0;          // that matched a Call
+  std::uint64_t errors = 0;           // RDMA_ERRORs that matched a Call
+  std::uint64_t unmatched_calls = 0;  // Calls that ended without an answer
   std::uint64_t unmatched_replies = 0;
   std::uint64_t superseded = 0;
   Credits credits;
@@ -47,11 +47,11 @@ struct ConnectionModel {
   int client = -1;  // the side that is the RPC client; -1 while unknown
   bool client_certain = false;
   std::uint32_t version = 0;  // of the latest message
-  // Of its messages of version 2. A later one than draft-02 was told by `dialect_reason`, in the
-  // message that ends with `dialect_frame`; 0: by who started the analysis.
+  // The dialect of its version 2 messages. If it is later than draft-02, it was detected by
+  // `dialect_reason` in the message that ends in frame `dialect_frame`; 0: chosen by the user.
   wire::Dialect dialect = wire::Dialect::kDraft02;
   std::uint64_t dialect_frame = 0;
-  const char* dialect_reason = "";  // a constant
+  const char* dialect_reason = "";  // a constant string
   std::array<CallerCounts, 2> caller;
   std::array<bool, 2> has_private_data{};
   std::array<wire::PrivateData, 2> private_data;
@@ -61,50 +61,50 @@ struct ConnectionModel {
   std::uint64_t malformed = 0;
   std::uint64_t done = 0;
   std::uint64_t options = 0;
-  // Bytes that went through chunks, and operations that touched no chunk of an outstanding Call.
+  // Bytes moved through chunks, and operations that matched no chunk of an in-flight Call.
   std::array<std::uint64_t, 3> chunk_bytes{};  // by ChunkList
   std::array<std::uint64_t, 3> chunks{};
   std::uint64_t inline_bytes = 0;  // of SENDs with messages
   std::uint64_t unmatched_operations = 0;
-  // Which side is the client was told by RDMA operations alone; and then by others that it is not.
+  // The client was identified by RDMA operations alone; and other operations later contradicted
+  // that.
   bool client_by_operations = false;
   bool both_offer_memory = false;
 
-  // 0 forward, 1 reverse; the caller taken for the client while that is unknown is forward.
+  // 0 forward, 1 reverse; while the client is unknown, the assumed client's direction is forward.
   [[nodiscard]] bool reverse(std::uint8_t caller_side) const {
     return client >= 0 && caller_side != static_cast<std::uint8_t>(client);
   }
 };
 
 struct ModelOptions {
-  // Keep what RDMA operations moved, for those who rebuild messages or extract payload.
+  // Keep the data that RDMA operations moved, to rebuild messages or extract payload.
   bool keep_chunks = false;
-  // Keep the content of every SEND with its message.
+  // Keep the content of every SEND in its message.
   bool keep_bytes = false;
-  // Of a Position Zero chunk or a Reply chunk, these first bytes are kept in any case.
+  // How many first bytes of a Position Zero chunk or a Reply chunk are always kept.
   std::uint32_t head_bytes = 2048;
-  // Of all outstanding Calls together, at most this many bytes of chunk data, with what it takes
-  // to keep them.
+  // The most bytes of chunk data, with overhead, that all in-flight Calls may hold together.
   std::uint64_t max_kept_bytes = 512ULL << 20;
-  // Unanswered Calls of one side of a connection; the oldest is forgotten when more come.
+  // The most unanswered Calls of one side of a connection; beyond it the oldest is dropped.
   std::uint32_t max_outstanding = 8192;
-  // What all outstanding Calls together may take, without what RDMA operations moved; the oldest is
-  // forgotten when more come.
+  // The most memory for all in-flight Calls together, without the data of RDMA operations; beyond
+  // it the oldest is dropped.
   std::size_t max_outstanding_bytes = std::size_t{256} << 20;
-  // Of all messages of version 2; nothing: it is told from them, for each connection by itself.
+  // The dialect of all version 2 messages; if empty, it is detected for each connection.
   std::optional<wire::Dialect> dialect = std::nullopt;
-  // Every SEND counts as a message, be it broken: for those who look again at connections of which
-  // it is known.
+  // Every SEND counts as a message, even a broken one: for a second pass over connections known to
+  // speak RPC-over-RDMA.
   bool all_speak = false;
-  // Service port on which less is asked of the first message to be taken for one.
+  // Service port on which weaker evidence suffices to recognise the first message.
   std::uint16_t rpc_port = 20049;
 };
 
 struct MessageSeen {
   const Message& message;
-  // The Call that the message is or answers, null when there is none. It stays valid until
-  // on_call_end(). The match, latency and operations of a Call are not known yet; of a Reply they
-  // are.
+  // The Call that the message is or answers, null if there is none. It stays valid until
+  // on_call_end(). In a Reply's Call, the match, latency and operations are set; in a new Call they
+  // are not known yet.
   const Call* call;
 };
 
@@ -117,11 +117,11 @@ struct CallEnded {
 struct OperationSeen {
   const roce::Connection& connection;
   const roce::Operation& op;
-  const Call* call;       // the outstanding Call that advertised the memory, or null
+  const Call* call;       // the in-flight Call that advertised the memory, or null
   std::uint32_t segment;  // of the Call
 };
 
-// op.last_frame is the frame that brought data.
+// op.last_frame is the frame that carried the data.
 struct OperationProgress {
   const roce::Connection& connection;
   const roce::Operation& op;
@@ -138,13 +138,13 @@ class Observer {
   // Called when a Call is answered, or ends without an answer.
   virtual void on_call_end(const CallEnded& event) { (void)event; }
 
-  // Called for each CM message, also where no RPC-over-RDMA was recognised.
+  // Called for each CM message, even if no RPC-over-RDMA was recognised.
   virtual void on_cm(const roce::CmMessage& event) { (void)event; }
-  // Called when the tracker finds a connection, and again when it knows more of it.
+  // Called when the tracker finds a connection, and again when it knows more about it.
   virtual void on_open(const roce::Connection& connection) { (void)connection; }
   // Called when two connections turn out to be the two directions of one.
   virtual void on_merge(const roce::Merge& event) { (void)event; }
-  // Called when a connection is over, after on_call_end() for its outstanding Calls.
+  // Called when a connection is over, after on_call_end() for its in-flight Calls.
   virtual void on_close(const roce::Connection& connection) { (void)connection; }
   // Called last for a connection, when the tracker evicts it. The model still knows it.
   virtual void on_evict(const roce::Connection& connection) { (void)connection; }
@@ -152,11 +152,11 @@ class Observer {
   virtual void on_refusal(const roce::Acknowledgement& event) { (void)event; }
   // Called when packets are known to be retransmissions.
   virtual void on_retransmission(const roce::Retransmission& event) { (void)event; }
-  // Called for each request packet that was sent again.
+  // Called for each retransmitted request packet.
   virtual void on_sent_again(const roce::RepeatedRequest& event) { (void)event; }
 
   // Called about every second of the capture's own clock, or of the wall clock while a live source
-  // is silent. No event is older than `now_ns` from here on, as far as clocks can be trusted.
+  // is silent. Later events are not older than `now_ns`, within the accuracy of the clocks.
   virtual void on_time(std::int64_t now_ns) { (void)now_ns; }
 
   // Called when an RDMA operation begins.
@@ -193,12 +193,12 @@ class Model final : public roce::Listener {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // By roce::Connection::index. One that was merged away, or let go, has nothing.
+  // By roce::Connection::index. A connection that was merged away or evicted is empty.
   [[nodiscard]] const ConnectionModel& connection(std::uint32_t index) const;
-  // The index under which a connection goes on after a merge.
+  // The index under which a connection continues after a merge.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const;
   [[nodiscard]] bool reverse(const Message& message) const;
-  // The Call of this side that is outstanding longest; null: there is none.
+  // The Call of this side that is in flight longest; null: there is none.
   [[nodiscard]] const Call* oldest_call(std::uint32_t connection, std::size_t caller) const;
 
   void on_cm(const roce::CmMessage& event) override;

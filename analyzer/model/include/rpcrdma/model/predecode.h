@@ -1,5 +1,5 @@
-// What the bytes of a SEND tell without anything that came before it. Finding that out is much of
-// the work on a message and can be done ahead of the model, in any thread.
+// Decodes what the bytes of a SEND show by themselves. This is much of the work on a message and
+// can be done ahead of the model, in any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace rpcrdma::model {
 
-// Points into the bytes that it was made from.
+// Points into the bytes that were decoded.
 struct PredecodedSend {
   wire::Result<wire::HeaderView> header;
-  wire::Result<wire::RpcView> rpc;             // of what follows the header
-  std::uint64_t digest = 0;                    // Call::digest; 0 also where it is no Call
+  wire::Result<wire::RpcView> rpc;             // of the bytes after the header
+  std::uint64_t digest = 0;                    // Call::digest; 0 also if it is not a Call
   std::optional<decode::CompoundOps> ops;      // of a Call without Read chunks
   std::optional<std::uint64_t> results_asked;  // of such a Call
 };
@@ -23,10 +23,10 @@ struct PredecodedSend {
 // `send`: all bytes of one SEND.
 void predecode(wire::Bytes send, PredecodedSend& out);
 
-// The same, one by one, for what is known only later.
+// The single steps, for data that becomes known only later.
 [[nodiscard]] std::uint64_t digest_of(wire::Bytes rpc_message);
-// Arguments as far as they can be read: the operations of a COMPOUND, and what the Call asks for.
-// `removed`, `padded_from`: as for decode::parse_compound_call().
+// The readable part of arguments: the operations of a COMPOUND, and the bytes that the Call
+// requests. `removed`, `padded_from`: as for decode::parse_compound_call().
 struct CallArguments {
   decode::CompoundOps ops;
   std::optional<std::uint64_t> results_asked;

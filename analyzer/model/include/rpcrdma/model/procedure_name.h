@@ -1,4 +1,4 @@
-// What an RPC is called in reports and findings.
+// Names of RPCs in reports and findings.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace rpcrdma::model {
 
 // "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty
-// when the program is not known.
+// if the program is not known.
 [[nodiscard]] std::string rpc_label(const RpcInfo& rpc);
 
-// What a procedure's statistics go under: as above, but of a COMPOUND only the operation that it is
-// about: "NFS v4 READ".
+// The name for statistics: as above, but for a COMPOUND only its principal operation: "NFS v4
+// READ".
 [[nodiscard]] std::string procedure_label(const RpcInfo& rpc);
-// That operation's number; UINT32_MAX for what is no COMPOUND, or a COMPOUND of which too little
-// was captured.
+// The number of that operation; UINT32_MAX if it is no COMPOUND, or too little of the COMPOUND was
+// captured.
 [[nodiscard]] std::uint32_t principal_operation(const RpcInfo& rpc);
 
 }  // namespace rpcrdma::model

@@ -1,7 +1,7 @@
-// What is to be drawn: plain numbers, whatever they are of.
+// The input of the plots: plain numbers, whatever they measure.
 //
-// Values below zero are drawn as zero, those beyond 1e18 as 1e18; what is no number is a gap. Every
-// text may hold any bytes: the writers replace or escape what their output cannot hold.
+// Values below zero are drawn as zero, those above 1e18 as 1e18; NaN is a gap. Texts may contain
+// any bytes: the writers replace or escape what their output cannot represent.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace rpcrdma::plot {
 struct Point {
   double x = 0;
   double y = 0;
-  std::string note;  // SVG: shown when pointed at
+  std::string note;  // SVG: tooltip
 };
 
 enum class Style : std::uint8_t {
   kLine,  // straight from point to point
   kStep,  // a point's value holds until the next point
   kArea,  // the same, filled down to zero
-  kDots,  // the points alone
+  kDots,  // points without lines
 };
 
 struct Series {
@@ -35,18 +35,18 @@ struct Series {
 // Values over time, or over anything else.
 struct Chart {
   std::string title;
-  std::string description;  // one sentence for those who do not see the picture
+  std::string description;  // one sentence, for screen readers
   Unit x_unit = Unit::kSeconds;
   Unit y_unit = Unit::kCount;
   bool y_log = false;
-  std::optional<double> x_end;  // the axis goes so far, though the points do not
+  std::optional<double> x_end;  // the axis extends to here even if the points do not
   std::vector<Series> series;
 };
 
 struct Bar {
   std::string label;
   double value = 0;
-  std::string note;  // behind the value
+  std::string note;  // shown after the value
 };
 
 // Horizontal bars with a common scale.
@@ -63,7 +63,7 @@ struct Bucket {
   std::uint64_t count = 0;
 };
 
-// How often each value occurs, over a logarithmic scale.
+// The number of occurrences of each value, over a logarithmic scale.
 struct Histogram {
   std::string title;
   std::string description;
@@ -71,15 +71,15 @@ struct Histogram {
   std::vector<Bucket> buckets;  // of any width, in order
 };
 
-// How often each value occurs, over time; values on a logarithmic scale.
+// The number of occurrences of each value, over time; values on a logarithmic scale.
 struct HeatMap {
   std::string title;
   std::string description;
   Unit x_unit = Unit::kSeconds;
   Unit y_unit = Unit::kSeconds;
-  std::vector<double> x;      // the columns' edges, rising: one more than columns
-  std::vector<double> y;      // the rows' edges, rising
-  std::vector<double> cells;  // column by column, in each from the lowest row
+  std::vector<double> x;      // ascending edges of the columns: one more than columns
+  std::vector<double> y;      // ascending edges of the rows
+  std::vector<double> cells;  // column by column, each from the lowest row up
 };
 
 }  // namespace rpcrdma::plot

@@ -1,4 +1,4 @@
-// Text of unknown origin, made safe for where it goes.
+// Escapes untrusted text for its output.
 #pragma once
 
 #include <string>
@@ -6,20 +6,21 @@
 
 namespace rpcrdma::plot {
 
-// For XML and HTML, between tags and in quoted attributes. What is no UTF-8, or no character of XML
-// 1.0, becomes U+FFFD.
+// For XML and HTML, between tags and in quoted attributes. Bytes that are not UTF-8, or not a
+// character of XML 1.0, become U+FFFD.
 [[nodiscard]] std::string escape_xml(std::string_view text);
 
-// For a terminal, as part of one line, which it does not end: names of files and endpoints, words
-// of peers. Control characters (C0, DEL and C1), marks that turn the direction of writing, and
-// bytes that are no UTF-8 come out as "\xNN"; all else is as it was.
+// For a terminal, as part of one line, which it does not end: names of files and endpoints, text
+// from peers. Control characters (C0, DEL and C1), characters that change the writing direction,
+// and bytes that are not UTF-8 are written as "\xNN"; everything else is unchanged.
 [[nodiscard]] std::string escape_terminal(std::string_view text);
 
-// For a terminal: one line of at most `width` columns, longer text with "..." at its end. Control
-// characters and what is no UTF-8 become "?"; without `utf8` all that is not ASCII does.
+// For a terminal: one line of at most `width` columns; longer text is truncated with "...". Control
+// characters and bytes that are not UTF-8 become "?"; without `utf8`, so does everything that is
+// not ASCII.
 [[nodiscard]] std::string fit_terminal(std::string_view text, std::size_t width, bool utf8);
 
-// Columns that a terminal gives to what fit_terminal() returned.
+// Number of terminal columns that the result of fit_terminal() occupies.
 [[nodiscard]] std::size_t terminal_width(std::string_view text);
 
 }  // namespace rpcrdma::plot

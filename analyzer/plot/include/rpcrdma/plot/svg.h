@@ -1,8 +1,8 @@
-// Plots as SVG elements, to stand in a page or in a file of their own.
+// Plots as SVG elements, inside a page or as files of their own.
 //
-// Light or dark by what the reader prefers; no script; readable without colour. Every picture has a
-// title and a description for those who do not see it. Its size in bytes is bounded by its size in
-// pixels and by what it has of labels and notes, not by the points.
+// Light or dark by the reader's preference; no script; readable without colour. Every picture has a
+// title and a description for screen readers. Its size in bytes is bounded by its size in pixels
+// and its labels and notes, not by the number of points.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 namespace rpcrdma::plot {
 
 struct Svg {
-  int width = 640;          // of the view box; the picture takes the width that it is given
-  int height = 240;         // of bars: not used, they take what they need
+  int width = 640;          // of the view box; the picture fills the width available to it
+  int height = 240;         // ignored for bars, whose number determines it
   std::string id = "plot";  // unique in its page: letters and digits
-  bool styles = true;       // the style sheet within; without it the page has svg_styles()
+  bool styles = true;       // include the style sheet; otherwise the page has svg_styles()
 };
 
-// The style sheet that pictures need. Once in a page is enough.
+// The style sheet that pictures need; once per page suffices.
 [[nodiscard]] std::string svg_styles();
 
-// Empty when there is nothing to draw.
+// Empty if there is nothing to draw.
 [[nodiscard]] std::string to_svg(const Chart& chart, const Svg& svg);
 [[nodiscard]] std::string to_svg(const Bars& bars, const Svg& svg);
 [[nodiscard]] std::string to_svg(const Histogram& histogram, const Svg& svg);

@@ -1,4 +1,4 @@
-// Plots made of characters.
+// Plots drawn with characters.
 #pragma once
 
 #include <string>
@@ -8,19 +8,18 @@
 namespace rpcrdma::plot {
 
 struct Terminal {
-  std::size_t width = 80;  // no line is wider
+  std::size_t width = 80;  // the widest line allowed
   std::size_t height = 8;  // lines of the plot itself, without title, axis and legend
-  bool utf8 = true;        // else plain ASCII
+  bool utf8 = true;        // otherwise plain ASCII
   bool colour = false;
 };
 
-// Lines, each with a newline behind it; empty when there is nothing to draw, or no room for it.
-// Lines of several series are told apart by their dashes (their letters in ASCII), with colour or
-// without.
+// Lines, each ending with a newline; empty if there is nothing to draw, or no room for it. The
+// lines of several series differ by their dashes (their letters in ASCII), with or without colour.
 [[nodiscard]] std::string to_terminal(const Chart& chart, const Terminal& terminal);
-// A line a bar.
+// One line per bar.
 [[nodiscard]] std::string to_terminal(const Bars& bars, const Terminal& terminal);
-// A line a bucket.
+// One line per bucket.
 [[nodiscard]] std::string to_terminal(const Histogram& histogram, const Terminal& terminal);
 
 }  // namespace rpcrdma::plot

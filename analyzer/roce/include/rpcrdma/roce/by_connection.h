@@ -1,4 +1,5 @@
-// Something for each connection, found by roce::Connection::index in two steps and no search.
+// A table with one entry per connection, found by roce::Connection::index in two steps without a
+// search.
 #pragma once
 
 #include <array>
@@ -10,20 +11,19 @@
 
 namespace rpcrdma::roce {
 
-// Indexes only grow while connections come and go, so entries stand in pages, and a page goes with
-// the last entry in it: what is kept follows the connections that are, not those that were. Entries
-// do not move.
+// Indexes only grow while connections come and go, so entries are stored in pages, and a page is
+// freed with its last entry: memory follows the number of live connections. Entries do not move.
 template <typename T>
 class ByConnection {
  public:
-  // Null: there is none.
+  // Null: there is no entry.
   [[nodiscard]] T* find(std::uint32_t index) const {
     const std::size_t page = index / kPage;
     if (page >= pages_.size() || pages_[page] == nullptr) return nullptr;
     return pages_[page]->entries[index % kPage].get();
   }
 
-  // One that is not there is made first.
+  // Creates the entry if there is none.
   T& operator[](std::uint32_t index) {
     T* entry = find(index);
     return entry != nullptr ? *entry : make(index);
@@ -39,7 +39,7 @@ class ByConnection {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // In the order of their indexes; `f` must neither make nor erase any.
+  // Visits entries in the order of their indexes; `f` must neither create nor erase any.
   template <typename Function>
   void for_each(Function&& f) const {
     for (const std::unique_ptr<Page>& page : pages_) {

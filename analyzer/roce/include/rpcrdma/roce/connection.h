@@ -1,5 +1,5 @@
-// A reliable connection between two QPs, as a capture shows it, or as one of its endpoints tells of
-// it in a recording.
+// A reliable connection between two QPs, as seen in a capture or as recorded by one of its
+// endpoints.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 namespace rpcrdma::roce {
 
 enum class Setup : std::uint8_t {
-  kCm,  // the exchange of REQ and REP is in the capture
-  // The capture begins later: both QPs were found from the traffic itself, or its endpoint told
-  // them.
+  kCm,  // the REQ and REP are in the capture
+  // The capture begins later: both QPs were inferred from the traffic, or came from the endpoint's
+  // recording.
   kInferred,
 };
 
@@ -25,38 +25,40 @@ enum class State : std::uint8_t {
   kClosed,    // DREQ or DREP seen
 };
 
-// Packets and what went wrong with them, by the side that sent them.
+// Counts of packets and their faults, by the side that sent them.
 struct SideCounters {
   std::uint64_t packets = 0;        // RC packets of any kind
   std::uint64_t payload_bytes = 0;  // bytes of SEND, WRITE and READ response payload, all copies
-  std::uint64_t retransmitted = 0;  // request packets sent again, READ responses answered again
-  // Packets that were captured at a second point too (PacketMeta::point), which count in the first
-  // two: nobody sent them again.
+  std::uint64_t retransmitted = 0;  // retransmitted request packets, repeated READ responses
+  // Packets that were also captured at a second point (PacketMeta::point). They are included in the
+  // first two counts; they are not retransmissions.
   std::uint64_t captured_twice = 0;
-  std::uint64_t reordered = 0;     // arrived late, though sent once
+  std::uint64_t reordered = 0;     // arrived late, but sent once
   std::uint64_t lost_network = 0;  // gaps that a retransmission filled: lost before this point
-  std::uint64_t lost_capture = 0;  // gaps that the peer acknowledged: the capture lost them
+  std::uint64_t lost_capture = 0;  // gaps that the peer acknowledged: missing only in the capture
   std::uint64_t acks = 0;
   std::array<std::uint64_t, 5> naks{};  // by wire::NakCode
   std::uint64_t rnr = 0;
-  std::uint64_t orphans = 0;  // parts of operations whose beginning is not in the capture
-  // RDMA READs that were answered, by what the peer sent later, of which the capture lacks
-  // responses of this side.
+  std::uint64_t orphans = 0;  // parts of operations whose beginning was not captured
+  // RDMA READs that were answered, judged by what the peer sent later, but with responses of this
+  // side missing in the capture.
   std::uint64_t reads_unseen = 0;
-  // How often the peer acknowledged what was not seen until then, or worked on memory that nothing
-  // seen until then offers: the capture lacks it, or shows the two directions out of order.
+  // How often the peer acknowledged packets that had not been seen, or accessed memory that no Call
+  // seen so far advertises: packets are missing in the capture, or it shows the two directions out
+  // of order.
   std::uint64_t acknowledged_unseen = 0;
   std::uint64_t illegal_sequence = 0;  // opcodes out of First/Middle/Last order
-  std::uint64_t wrong_length = 0;      // WRITEs of more or fewer bytes than their RETH says
-  std::uint64_t wrong_response = 0;   // READs answered with more or fewer bytes than they asked for
-  std::uint64_t wrong_payload = 0;    // packets other than the last of a message, no path MTU long
-  std::uint64_t first_irregular = 0;  // frame of the first packet counted in one of these four
-  // Of a connection that its endpoint tells of, instead of `packets`: requests and READ responses
-  // that the side's messages and operations took at most, sent once each.
+  std::uint64_t wrong_length = 0;      // WRITEs with more or fewer bytes than their RETH announces
+  std::uint64_t wrong_response = 0;    // READs answered with more or fewer bytes than requested
+  std::uint64_t wrong_payload = 0;     // non-last packets of another size than the path MTU
+  std::uint64_t first_irregular = 0;   // frame of the first packet counted in one of these four
+  // On a connection recorded by its endpoint, replaces `packets`: an upper bound for the requests
+  // and READ responses that the side's messages and operations needed, each sent once.
   std::uint64_t packets_at_most = 0;
 };
 
-// What a side told in its REQ or REP; in a recording, what its endpoint knows of that.
+// Parameters that a side announced in its REQ or REP; in a recording, what its endpoint knows of
+// them.
 struct CmSide {
   bool seen = false;
   std::uint64_t frame = 0;
@@ -65,10 +67,10 @@ struct CmSide {
   std::uint32_t starting_psn = 0;
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
-  bool retries_known = false;              // of the next two; an endpoint does not tell them
+  bool retries_known = false;              // of the next two; recordings do not contain them
   std::uint8_t retry_count = 0;            // REQ
   std::uint8_t rnr_retry_count = 0;        // REQ and REP
-  std::vector<std::uint8_t> private_data;  // behind the IP CM header; trailing zeros cut off
+  std::vector<std::uint8_t> private_data;  // after the IP CM header, without trailing zeros
 };
 
 struct Side {
@@ -77,13 +79,14 @@ struct Side {
   bool qpn_known = false;
   CmSide cm;
   SideCounters counters;
-  // Its RDMA READs and WRITEs: the endpoint that tells is the other, or they were left out.
+  // Its RDMA READs and WRITEs are not recorded: the recording endpoint is the other side, or they
+  // were excluded.
   bool operations_unseen = false;
-  // Its requests have arrived up to this PSN, by the peer's latest acknowledgement.
+  // By the peer's latest acknowledgement, its requests up to this PSN have arrived.
   bool acked_known = false;
   std::uint32_t acked_psn = 0;
-  // It tells itself, and of its RDMA READs as it hands them to its device, which holds back those
-  // that are more than it may have in flight.
+  // This side is the recording endpoint, and it records RDMA READs when it posts them to its
+  // device, which holds back those beyond the number that may be in flight.
   bool reads_recorded_at_start = false;
 };
 
@@ -91,8 +94,8 @@ struct Connection {
   std::uint32_t index = 0;  // unique in one tracker; stays the same while the connection lives
   Setup setup = Setup::kInferred;
   State state = State::kOpen;
-  // Side 0 is the active one (sender of the REQ) when set up by CM; otherwise the side whose packet
-  // was seen first.
+  // Side 0 is the active side (sender of the REQ) if the set-up was seen; otherwise the side whose
+  // packet was seen first.
   std::array<Side, 2> side;
   std::uint64_t service_id = 0;  // of the REQ
   std::uint32_t path_mtu = 0;    // bytes; 0 while unknown
@@ -100,13 +103,13 @@ struct Connection {
   std::int64_t first_ns = 0;
   std::uint64_t last_frame = 0;
   std::int64_t last_ns = 0;
-  // When it was over: of its DREQ or REJ, of the packet that took its QPNs for another connection,
-  // or the capture's end. Until then what is outstanding on it ages, though no packet comes.
+  // The time of the DREQ or REJ, of the packet that reused its QPNs for another connection, or of
+  // the capture's end. Until then its unanswered Calls age even if no packet comes.
   std::int64_t ended_ns = 0;  // 0: it is not over
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
-  // With which packet the latest loss of the capture became known. What was captured before it may
-  // have been held back behind the gap, and is told later than what the peer did about it.
+  // The packet that revealed the latest packet loss of the capture. Packets captured before it may
+  // have been held back behind the gap; they are reported later than the peer's reactions to them.
   std::uint64_t gap_known_frame = 0;
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
@@ -114,29 +117,29 @@ struct Connection {
   std::uint32_t requests_sent = 0;  // copies of its REQ
   bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
   bool evict = false;               // no longer followed: see kMaxConnections
-  bool merged_away = false;  // one direction of another connection; that one has all its counts
-  // Told by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: of these
-  // there are no counts, but for those of retransmissions and refusals.
+  bool merged_away = false;  // one direction of another connection, which now has all its counts
+  // Recorded by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: no
+  // packet counts except those of retransmissions and refusals.
   bool recorded = false;
-  std::uint8_t recorder = 0;  // the side whose endpoint that is
-  // When that endpoint told something last, of whatever connection: it need not have told what
-  // happened since. Null where no endpoint tells.
+  std::uint8_t recorder = 0;  // the side of the recording endpoint
+  // Time of that endpoint's latest event on any connection: later events may not have been recorded
+  // yet. Null if no endpoint records it.
   const std::int64_t* endpoint_ns = nullptr;
-  std::uint64_t events_lost = 0;  // of the thread that tells of it, that the recording lacks
-  std::string failure;  // what failed and so ended it, in its endpoint's words as printable ASCII
+  std::uint64_t events_lost = 0;  // events of its thread that are missing in the recording
+  std::string failure;  // the failure that ended it, in its endpoint's words as printable ASCII
 };
 
-// Until when what happens on it would have been seen, where the clock stands at `now_ns`.
+// Returns the time up to which its events would have been seen, with the clock at `now_ns`.
 [[nodiscard]] inline std::int64_t seen_until(const Connection& c, std::int64_t now_ns) {
   return c.endpoint_ns == nullptr ? now_ns : *c.endpoint_ns;
 }
 
-// What both sides sent is seen, as far as it is not lost.
+// The traffic of both sides is seen, apart from losses.
 [[nodiscard]] inline bool both_directions_seen(const Connection& c) {
   return c.recorded || (c.side[0].counters.packets != 0 && c.side[1].counters.packets != 0);
 }
 
-// The exchange that set it up is seen, REQ and REP.
+// The REQ and REP that set it up were seen.
 [[nodiscard]] inline bool setup_seen(const Connection& c) {
   return c.setup == Setup::kCm && c.side[0].cm.seen && c.side[1].cm.seen;
 }

@@ -1,5 +1,5 @@
-// The connections that a listener was told of, by index, wherever they were found: in packets, or
-// told by an endpoint.
+// The connections reported to a listener, by index, whether found in packets or recorded by an
+// endpoint.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct PacketStats {
   std::uint64_t roce = 0;  // packets with a BTH
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
-  std::uint64_t icrc_unchecked = 0;  // cut short by the capture
-  // Longer than any packet is: several that segmentation offload had not taken apart yet when they
-  // were captured. What is in them is not looked at, their ICRC neither.
+  std::uint64_t icrc_unchecked = 0;  // truncated by the capture
+  // Longer than any packet: several packets that were captured before segmentation offload split
+  // them. Neither their content nor their ICRC is decoded.
   std::uint64_t coalesced = 0;
-  std::uint64_t malformed = 0;      // transport headers that do not fit
+  std::uint64_t malformed = 0;      // undecodable transport headers
   std::uint64_t cm = 0;             // CM MADs
   std::uint64_t other_service = 0;  // UD other than CM, UC, RD, XRC, CNP
   std::uint64_t retransmitted = 0;
@@ -29,12 +29,12 @@ struct PacketStats {
   std::uint64_t evict = 0;  // connections: see kMaxConnections
 };
 
-// A capture may name any number of connections. So many are followed of each kind. For one more one
-// is let go that is over, or failing that the one that was idle longest: it is closed, and packets
-// that come on it later found a new connection.
+// A capture may contain any number of connections. This many of each kind are followed. For one
+// more, a connection that is over is evicted, or else the one that was idle longest: it is closed,
+// and later packets on it begin a new connection.
 inline constexpr std::size_t kMaxConnections = 8192;
 
-// Where several find connections for one listener, each takes the next index from here.
+// If several sources find connections for one listener, each draws its next index from here.
 struct ConnectionNumbers {
   std::uint32_t next = 0;
 };
@@ -43,14 +43,14 @@ class Connections {
  public:
   virtual ~Connections() = default;
 
-  // Of the packets that they were found in.
+  // Counts of the packets in which the connections were found.
   [[nodiscard]] virtual PacketStats stats() const = 0;
 
-  // All that there ever were; of those that were let go nothing is known any more.
+  // All connections so far; nothing else is known of evicted ones.
   [[nodiscard]] virtual std::uint32_t connection_count() const = 0;
-  // Null: it was let go, or is another's.
+  // Null: it was evicted, or belongs to another source.
   [[nodiscard]] virtual const Connection* find(std::uint32_t index) const = 0;
-  // One that is not found is empty.
+  // Returns an empty connection if it is not found.
   [[nodiscard]] const Connection& connection(std::uint32_t index) const;
 };
 

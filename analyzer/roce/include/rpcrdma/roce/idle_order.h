@@ -1,9 +1,9 @@
-// When there are more connections than are followed: those that are over go first, then the one
+// Chooses the connection to evict when there are too many: first those that are over, then the one
 // that was idle longest, so that new traffic is always followed.
 //
-// Every connection stands in that order by what came on it last at the time when it was put there:
-// traffic does not touch the order. Whoever is first and has had traffic since is put where it
-// belongs. So each step is paid for by a packet or an event.
+// Each connection is ordered by the time of its latest traffic when it was last queued; traffic
+// does not touch the order. If the first connection has had traffic since, it is queued again. So
+// each step is paid for by a packet or an event.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 
 namespace rpcrdma::roce {
 
-// A connection's place, which its owner keeps beside it.
+// A connection's place in the order, stored by its owner.
 struct IdleKey {
   bool open = true;
   std::uint64_t last_frame = 0;
@@ -33,7 +33,7 @@ class IdleOrder {
     at = key_of(c);
     keys_.insert(at);
   }
-  // It ended, or has had traffic.
+  // Called when the connection ended or has had traffic.
   void requeue(const Connection& c, IdleKey& at) {
     auto node = keys_.extract(at);
     at = key_of(c);
@@ -42,8 +42,8 @@ class IdleOrder {
   }
   void erase(const IdleKey& at) { keys_.erase(at); }
 
-  // The one to let go; there must be one. `find(index)` gives a reference to an owner's
-  // connection, whose `idle` is its place.
+  // Returns the connection to evict; there must be one. `find(index)` returns a reference to an
+  // owner's connection, whose `idle` is its place.
   template <typename Find>
   auto& first(Find&& find) {
     for (;;) {

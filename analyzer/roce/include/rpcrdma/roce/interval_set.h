@@ -1,4 +1,4 @@
-// Which parts of a range have arrived: sorted, disjoint, half-open intervals.
+// Tracks which parts of a range have arrived: sorted, disjoint, half-open intervals.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace rpcrdma::roce {
 
-// Meant for a few intervals: packets arrive nearly in order, so there is mostly one. The number of
-// intervals is bounded; one more is refused, as if the packet had not been seen.
+// Designed for a few intervals: packets arrive nearly in order, so there is usually one. The number
+// of intervals is bounded; a further one is refused, as if the packet had not been seen.
 class IntervalSet {
  public:
   static constexpr std::size_t kMaxIntervals = 64;

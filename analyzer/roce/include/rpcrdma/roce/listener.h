@@ -1,4 +1,4 @@
-// The events of the tracker, and the interface of whoever receives them. Every hook is empty here:
+// The events of the tracker, and the interface that receives them. Every hook is empty here:
 // override the ones you need.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace rpcrdma::roce {
 struct PacketMeta {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
-  // Where it was captured: one interface, of one of several files at a time. A packet that is seen
-  // at a second point is a copy, not sent again.
+  // The capture point: one interface of one file, of those open at a time. The same packet at a
+  // second point is a copy, not a retransmission.
   std::uint64_t point = 0;
 };
 
@@ -65,7 +65,7 @@ struct Acknowledgement {
   const PacketMeta& meta;
 };
 
-// `count` more packets of `sender` were sent again, as SideCounters counts them.
+// `count` more retransmissions by `sender`, as counted in SideCounters.
 struct Retransmission {
   const Connection& connection;
   int sender;
@@ -73,13 +73,13 @@ struct Retransmission {
   const PacketMeta& meta;
 };
 
-// A request packet that `sender` had sent before.
+// A request packet that `sender` had already sent.
 struct RepeatedRequest {
   const Connection& connection;
   int sender;
   std::uint32_t psn;
-  std::int64_t idle_ns;  // since its request before this one
-  bool begins;           // the request before this one was new
+  std::int64_t idle_ns;  // since its previous request
+  bool begins;           // its previous request was new
   const PacketMeta& meta;
 };
 
@@ -93,11 +93,11 @@ class Listener {
   virtual void on_open(const Connection& connection) { (void)connection; }
   // Called when two connections turn out to be the two directions of one.
   virtual void on_merge(const Merge& event) { (void)event; }
-  // Called when nothing more is outstanding: after a DREQ, a REJ, a new REQ with the same QP, or at
-  // the end of the capture.
+  // Called when nothing more can be in flight: after a DREQ, a REJ, a new REQ with the same QP, or
+  // at the end of the capture.
   virtual void on_close(const Connection& connection) { (void)connection; }
-  // Called last: the connection is evicted and its index is not used again. Unless it was merged
-  // into another one, it was closed before.
+  // Called last: the connection is evicted and its index is not reused. Unless it was merged into
+  // another one, it was closed before.
   virtual void on_evict(const Connection& connection) { (void)connection; }
 
   // Called when the last packet of a Send has arrived.
@@ -113,7 +113,8 @@ class Listener {
   virtual void on_operation(const Connection& connection, Operation& op) {
     (void)connection, (void)op;
   }
-  // Called with the data of an operation: with each byte once, and again after a bad ICRC.
+  // Called with the data of an operation, each byte once; a byte from a packet with a bad ICRC may
+  // come again.
   virtual void on_data(const OperationData& event) { (void)event; }
   // Called when an operation is complete, or can no longer be.
   virtual void on_operation_end(const Connection& connection, const Operation& op) {
@@ -124,11 +125,11 @@ class Listener {
   virtual void on_acknowledge(const Acknowledgement& event) { (void)event; }
   // Called when packets are known to be retransmissions.
   virtual void on_retransmission(const Retransmission& event) { (void)event; }
-  // Called for each request packet that was sent again.
+  // Called for each retransmitted request packet.
   virtual void on_sent_again(const RepeatedRequest& event) { (void)event; }
 
-  // Called for a packet of an unknown flow, where only one direction of `connection` was seen: can
-  // the packet be an answer to side 0? `first` are the first bytes of a SEND, or empty when the
+  // Called for a packet of an unknown flow if only one direction of `connection` was seen: can the
+  // packet be an answer to side 0? `first` holds the first bytes of a SEND, or is empty if the
   // packet is an RDMA READ or WRITE with this `handle`.
   [[nodiscard]] virtual bool answers(const Connection& connection,
                                      std::span<const std::uint8_t> first, std::uint32_t handle) {
@@ -136,8 +137,8 @@ class Listener {
     return false;
   }
 
-  // Called after on_send(): did the peer of its sender work on memory that only this message
-  // advertises, before it arrived? Then the capture shows the two directions out of order.
+  // Called after on_send(): did the peer of its sender access memory that only this message
+  // advertises, before the message arrived? Then the capture shows the two directions out of order.
   [[nodiscard]] virtual bool had_early_operations(const Connection& connection) {
     (void)connection;
     return false;

@@ -1,4 +1,4 @@
-// 24-bit packet sequence numbers (IBA volume 1 section 9.7.1): arithmetic that survives the wrap.
+// 24-bit packet sequence numbers (IBA volume 1 section 9.7.1): arithmetic modulo 2^24.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// From packets to operations. See tracker.cc for how connections are found and loss is told apart.
+// Turns packets into operations. See tracker.cc for how it finds connections and distinguishes
+// kinds of loss.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +14,41 @@ namespace rpcrdma::roce {
 
 enum class IcrcCheck : std::uint8_t { kGood, kBad, kUnchecked };
 
-// What can be said of a packet without knowing those before it: the larger part of the work on it,
-// which any thread can do. `transport` and `meta` are the caller's; prepare() fills in the rest.
+// Everything that can be decoded from one packet without the packets before it: the larger part of
+// the work, which any thread can do. The caller sets `transport` and `meta`; prepare() fills in the
+// rest.
 struct PreparedPacket {
   capture::TransportPacket transport;
   PacketMeta meta;
-  bool decoded = false;  // `roce` holds something
+  bool decoded = false;  // `roce` is valid
   IcrcCheck icrc = IcrcCheck::kUnchecked;
   std::uint32_t wire_payload = 0;  // payload bytes on the wire, pad bytes not counted
-  // For the listener, of a packet that is a whole SEND: comes back in SendMessage::early.
+  // For the listener, if the packet is a whole SEND; returned in SendMessage::predecoded.
   const void* predecoded = nullptr;
   wire::RocePacket roce;  // points into transport.data
 };
 void prepare(PreparedPacket& packet);
-// All of that but the ICRC.
+// The same without checking the ICRC.
 void decode(PreparedPacket& packet);
 
 class Tracker final : public Connections {
  public:
-  // Both must outlive the tracker. `numbers`: null where there are no other connections.
+  // `listener` and `numbers` must outlive the tracker. `numbers`: null if no other source finds
+  // connections.
   explicit Tracker(Listener& listener, ConnectionNumbers* numbers = nullptr);
   ~Tracker() override;
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // Takes one packet that was prepared, in capture order.
+  // Processes one prepared packet; call it in capture order.
   void packet(const PreparedPacket& packet);
 
-  // Of connections that are set up and have sent nothing yet, what comes next is from later in the
-  // capture: that packets before it are not there is no loss.
+  // Announces a jump to a later place in the capture. On connections that are set up and have sent
+  // nothing yet, packets missing before their next packet are then no loss.
   void skip();
 
-  // The capture ended, at `end_ns` by its own clock: what is held back is given out and every
-  // connection is closed.
+  // Ends the capture at `end_ns` of its own clock: held packets are processed and every connection
+  // is closed.
   void finish(std::int64_t end_ns = INT64_MIN);
 
   [[nodiscard]] PacketStats stats() const override;

@@ -1,5 +1,5 @@
-// The connections and the model of a session, and what follows from both: IDs as a user sees them
-// and the input of display filters.
+// The connections and the model of a session, with what is derived from both: the IDs that users
+// see and the input of display filters.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Context {
   const roce::Connections* connections = nullptr;
   const model::Model* model = nullptr;
 
-  // IDs count from 1. A connection that was merged into another has the ID of that one.
+  // IDs count from 1. A connection that was merged into another has the other's ID.
   [[nodiscard]] std::uint32_t connection_id(std::uint32_t index) const {
     return model->canonical(index) + 1;
   }

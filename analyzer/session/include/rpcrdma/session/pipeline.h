@@ -1,5 +1,5 @@
-// From a source of frames to the model's observers. Frames are packets or trace events of
-// endpoints: both become connections, messages and RDMA operations. See pipeline.cc for the
+// Passes frames from a source to the model's observers. Frames are packets or trace events of
+// endpoints: both become connections, messages and RDMA operations. pipeline.cc explains the
 // threads.
 #pragma once
 
@@ -26,7 +26,7 @@ struct FrameCounts {
   std::uint64_t events = 0;      // trace events, not packets
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
-  // Of packets only: the threads of an endpoint write their events in turns.
+  // Packets only: events of different threads are not in time order.
   std::uint64_t clock_steps_back = 0;
 };
 
@@ -34,8 +34,8 @@ class Pipeline {
  public:
   using Tick = std::function<void(const capture::SourceStats&)>;
 
-  // `observers` may be filled until the first frame. All must outlive the pipeline. `events`: who
-  // observes the trace events themselves.
+  // `observers` may be filled until the first frame. All must outlive the pipeline. `events`:
+  // observers of the trace events themselves.
   Pipeline(const model::ObserverList& observers, const model::ModelOptions& options,
            std::vector<trace_reader::Observer*> events = {})
       : observers_(observers),
@@ -46,18 +46,18 @@ class Pipeline {
 
   // Reads one frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
-  // Takes one packet without a frame: for tests that make packets.
+  // Processes one packet without a frame: for tests that build packets.
   void packet(const roce::PreparedPacket& packet) { tracker_.packet(packet); }
 
   // Reads `source` to its end. `tick` is called every few hundred or thousand frames, by one thread
-  // at a time. At most `threads` threads work, as far as the source permits. The result does not
-  // depend on their number.
+  // at a time. At most `threads` threads work, fewer if the source does not allow it. The result
+  // does not depend on their number.
   [[nodiscard]] capture::Expected<void> run(capture::Source& source, const Tick& tick,
                                             unsigned threads);
   // Frames are left out on purpose: the frames so far set connections up, and the next frame is
   // from later in the capture.
   void skip() { tracker_.skip(); }
-  // For live sources that are silent: the wall clock. Frames must have the time of the same clock.
+  // Passes the wall clock, for live sources that are silent. Frames must use the same clock.
   void time(std::int64_t now_ns);
   // The source has ended: closes every connection.
   void finish();
@@ -67,8 +67,8 @@ class Pipeline {
   [[nodiscard]] const roce::Connections& connections() const { return connections_; }
   [[nodiscard]] trace_reader::ReaderStats events() const { return reader_.reader_stats(); }
   [[nodiscard]] const FrameCounts& frames() const { return counts_; }
-  // Packets that were dropped while capturing. Of a recording: the events that its statistics count
-  // as dropped and its Loss events do not, because the file had no room for them.
+  // Packets that were dropped while capturing. For a recording: the events that its statistics
+  // count as dropped but its Loss events do not, because the file had no room for them.
   [[nodiscard]] std::uint64_t dropped(const capture::SourceStats& source) const {
     if (counts_.events == 0 || counts_.events != counts_.total) return source.dropped;
     const trace_reader::ReaderStats reported = events();
@@ -109,8 +109,8 @@ class Pipeline {
   AllConnections connections_;
   FrameCounts counts_;
   std::int64_t last_packet_ns_ = INT64_MIN;
-  std::int64_t previous_ns_ = INT64_MIN;  // of the frame before
-  // on_time() is called again at `next_ns_`, or when the clock was set back before `back_ns_`.
+  std::int64_t previous_ns_ = INT64_MIN;  // of the previous frame
+  // on_time() is called again at `next_ns_`, or below `back_ns_` if the clock was set back.
   std::int64_t next_ns_ = INT64_MIN + 1, back_ns_ = INT64_MIN;
   std::int64_t clock_ns_ = INT64_MIN;  // the latest of time()
 };

@@ -16,11 +16,11 @@ namespace rpcrdma::session {
 
 struct Options {
   model::ModelOptions model = {};
-  // Nothing: no message is checked, and there are no findings.
+  // Empty: no message is checked, and there are no findings.
   std::optional<rules::Findings::Options> rules = std::nullopt;
 };
 
-// All of them must outlive the session. They are called in the order of the lists.
+// All observers must outlive the session. They are called in the order of the lists.
 struct Observers {
   // Called with each event before the rules are: findings on the event come later.
   std::vector<model::Observer*> before_rules = {};
@@ -46,8 +46,8 @@ class Session {
   [[nodiscard]] rules::Findings& findings() { return rules_->findings; }
   [[nodiscard]] rules::Checker& checker() { return rules_->checker; }
   [[nodiscard]] const rules::Checker& checker() const { return rules_->checker; }
-  // Call once, after Pipeline::finish(): what waited for proof is decided. `dropped` packets were
-  // lost while capturing, which becomes a finding of its own.
+  // Call once, after Pipeline::finish(): decides pending findings. `dropped` packets were lost
+  // while capturing, which becomes a finding of its own.
   void finish_rules(std::uint64_t dropped = 0);
 
  private:

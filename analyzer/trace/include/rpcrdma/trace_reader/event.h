@@ -1,4 +1,4 @@
-// One event of a recording or of a live endpoint, for those who want more of it than messages and
+// One event of a recording or of a live endpoint, for observers that need more than messages and
 // RDMA operations.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace rpcrdma::trace_reader {
 
-// Valid during the call only. What is in `view` is the writer's: untrusted.
+// Valid during the call only. `view` comes from the writer: untrusted.
 struct Event {
   trace::EventView view;
   roce::PacketMeta meta;                         // number and wall-clock time of its frame
-  const roce::Connection* connection = nullptr;  // null: of none, or of one that nobody told of
-  std::uint8_t local = 0;                        // the side of `connection` that tells
+  const roce::Connection* connection = nullptr;  // null: none, or unknown to this reader
+  std::uint8_t local = 0;                        // the recording endpoint's side of `connection`
 
-  // The side of `connection` that an event means by 0 (this endpoint) or 1 (its peer).
+  // Converts an event's side, 0 (this endpoint) or 1 (its peer), to a side of `connection`.
   [[nodiscard]] std::uint8_t side(std::uint8_t recorded) const {
     return recorded == 0 ? local : static_cast<std::uint8_t>(1 - local);
   }
@@ -27,8 +27,8 @@ struct Event {
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Every event of a known type, before roce::Listener is told what follows from it; only a
-  // connection is known already when its Connection event comes.
+  // Called for every event of a known type, before roce::Listener is called with its consequences.
+  // At a Connection event, however, the connection already exists.
   virtual void on_event(const Event& event) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The fields of an event, in the words of the schema: rpcrdma.trace.*, and where a field of
-// messages means the same, that one, so that a filter for an XID or a handle finds both.
+// Reports the fields of an event to a sink: as rpcrdma.trace.*, or as the field of messages with
+// the same meaning, so that a filter for an XID or a handle finds both.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace rpcrdma::trace_reader {
 
-// Offsets count from the event's header. A struct of an older format has its defaults.
+// Offsets count from the event's header. Fields missing from an older, shorter struct have
+// defaults.
 void decode_event(const Event& event, decode::Sink& sink);
 
-// What a person reads without asking for all events: what an endpoint and its connections are, and
-// what went wrong. The others come with every Call.
+// Whether the event is shown even if not all events are requested: descriptions of an endpoint and
+// its connections, and failures. Other events occur with every Call.
 [[nodiscard]] bool is_notable(const Event& event);
 
-// "message, operation": of a set of types (trace::type_bit()) those that are known.
+// "message, operation": the known types in a set (trace::type_bit()).
 [[nodiscard]] std::string type_names(std::uint64_t types);
 
-// The XID of the Call that it is about, if there is one.
+// The XID of the Call that the event concerns, if any.
 [[nodiscard]] std::optional<std::uint32_t> xid_of(const Event& event);
 
 }  // namespace rpcrdma::trace_reader

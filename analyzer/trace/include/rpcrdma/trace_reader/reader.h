@@ -1,5 +1,5 @@
-// From events to what packets give: an endpoint's own words drive the same listener, so that Calls,
-// chunks, credits and rules are judged alike, whoever saw them. See reader.cc.
+// Turns trace events into the same calls of a listener as packets, so that Calls, chunks, credits
+// and rules are handled alike for both. See reader.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,48 +17,48 @@ struct ReaderStats {
   std::uint64_t events = 0;     // whole ones, of known types
   std::uint64_t unknown = 0;    // of types that are newer than this reader: skipped
   std::uint64_t malformed = 0;  // frames without a whole event in them
-  std::uint64_t unplaced = 0;   // of connections that nobody told of, or that were over
-  // Of streams that are not followed: another one goes on with their endpoint, or there are too
-  // many.
+  std::uint64_t unplaced = 0;   // of unknown connections, or of connections that were over
+  // Events of streams that are not followed: another stream continues their endpoint, or there are
+  // too many.
   std::uint64_t passed_over = 0;
-  // By what the endpoints say, as far as they have said it: emitted = received + lost, and more is
-  // missing where the recording itself is not whole.
+  // Sums reported by the endpoints so far: emitted = received + lost; the rest is missing because
+  // the recording itself is incomplete.
   std::uint64_t endpoints = 0;
   std::uint64_t emitted = 0;
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   std::uint64_t missing = 0;
-  // Endpoints whose stream ends behind its last sums: it was cut off, and what came next, up to a
-  // second of it, may be missing unnoticed. Known when the recording has ended.
+  // Endpoints whose stream ends after its last sums: a truncated recording. Up to a second of later
+  // events may be missing unnoticed. Known once the recording has ended.
   std::uint64_t open_ends = 0;
-  // Types (trace::type_bit()) that whoever kept a recording left out of it, of any of them.
+  // Types (trace::type_bit()) that were excluded from any of the recordings.
   std::uint64_t left_out = 0;
 
   [[nodiscard]] bool any() const { return events + unknown + malformed + passed_over != 0; }
 };
 
-// State is kept for connections, of which no more than roce::kMaxConnections are followed, and for
-// the RDMA operations that are outstanding on them.
+// Keeps state for connections, at most roce::kMaxConnections of them, and for their RDMA operations
+// in flight.
 class Reader final : public roce::Connections {
  public:
-  // All must outlive the reader.
+  // All arguments must outlive the reader.
   Reader(roce::Listener& listener, roce::ConnectionNumbers& numbers,
          std::vector<Observer*> observers = {});
   ~Reader() override;
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // The data of a frame of link type kUpperPdu, in the order of the recording; those for other
-  // dissectors are passed over. `stream`: tells apart what comes from several files or interfaces.
+  // Processes the data of a frame of link type kUpperPdu, in the order of the recording; frames for
+  // other dissectors are ignored. `stream` identifies the file and interface.
   void frame(std::span<const std::uint8_t> data, const roce::PacketMeta& meta,
              std::uint64_t stream = 0);
 
-  // The recording ended: what is outstanding is given out and every connection is closed.
+  // The recording has ended: ends the operations in flight and closes every connection.
   void finish();
 
   [[nodiscard]] ReaderStats reader_stats() const;
 
-  // Retransmissions and refusals that endpoints told of, and connections that were let go.
+  // Retransmissions and refusals that endpoints recorded, and connections that were evicted.
   [[nodiscard]] roce::PacketStats stats() const override;
   [[nodiscard]] std::uint32_t connection_count() const override;
   [[nodiscard]] const roce::Connection* find(std::uint32_t index) const override;

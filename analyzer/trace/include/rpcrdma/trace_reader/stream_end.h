@@ -1,5 +1,6 @@
-// How an endpoint's live stream ended. One that stops in order closes its connections, and the last
-// event of each of its threads is a sum (Loss). One that was killed, or crashed, does neither.
+// Determines how an endpoint's live stream ended. An endpoint that stops in order closes its
+// connections, and the last event of each of its threads is a sum (Loss). One that was killed, or
+// crashed, does neither.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace rpcrdma::trace_reader {
 
 class StreamEnd {
  public:
-  // What a frame of link type kUpperPdu holds.
+  // Processes the data of a frame of link type kUpperPdu.
   void frame(std::span<const std::uint8_t> data) {
     const auto event = trace::event_in_pdu(data);
     const auto view = event ? trace::view_event(*event) : std::nullopt;
@@ -43,7 +44,7 @@ class StreamEnd {
     if (view.header.ring != 0 && behind_sums_.size() < kMostRings) ++behind_sums_[view.header.ring];
   }
 
-  // Of what ended now. Where events were lost, the ends of connections may be among them.
+  // Valid at the end of the stream. If events were lost, the ends of connections may be among them.
   [[nodiscard]] bool in_order() const {
     return behind_sums_.empty() && (connections_ <= 0 || lost_);
   }
@@ -51,8 +52,8 @@ class StreamEnd {
  private:
   static constexpr std::size_t kMostRings = 256;
 
-  std::map<std::uint32_t, std::uint64_t> behind_sums_;  // events by ring, where there are some
-  std::int64_t connections_ = 0;                        // that are up
+  std::map<std::uint32_t, std::uint64_t> behind_sums_;  // events after the last sums, by ring
+  std::int64_t connections_ = 0;                        // that are open
   bool lost_ = false;
 };
 
