@@ -255,14 +255,14 @@ void Timeline::Impl::BeforeRules::on_message(const model::MessageSeen& event) {
   t.moments.note(m.id, m.frame, m.time_ns);
   const Origin o = t.origin(m);
   t.note_client(o.connection, m.time_ns);
-  Format& format = t.at(m.time_ns);
-  if (m.kind == model::Kind::kCall && event.call != nullptr) format.call_begun(*event.call, o);
+  Format& to = t.at(m.time_ns);
+  if (m.kind == model::Kind::kCall && event.call != nullptr) to.call_begun(*event.call, o);
   if (t.selection) {
     t.selection->expect(m.id);
   } else {
-    format.message(m, o);
+    to.message(m, o);
   }
-  if (m.kind != model::Kind::kMalformed) format.credits(m.credits, o, m.time_ns);
+  if (m.kind != model::Kind::kMalformed) to.credits(m.credits, o, m.time_ns);
 }
 
 void Timeline::Impl::BeforeRules::on_cm(const roce::CmMessage& event) {
@@ -278,10 +278,10 @@ void Timeline::Impl::BeforeRules::on_open(const roce::Connection& connection) {
   c.client = t.client_of(connection.index);
   const std::int64_t time_ns = opened_ns(connection);
   if (!t.begun) t.vantage = vantage_of(connection, c.client);
-  Format& format = t.at(time_ns);
+  Format& to = t.at(time_ns);
   // Again when more of it is known.
-  std::exchange(c.opened, true) ? format.changed(connection, c.client, time_ns)
-                                : format.opened(connection, c.client, time_ns);
+  std::exchange(c.opened, true) ? to.changed(connection, c.client, time_ns)
+                                : to.opened(connection, c.client, time_ns);
   // A recording has no CM messages.
   if (is_complete(connection)) {
     for (std::size_t side = 0; side < 2; ++side) t.add_private_data(c, side, time_ns);

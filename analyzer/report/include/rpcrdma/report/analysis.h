@@ -46,7 +46,7 @@ class Analysis final : private model::Observer {
   [[nodiscard]] const Report& report() const { return report_; }
 
  private:
-  // Tells the selection of a message before the rules find something on it.
+  // Announces a message to the selection before the rules report findings on it.
   struct Expecting final : model::Observer {
     explicit Expecting(std::unique_ptr<Selection>& s) : selection(s) {}
     void on_message(const model::MessageSeen& event) override;
@@ -73,8 +73,8 @@ class Analysis final : private model::Observer {
 
   [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
   TrafficBin& count(const model::Message& m);  // gives the bin that it is in
-  // With its answer; `taken` is false where a filter leaves both, and only what a later report may
-  // need is noted.
+  // With its answer. `taken` is false when the filter leaves both out: then only the parts are kept
+  // that a merge of reports needs.
   void count(const model::Call& call, const model::Message* answer, bool taken);
   void count_operations(const model::Call& call);
   void decided(const model::Message& m, const model::Call* call, const model::Message* answer,

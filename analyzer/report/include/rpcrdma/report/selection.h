@@ -1,10 +1,10 @@
 // Which messages a report counts while a display filter is in force.
 //
-// What is taken or left is an RPC: a Call with its answer, once it is over, since only then all its
-// fields are known; it is taken when either of the two matches. A message of no Call stands for
-// itself. Findings on messages wait until those are decided and share their fate; findings on no
-// message stay. A filter that asks for findings decides some messages later, as most findings that
-// are late are there by then.
+// The filter decides on an RPC, a Call with its answer, when it ends: only then all fields are
+// known. The RPC is taken when either message matches. A message without a Call is decided on
+// alone. Findings on a message wait for the decision and follow it; findings without a message
+// stay. A filter that asks for findings decides some messages later, when most late findings have
+// come.
 #pragma once
 
 #include <array>
@@ -25,26 +25,26 @@ namespace rpcrdma::report {
 
 class Selection {
  public:
-  // `call` null: a message of no Call. `answer` null: none came.
+  // `call` null: a message without a Call. `answer` null: no answer.
   using Decided = std::function<void(const model::Message& message, const model::Call* call,
                                      const model::Message* answer, bool taken)>;
   // `kept`: for the findings that stay. `session` must outlive this.
   Selection(filter::Filter filter, rules::Findings::Options kept, Decided decided,
             const session::Session& session);
 
-  // A message comes, and nothing was found on it yet.
+  // A message arrives, and the rules have not seen it yet.
   void expect(std::uint64_t message);
   void on_message(const model::Message& message, const model::Call* call);
   void on_call_end(const model::Call& call, const model::Message* answer);
   void found(const rules::Occurrence& occurrence);
   void on_merge(const roce::Connection& into, const roce::Connection& from);
   void on_evict(const roce::Connection& connection);
-  // When the capture has been read and all was found.
+  // Call once, when the capture has been read and the rules have finished.
   void finish();
 
-  // After finish(): those that stay.
+  // After finish(): the findings that stay.
   [[nodiscard]] rules::Findings& findings() { return findings_; }
-  // Findings beyond what may wait, by Severity.
+  // Findings beyond the limit of those that wait, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const { return omitted_; }
 
  private:
@@ -57,9 +57,9 @@ class Selection {
     std::string text;
     const char* advice;
   };
-  // What is over and not decided yet: copies.
+  // An RPC that has ended and is not decided on yet: copies.
   struct Held {
-    model::Call call;  // of a message of no Call only `message`
+    model::Call call;  // for a message without a Call only `message`
     bool alone = false;
     std::optional<model::Message> answer;
     std::uint64_t due = 0;  // decided when this message has come

@@ -1,4 +1,4 @@
-// Measures a capture by the rules while it is read: an observer of the model.
+// Checks a capture against the rules while it is read: an observer of the model.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,10 @@ class Checker final : public model::Observer {
   void finish();
   // After finish().
   [[nodiscard]] const Trust& trust() const;
-  // After finish(): what Calls that are sent again on a later connection are known by.
+  // After finish(): what this capture leaves to the next one, to recognise Calls that are sent
+  // again.
   [[nodiscard]] Handover handover() const;
-  // A filter leaves this Call out: what is found of it later is not told.
+  // A filter leaves this Call out: later findings on it are not reported.
   void leave_out(const model::Message& call);
 
   void on_message(const model::MessageSeen& event) override;
