@@ -70,7 +70,7 @@ class HostileConnections : public Hostile {
   // What was seen is what is told, whoever is listed.
   void expect_sums(std::uint32_t connections) {
     const Report& r = analysis_.report();
-    EXPECT_EQ(r.connections.size() + r.unlisted.connections, connections);
+    EXPECT_EQ(r.connections.size() + r.not_listed.connections, connections);
     EXPECT_LE(r.connections.size(), roce::kMaxConnections);
     const Direction sum = sum_of_all(r);
     EXPECT_EQ(sum.calls, 2 * connections);
@@ -124,7 +124,7 @@ TEST_F(HostileConnections, OneQpForAll) {
         return Limits{kMostBytes, 40};
       });
   EXPECT_EQ(analysis_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(analysis_.report().unlisted.connections, kConnections - kMostConnections);
+  EXPECT_EQ(analysis_.report().not_listed.connections, kConnections - kMostConnections);
 }
 
 TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
@@ -165,7 +165,7 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
         return Limits{kMostBytes, 20};
       });
   EXPECT_EQ(analysis_.report().connections.size(), roce::kMaxConnections);
-  EXPECT_EQ(analysis_.report().unlisted.connections, kConnections - kMostConnections);
+  EXPECT_EQ(analysis_.report().not_listed.connections, kConnections - kMostConnections);
 }
 
 // They take turns, so that each is let go just before it comes again.

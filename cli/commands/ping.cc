@@ -91,7 +91,7 @@ class Pinger : service::ClientObserver {
     const service::ConnectionInfo& info = client_->info(0);
     if (result && info.refused) {
       result = fabric::fail(fabric::Errc::kNotConnected,
-                            "the peer speaks none of our versions" + version_hint(info));
+                            "the peer supports none of our versions" + version_hint(info));
     }
     if (connected_) result = result.and_then([&] { return disconnect(); });
     client_.reset();

@@ -1,4 +1,4 @@
-// The clock of events, and how far the clock of files is ahead of it.
+// The clock of events (CLOCK_MONOTONIC), and its offset from the wall clock of capture files.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ using base::kMillisecond;
 using base::kSecond;
 using base::monotonic_ns;
 
-// CLOCK_REALTIME less CLOCK_MONOTONIC, ns: of some readings the one that was interrupted least.
+// Returns CLOCK_REALTIME minus CLOCK_MONOTONIC, in ns. It reads both clocks several times and uses
+// the reading with the shortest interruption.
 inline std::int64_t wall_offset_ns() {
   std::int64_t offset = 0, shortest = INT64_MAX;
   for (int i = 0; i < 5; ++i) {

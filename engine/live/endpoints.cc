@@ -1,3 +1,5 @@
+// Lists and connects to the endpoints of this user. Sockets in the runtime folder are untrusted:
+// each is queried within a common deadline and must send an Endpoint event.
 #include "socket_file.h"
 
 #include <algorithm>
@@ -36,7 +38,7 @@ namespace pcapng = base::pcapng;
 
 std::vector<std::string> files_in(const RuntimeFolder& folder) {
   std::vector<std::string> files;
-  // Of its own, since reading moves a position that its copies share.
+  // Opens a new description: reading a directory moves an offset that duplicated descriptors share.
   const int fd = ::openat(folder.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return files;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), ::closedir);
@@ -48,7 +50,7 @@ std::vector<std::string> files_in(const RuntimeFolder& folder) {
   return files;
 }
 
-// What a process left that was ended between two steps of making its socket.
+// Returns whether a process left this file behind because it died while it was creating its socket.
 bool is_left_over(const std::string& file) {
   if (file.front() != '.') return false;
   const auto socket = parse_file_name(std::string_view(file).substr(1));
@@ -61,13 +63,13 @@ void sort_by_name(std::vector<RunningEndpoint>& endpoints) {
   });
 }
 
-// What people and programs that list endpoints are shown of one at most.
+// Longest name and role that a list of endpoints shows.
 constexpr std::size_t kLongestName = 256, kLongestRole = 1024;
-// Sockets that are asked at the same time.
+// Sockets that are queried at the same time.
 constexpr std::size_t kMostAsked = 64;
 
-// An endpoint that is asked what it is, which its stream's first event says. All of them are asked
-// at once, and have one deadline: any of them may be hung, or hostile.
+// Queries one endpoint for its identity, which is the first event of its stream. All endpoints are
+// queried at once and share one deadline, since any of them may hang or be hostile.
 class Question {
  public:
   Question(FileDescriptor fd, RunningEndpoint& endpoint)
@@ -78,7 +80,7 @@ class Question {
   void read() {
     std::array<std::uint8_t, std::size_t{64} << 10> buffer;
     const ssize_t n = ::recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (n == 0) return refuse("hangs up");
+    if (n == 0) return refuse("closed the connection");
     if (n < 0) {
       if (errno != EAGAIN && errno != EINTR) refuse_as(std::strerror(errno));
       return;
@@ -97,7 +99,7 @@ class Question {
     endpoint_.fault = std::move(fault);
     refused_ = true;
   }
-  void refuse_as(const char* why) { refuse(std::string("is no endpoint: ") + why); }
+  void refuse_as(const char* why) { refuse(std::string("is not an endpoint: ") + why); }
 
   void packet(std::span<const std::uint8_t> block) {
     const auto packet = pcapng::read_packet(block);
@@ -106,7 +108,7 @@ class Question {
     answered_ = true;
     const auto emitted = read_event<Endpoint>(*event);
     if (!emitted) {
-      endpoint_.fault = "is no endpoint";
+      endpoint_.fault = "is not an endpoint";
       return;
     }
     const std::string_view payload = base::as_text(event->payload);
@@ -125,8 +127,8 @@ class Question {
   bool refused_ = false;
 };
 
-// `endpoints`: those that wait to be asked, by their files. Removes the files of those that have
-// ended, and them with them.
+// Queries `endpoints`, which are listed with the files of their sockets. Removes the files of
+// endpoints that have ended, and their entries.
 void ask(const RuntimeFolder& folder,
          std::vector<std::pair<std::string, RunningEndpoint>>& endpoints,
          std::chrono::nanoseconds patience) {
@@ -153,7 +155,7 @@ void ask(const RuntimeFolder& folder,
     if (ready < 0 && errno != EINTR) break;
     if (ready <= 0 && left <= 0) {
       if (asked.empty()) break;
-      // Those that have not been asked yet get what there is at once.
+      // The deadline has passed: endpoints not queried yet get one attempt that does not wait.
       asked.clear();
       continue;
     }
@@ -162,13 +164,14 @@ void ask(const RuntimeFolder& folder,
       if ((fd++)->revents != 0) question.read();
     }
     asked.remove_if([](const Question& question) { return question.over(); });
-    // Others may trickle or flood meanwhile.
+    // Other endpoints may trickle or flood in the meantime.
     if (Clock::now() >= deadline) asked.clear();
   }
   std::erase_if(endpoints, [](const auto& one) { return one.second.path.empty(); });
 }
 
-// An endpoint sends at once who tells; where all its readers' places are taken it hangs up.
+// Returns whether the endpoint hangs up. An endpoint identifies itself at once, and hangs up if it
+// has its maximum number of readers.
 bool hangs_up(const FileDescriptor& fd, std::chrono::nanoseconds patience) {
   using std::chrono::milliseconds;
   pollfd answer{fd.get(), POLLIN, 0};
@@ -189,14 +192,14 @@ Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nano
     auto fd = connect_socket(folder, path.substr(slash + 1));
     if (fd && hangs_up(*fd, patience)) {
       return fail(
-          fmt::format("{}: it hangs up: {} readers, as many as it takes, are attached "
-                      "already, or it has just ended",
+          fmt::format("{}: it closed the connection: its maximum of {} readers is "
+                      "attached, or it has just ended",
                       path, kMostReaders));
     }
     if (fd) return std::move(*fd);
     error = fd.error();
   }
-  if (error == ECONNREFUSED) return fail(path + ": nobody listens there; the endpoint has ended");
+  if (error == ECONNREFUSED) return fail(path + ": no listener; the endpoint has ended");
   if (error == EAGAIN) return fail(path + ": the endpoint does not answer");
   return fail(fmt::format("{}: {}", path, std::strerror(error)));
 }
@@ -210,7 +213,8 @@ RunningEndpoint named(const RuntimeFolder& folder, const std::string& file,
   return endpoint;
 }
 
-// Where each has its packets, if it has. Returns the files of those that belong to none of them.
+// Fills in the packet socket of each endpoint that has one. Returns the files that belong to no
+// endpoint.
 std::vector<std::string> add_packets(const RuntimeFolder& folder,
                                      const std::vector<std::string>& files,
                                      std::vector<RunningEndpoint>& endpoints) {
@@ -239,7 +243,7 @@ Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseco
     if (std::to_string(endpoint.process) == which) return endpoint;
     if (endpoint.name != which) continue;
     if (found != nullptr) {
-      return fail(fmt::format("there are several endpoints named {}; name the process, such as {}",
+      return fail(fmt::format("several endpoints are named {}; give a process ID, such as {}",
                               which, endpoint.process));
     }
     found = &endpoint;
@@ -311,7 +315,7 @@ Expected<FileDescriptor> connect_packets(const std::string& which,
   if (!endpoint) return tl::unexpected(endpoint.error());
   if (!endpoint->packets.empty()) return connect_path(endpoint->packets, patience);
   return fail(fmt::format(
-      "endpoint {} shows no packets: it does not run over RDMA in user space (--provider soft)",
+      "endpoint {} has no packet stream: it does not use the soft fabric (--provider soft)",
       which));
 }
 

@@ -1,3 +1,4 @@
+// Listing of endpoints and connecting to them, with hostile, silent and left-over sockets.
 #include "hub_for_tests.h"
 #include "sender_for_tests.h"
 #include "socket_file.h"
@@ -36,7 +37,7 @@ class TraceEndpointsThreads : public HubTest {
     const auto fd = connect_endpoint(which);
     return fd ? "" : fd.error().message;
   }
-  // The first event's name.
+  // Returns the name in the first event.
   static std::string name_behind(const std::string& which) {
     auto fd = connect_endpoint(which);
     if (!fd) return fd.error().message;
@@ -94,7 +95,7 @@ TEST_F(TraceEndpointsThreads, AreFoundByNameProcessAndPath) {
 TEST_F(TraceEndpointsThreads, OfTwoOfAName) {
   const auto a = run("x", "");
   const auto other = ListeningSocket::open(make_runtime_folder().value(), {"x", 1});
-  EXPECT_THAT(error_of("x"), HasSubstr("several endpoints named x"));
+  EXPECT_THAT(error_of("x"), HasSubstr("several endpoints are named x"));
 }
 
 TEST_F(TraceEndpointsThreads, WhatNobodyListensAtAnyMoreIsRemoved) {
@@ -112,7 +113,7 @@ TEST_F(TraceEndpointsThreads, WhatNobodyListensAtAnyMoreIsRemoved) {
   EXPECT_TRUE(std::filesystem::exists(runs->socket_path()));
 }
 
-// Of a process that was killed before it listened; another one may be just about to.
+// Files of a process that was killed before it listened. A live process may be about to listen.
 TEST_F(TraceEndpointsThreads, WhatWasNotMadeReadyIsRemovedOfDeadProcessesOnly) {
   const auto runs = run("runs", "");
   const pid_t child = ::fork();
@@ -139,7 +140,7 @@ TEST_F(TraceEndpointsThreads, OneThatHangsIsListedAllTheSame) {
   EXPECT_EQ(listed[0].since, 0);
 }
 
-// ----- Sockets of whoever is no endpoint
+// ----- Sockets that do not belong to an endpoint
 
 TEST_F(TraceEndpointsThreads, HostileSocketsAreListedWithWhatIsWrong) {
   const auto good = run("good", "a server");
@@ -150,14 +151,15 @@ TEST_F(TraceEndpointsThreads, HostileSocketsAreListedWithWhatIsWrong) {
   const auto listed = list_endpoints(std::chrono::seconds(2)).value();
   ASSERT_THAT(listed, SizeIs(5));
   EXPECT_EQ(listed[0].name, "floods");
-  EXPECT_EQ(listed[0].fault, "is no endpoint: it sends more interfaces than an endpoint has");
+  EXPECT_EQ(listed[0].fault, "is not an endpoint: it sends more interfaces than an endpoint has");
   EXPECT_EQ(listed[1].name, "good");
   EXPECT_EQ(listed[1].role, "a server");
   EXPECT_EQ(listed[1].fault, "");
   EXPECT_EQ(listed[2].name, "losses");
-  EXPECT_THAT(listed[2].fault, HasSubstr("is no endpoint: what comes is no event"));
+  EXPECT_THAT(listed[2].fault,
+              HasSubstr("is not an endpoint: the data is not an endpoint's event"));
   EXPECT_EQ(listed[3].name, "other");
-  EXPECT_EQ(listed[3].fault, "is no endpoint: it does not send pcapng");
+  EXPECT_EQ(listed[3].fault, "is not an endpoint: it does not send pcapng");
   EXPECT_EQ(listed[4].name, "silent");
   EXPECT_EQ(listed[4].fault, "does not answer");
   EXPECT_EQ(listed[4].since, 0);
@@ -198,7 +200,7 @@ TEST_F(TraceEndpointsThreads, WhatThisUserHasNotMadeIsPassedOver) {
   EXPECT_THAT(find_endpoints().value(), SizeIs(1));
   EXPECT_TRUE(std::filesystem::exists(folder + "file.1.sock"));
   if (::geteuid() != 0) return;
-  // As root one can make another user's.
+  // Root can create a socket of another user.
   const Sender strangers("stranger", head(), {});
   ASSERT_EQ(::chown((folder + "stranger.7.sock").c_str(), 65534, 65534), 0);
   EXPECT_THAT(list(), SizeIs(1));
@@ -208,7 +210,7 @@ TEST_F(TraceEndpointsThreads, WhatThisUserHasNotMadeIsPassedOver) {
 TEST_F(TraceEndpointsThreads, AFolderThatIsNotToBeTrustedIsNotRead) {
   ASSERT_EQ(::symlink("/tmp", path("rpcrdma").c_str()), 0);
   EXPECT_FALSE(list_endpoints());
-  EXPECT_THAT(error_of("server"), HasSubstr("is no folder"));
+  EXPECT_THAT(error_of("server"), HasSubstr("not a folder"));
 }
 
 }  // namespace

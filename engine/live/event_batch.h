@@ -1,5 +1,5 @@
-// Some events on their way from the rings to all who read: each is made a block of the capture
-// format once, however many read it.
+// A batch of events on its way from the rings to all readers. Each event is encoded as a block of
+// the capture format once, however many readers there are.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rpcrdma::trace {
 
 struct EventBatch {
   struct Event {
-    std::uint32_t end = 0;  // of its block, from the beginning of `blocks`
+    std::uint32_t end = 0;  // of its block, relative to the start of `blocks`
     std::uint32_t ring = 0;
   };
   struct RingLoss {
@@ -23,12 +23,12 @@ struct EventBatch {
     std::uint64_t events = 0;
   };
 
-  // `wall_offset`: from the event's time to the block's. A packet is a block already.
+  // `wall_offset`: added to the event's time to get the block's time. A packet already is a block.
   void put(const EventHeader& header, std::span<const std::uint8_t> event,
            std::int64_t wall_offset) {
     put_at(header.time, header, event, wall_offset);
   }
-  // The block has the time `at` of the endpoint's clock, not that of the event in it.
+  // Gives the block the time `at` of the endpoint's clock instead of the event's time.
   void put_at(std::int64_t at, const EventHeader& header, std::span<const std::uint8_t> event,
               std::int64_t wall_offset) {
     if (events.empty()) time = at;
@@ -46,8 +46,8 @@ struct EventBatch {
   }
   [[nodiscard]] bool empty() const { return events.empty() && lost.empty(); }
 
-  std::vector<RingLoss> lost;  // in rings, before these events came
-  std::int64_t time = 0;       // of the first block, or when the losses were seen
+  std::vector<RingLoss> lost;  // lost in rings before these events
+  std::int64_t time = 0;       // of the first block, or when the losses were found
   base::PcapngBlocks blocks;
   std::vector<Event> events;
 };

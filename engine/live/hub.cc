@@ -1,3 +1,5 @@
+// The hub's thread and its tasks: polls the rings, feeds sinks (live readers and recordings), and
+// enables tracers only while there is one.
 #include "clock.h"
 #include "make_event.h"
 #include "packet_feed.h"
@@ -36,7 +38,8 @@ using base::fail;
 namespace {
 
 constexpr std::size_t kLeastRingBytes = 4096;
-constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;  // some of the largest
+// room for several of the largest packets
+constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;
 constexpr std::size_t kLeastReaderBytes = 4 * RingDrainer::kBatchBytes;
 constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
 
@@ -188,7 +191,7 @@ class Hub::Impl {
                                  {options_.name, static_cast<std::uint32_t>(::getpid()), packets});
   }
 
-  // Done by the hub's thread when this returns true.
+  // Runs `what` in the hub's thread. If it returns true, `what` has run.
   [[nodiscard]] bool in_thread(std::function<void()> what) {
     std::packaged_task<void()> task(std::move(what));
     auto done = task.get_future();
@@ -225,8 +228,8 @@ class Hub::Impl {
     end();
   }
 
-  // Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
-  // readers may come again.
+  // Without memory for events, all readers and recordings are dropped. The endpoint continues, and
+  // readers may connect again.
   template <typename Function>
   void or_give_up(Function&& function) {
     try {
@@ -242,7 +245,7 @@ class Hub::Impl {
     }
   }
 
-  // False when it is to stop.
+  // Returns false when the thread must stop.
   bool do_tasks() {
     std::vector<std::packaged_task<void()>> tasks;
     bool stop = false;
@@ -271,8 +274,8 @@ class Hub::Impl {
     return drainer_.pass(monotonic_ns(), wall_offset_, out);
   }
 
-  // Tracers listen before the rings are read, so that what stands is what is so far, and all that
-  // follows is told.
+  // Tracers start to emit before the rings are read, so that the snapshot holds the state so far
+  // and every later event is emitted.
   void welcome(Sink& sink) {
     if (!listens()) {
       wall_offset_ = wall_offset_ns();
@@ -292,7 +295,7 @@ class Hub::Impl {
       sink.take(first);
       first.clear();
     };
-    // The time of the frames is now: a capture's second frame must not be older than its first.
+    // Frames carry the current time: a capture's second frame must not be older than its first.
     drainer_.snapshot().emit([&](const EventHeader& h, std::span<const std::uint8_t> emitted) {
       first.put_at(now, h, emitted, wall_offset_);
       if (first.blocks.bytes().size() >= RingDrainer::kBatchBytes) emit();
@@ -309,7 +312,7 @@ class Hub::Impl {
     return make_event(0, now, event, base::as_bytes(options_.name + options_.role));
   }
 
-  // Those who take no more are forgotten, and with the last of them Tracers need not listen.
+  // Drops sinks that accept nothing more. Without any sink left, Tracers stop emitting.
   void sweep() {
     if (std::erase_if(sinks_, [](const Sink* sink) { return sink->over(); }) == 0) return;
     if (readers_) readers_->sweep();
@@ -337,7 +340,7 @@ class Hub::Impl {
     if (readers_) readers_->tick();
   }
 
-  // Until then, or until there is something to do but looking into the rings.
+  // Sleeps for `ns`, or until there is other work than reading the rings.
   void wait(std::int64_t ns) {
     watched_.assign(1, {wakeup_.fd(), POLLIN, 0});
     if (readers_) readers_->add_to(watched_);
@@ -377,7 +380,7 @@ class Hub::Impl {
   std::unique_ptr<PacketFeed> packets_;
   std::atomic<std::uint64_t> lost_to_readers_{0};
 
-  // The thread's.
+  // Used by the hub's thread only.
   std::int64_t wall_offset_;
   RingDrainer drainer_;
   std::size_t known_tracers_ = 0;

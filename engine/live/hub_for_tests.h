@@ -1,4 +1,4 @@
-// A hub, Tracers and readers of a test.
+// A hub with Tracers and readers for tests.
 #pragma once
 
 #include "stream_for_tests.h"
@@ -27,7 +27,7 @@ class HubTest : public OwnRuntime {
     return hub;
   }
 
-  // What comes first has been read: all that is told from now on reaches it.
+  // Connects and reads the snapshot, so that all events emitted from now on reach the reader.
   EventStream connect() {
     auto fd = connect_endpoint(hub_->socket_path());
     EXPECT_TRUE(fd) << fd.error().message;

@@ -74,7 +74,7 @@ TEST_F(TraceRecordingThreads, OneAfterAnother) {
     EXPECT_EQ(ended[0].lost, 0U);
     EXPECT_THAT(hub.recordings(), SizeIs(0));
     EventStream stream(path(name));
-    EXPECT_THAT(stream.rest(), SizeIs(3004));  // and the endpoint, and the sums
+    EXPECT_THAT(stream.rest(), SizeIs(3004));  // plus the endpoint and the sums
     EXPECT_TRUE(stream.audit.is_complete());
     EXPECT_EQ(stream.stats().damage, "");
   }
@@ -113,7 +113,7 @@ TEST_F(TraceRecordingThreads, FilesOfARing) {
   EXPECT_EQ(withdrawn, kEvents);
 }
 
-// A pipe that nobody reads is as slow as a disk can be.
+// A pipe without a reader is as slow as a disk can be.
 TEST_F(TraceRecordingThreads, ASlowDiskCostsReadersNothing) {
   constexpr std::uint64_t kRounds = 400, kOfARound = 100;
   ASSERT_EQ(::mkfifo(path("slow").c_str(), 0600), 0);
@@ -129,7 +129,7 @@ TEST_F(TraceRecordingThreads, ASlowDiskCostsReadersNothing) {
   live.read_until(1, kRounds * kOfARound);
   EXPECT_EQ(live.audit.ring(1).received, kRounds * kOfARound);
 
-  // Now it is read, to its end.
+  // Now it is read to its end.
   Audit::Sums recorded;
   std::thread reader([&] {
     EventStream stream(path("slow"));
@@ -159,7 +159,7 @@ TEST_F(TraceRecordingThreads, AFileThatCannotBeWrittenIsEmitted) {
   const rlimit small{256 << 10, before.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &small);
   ASSERT_TRUE(hub.record(path("a.pcapng")));
-  // In vain, since the file is full; then the hub stops asking for events.
+  // Nothing can be written, since the file is full; then the hub stops asking for events.
   while (on(&tracer)) emit(tracer, 100);
   ::setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_THAT(hub.recordings()[0].error, HasSubstr("a.pcapng: cannot write: File too large"));

@@ -1,4 +1,4 @@
-// The live socket: what readers get, and what they cannot do to others.
+// The live socket: what readers receive, and that they cannot affect each other.
 #include "hub_for_tests.h"
 
 #include <csignal>
@@ -107,14 +107,14 @@ TEST_F(TraceHubThreads, WhoComesLateLearnsWhatStands) {
   EXPECT_EQ(second.next().value().as<Credits>().granted, 64U);
   one.emit(up, 7, Invalidate{});
   EXPECT_EQ(second.next().value().type(), EventType::kInvalidate);
-  // Those told anew are counted as others are.
+  // Replayed events are counted as others are.
   second.read_until(1, 3);
   EXPECT_EQ(second.audit.ring(1).received, 3U);
   first.read_until(1, 5);
   EXPECT_EQ(first.audit.ring(1).received, 5U);
 }
 
-// So that the times of a capture do not step back. When it began is in its header.
+// The times of a capture must not step back. The header holds the time of the original event.
 TEST_F(TraceHubThreads, WhatStandsHasTheTimeAtWhichItsReaderCame) {
   Tracer& tracer = *start_with_socket().add();
   const std::uint32_t connection = tracer.new_connection();
@@ -159,14 +159,14 @@ TEST_F(TraceHubThreads, WhoStopsReadingIsEmittedExactlyWhatWasLost) {
   EXPECT_EQ(sums.emitted, kEvents);
   EXPECT_GT(sums.lost, kEvents / 2);
   EXPECT_GT(sums.received, 1000U);
-  // It goes on without loss when it keeps up again.
+  // No further loss once it keeps up again.
   const std::uint64_t lost = sums.lost;
   emit(tracer, 10);
   stream.read_until(1, kEvents + 10);
   EXPECT_EQ(sums.lost, lost);
 }
 
-// One reads what is told before more is told, the other one nothing.
+// One reader reads each event before the next is emitted, the other reads nothing.
 TEST_F(TraceHubThreads, ASlowReaderCostsAnotherNothing) {
   constexpr std::uint64_t kRounds = 400, kOfARound = 100;
   Hub& hub = start_with_socket({.reader_bytes = 256 << 10});
@@ -191,7 +191,7 @@ TEST_F(TraceHubThreads, OneThatVanishesCostsAnotherNothing) {
   Tracer& tracer = *start_with_socket().add();
   EventStream stays = connect();
   for (int i = 0; i < 50; ++i) {
-    // Some before they have read anything, some in the middle of it.
+    // Half of them disconnect before they read anything, the others while they read.
     auto fd = connect_endpoint(hub_->socket_path());
     ASSERT_TRUE(fd);
     if (i % 2 == 0) EventStream(std::move(*fd)).next();
@@ -265,7 +265,7 @@ TEST_F(TraceHubThreads, ReadersAreLimited) {
   ASSERT_FALSE(fd);
   EXPECT_THAT(fd.error().message, HasSubstr("16 readers, as many as it takes, are attached"));
   readers.pop_back();
-  // When the hub has seen that one has gone, another may come.
+  // Once the hub has noticed the disconnect, another reader may connect.
   while (!connect_endpoint(hub_->socket_path())) std::this_thread::yield();
 }
 
@@ -281,7 +281,7 @@ TEST_F(TraceHubThreads, WhatReadersSendIsNotRead) {
   EXPECT_TRUE(stream.next() && stream.next());
 }
 
-// The folder keeps other users out; if it did not, the hub would.
+// The folder's mode excludes other users; without it the hub would.
 TEST_F(TraceHubThreads, OtherUsersAreNotLetIn) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   start_with_socket();
@@ -293,7 +293,7 @@ TEST_F(TraceHubThreads, OtherUsersAreNotLetIn) {
     if (::setuid(65534) != 0) ::_exit(2);
     const auto fd = connect_endpoint(socket);
     if (fd) ::_exit(3);
-    ::_exit(fd.error().message.find("hangs up") != std::string::npos ? 0 : 4);
+    ::_exit(fd.error().message.find("closed the connection") != std::string::npos ? 0 : 4);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -13,7 +13,7 @@ LiveReader::LiveReader(base::FileDescriptor fd, std::string interface, std::size
       content_(content),
       lost_(lost),
       queue_(most_bytes, content) {
-  // Readers have nothing to say; what they send anyway is not kept.
+  // Readers send nothing; anything they send is discarded.
   ::shutdown(fd_.get(), SHUT_RD);
 }
 

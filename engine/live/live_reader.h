@@ -1,5 +1,5 @@
-// One who reads the live socket. It is written to as far as it reads; when it does not, its outlet
-// fills, and nobody else notices.
+// A reader of the live socket. It is written to as fast as it reads. If it does not read, its queue
+// fills, without an effect on others.
 #pragma once
 
 #include "reader_queue.h"
@@ -13,8 +13,8 @@ namespace rpcrdma::trace {
 
 class LiveReader final : public Sink {
  public:
-  // `fd`: connected, non-blocking. `interface`: its name in the stream. `lost`: what it does not
-  // get is added to it, which outlives it.
+  // `fd`: connected, non-blocking. `interface`: its name in the stream. `lost`: counts the events
+  // that this reader does not get; must outlive it.
   LiveReader(base::FileDescriptor fd, std::string interface, std::size_t most_bytes,
              std::atomic<std::uint64_t>& lost, Content content = Content::kEvents);
 
@@ -25,11 +25,11 @@ class LiveReader final : public Sink {
   [[nodiscard]] bool over() const override { return gone_; }
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // There is something that it has not read yet.
+  // Returns whether there are bytes that it has not read yet.
   [[nodiscard]] bool waits() const { return !gone_ && !queue_.waiting().empty(); }
-  // It gets no more.
+  // Stops sending to it.
   void give_up() override { gone_ = true; }
-  // It has read, or has gone (`hung_up`).
+  // Called when it has read, or has disconnected (`hung_up`).
   void on_poll(bool hung_up, std::int64_t now);
 
  private:

@@ -1,4 +1,4 @@
-// Events that no Tracer tells: the hub's own.
+// Builds events that no Tracer emits: the hub's own.
 #pragma once
 
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::trace {
 
-// As it stands in a ring.
+// Returns the event as it is laid out in a ring.
 template <typename Event>
 [[nodiscard]] std::vector<std::uint8_t> make_event(std::uint32_t ring, std::int64_t time,
                                                    const Event& event,

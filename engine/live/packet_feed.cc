@@ -1,3 +1,5 @@
+// The packet feed's thread: polls the rings of the packet taps and feeds the readers of the packet
+// socket.
 #include "packet_feed.h"
 
 #include "clock.h"
@@ -74,8 +76,8 @@ void PacketFeed::run() {
   end();
 }
 
-// Where there is no memory for what is told, nobody is told any more: the endpoint goes on, and
-// readers may come again.
+// Without memory for packets, all readers are dropped. The endpoint continues, and readers may
+// connect again.
 template <typename Function>
 void PacketFeed::or_give_up(Function&& function) {
   try {
@@ -89,7 +91,7 @@ void PacketFeed::or_give_up(Function&& function) {
   }
 }
 
-// False when it is to stop.
+// Returns false when the thread must stop.
 bool PacketFeed::take_news() {
   std::vector<PacketTap*> taps;
   bool stop = false;
@@ -113,7 +115,7 @@ void PacketFeed::add_to_drainer(PacketTap& tap) {
   drainer_.add(ring, tap.number());
 }
 
-// What was left in the rings by those who stopped reading is nobody's.
+// Packets left in the rings by readers that have disconnected are discarded.
 void PacketFeed::listen(bool on) {
   listening_ = on;
   if (!on) {
@@ -136,8 +138,8 @@ double PacketFeed::pass(bool to_readers) {
   return drainer_.pass(base::wall_clock_ns(), 0, out);
 }
 
-// The taps listen before it is told that its stream has begun: of what comes after that nothing is
-// missing.
+// The taps are enabled before the reader learns that its stream has started, so that it misses no
+// packet after that.
 void PacketFeed::welcome(LiveReader& reader) {
   if (listening_) {
     pass();
@@ -156,7 +158,7 @@ void PacketFeed::sweep() {
   if (!reads()) listen(false);
 }
 
-// Until then, or until there is something to do but looking into the rings.
+// Sleeps for `ns`, or until there is other work than reading the rings.
 void PacketFeed::wait(std::int64_t ns) {
   watched_.assign(1, {wakeup_.fd(), POLLIN, 0});
   readers_.add_to(watched_);

@@ -1,6 +1,6 @@
-// The packets of an endpoint's providers in user space, for those who read them live: a socket
-// beside that of the events, and a thread of its own, since there may be very many. It sleeps while
-// nobody reads, and the providers leave nothing in their rings.
+// Serves the packets of an endpoint's user-space providers to live readers, through a socket of
+// their own next to that of the events. It has a thread of its own, since there may be very many
+// packets. Without a reader the thread sleeps and the providers write nothing to their rings.
 #pragma once
 
 #include "poll_interval.h"
@@ -21,27 +21,27 @@ class PacketFeed {
  public:
   struct Options {
     std::string interface;         // its name in the streams
-    std::size_t ring_bytes = 0;    // of each tap, a power of two
+    std::size_t ring_bytes = 0;    // per tap, a power of two
     std::size_t reader_bytes = 0;  // that may wait for one reader
   };
 
   // Errors: the system has no thread or descriptor left.
   [[nodiscard]] static base::Expected<std::unique_ptr<PacketFeed>> start(ListeningSocket socket,
                                                                          Options options);
-  // Tells each reader the sums, and ends all streams; who does not read is waited for a quarter of
-  // a second.
+  // Sends each reader its sums and ends all streams. Waits up to a quarter of a second for readers
+  // that do not read.
   ~PacketFeed();
   PacketFeed(const PacketFeed&) = delete;
   PacketFeed& operator=(const PacketFeed&) = delete;
 
-  // Any thread. It outlives this.
+  // Any thread. `tap` must outlive this.
   void add(PacketTap& tap);
   [[nodiscard]] std::string path() const { return path_; }
 
  private:
   PacketFeed(ListeningSocket socket, Options options, base::Wakeup wakeup);
 
-  // The thread's.
+  // Used by the feed's thread only.
   void run();
   [[nodiscard]] bool take_news();
   [[nodiscard]] bool reads() const { return !readers_.readers().empty(); }
@@ -66,9 +66,9 @@ class PacketFeed {
   std::vector<PacketTap*> taps_;
   RingDrainer drainer_;
   PollInterval poll_interval_;
-  std::atomic<std::uint64_t> lost_{0};  // by readers, whose streams tell it to them
+  std::atomic<std::uint64_t> lost_{0};  // to readers; each stream states its own share
   ReaderGroup readers_;
-  std::vector<LiveReader*> welcomed_;  // of those, who gets what comes
+  std::vector<LiveReader*> welcomed_;  // those whose stream has started
   bool listening_ = false;
   std::vector<pollfd> watched_;
 

@@ -1,4 +1,4 @@
-// The live socket of packets: who reads gets all of them, or is told how many not.
+// The live socket of packets: a reader gets all of them, or the number that it missed.
 #include "hub_for_tests.h"
 
 #include <thread>
@@ -25,7 +25,7 @@ class TracePacketThreads : public HubTest {
     EXPECT_TRUE(opened) << opened.error().message;
     return hub;
   }
-  // When it returns packets are told.
+  // When it returns, packets are emitted.
   std::unique_ptr<capture::Source> connect_to_packets(PacketTap& tap) {
     auto fd = connect_packets(hub_->packet_socket_path());
     EXPECT_TRUE(fd) << fd.error().message;
@@ -34,7 +34,7 @@ class TracePacketThreads : public HubTest {
     while (!tap.on()) std::this_thread::yield();
     return std::move(*source);
   }
-  // `number` in its data.
+  // A packet with `number` in its data.
   static std::vector<std::uint8_t> packet(std::uint32_t number, std::size_t bytes = 60) {
     std::vector<std::uint8_t> data(bytes);
     std::memcpy(data.data(), &number, sizeof number);
@@ -88,7 +88,7 @@ TEST_F(TracePacketThreads, ComeAsTheyWereEmitted) {
   EXPECT_EQ(source->stats().damage, "");
 }
 
-// What nobody read, and what was told before, is not in a later stream.
+// Unread packets, and packets from before, are not in a later stream.
 TEST_F(TracePacketThreads, WhoComesLaterGetsWhatComesLater) {
   Hub& hub = start_with_packets();
   PacketTap& tap = hub.add()->packets();
@@ -106,7 +106,7 @@ TEST_F(TracePacketThreads, WhoDoesNotReadIsEmittedWhatWasLost) {
   Hub& hub = start_with_packets({.packet_ring_bytes = 1, .packet_reader_bytes = 1});
   PacketTap& tap = hub.add()->packets();
   const auto slow = connect_to_packets(tap);
-  constexpr std::uint32_t kPackets = 5000;  // more than the socket and all that may wait hold
+  constexpr std::uint32_t kPackets = 5000;  // more than the socket and the queue hold
   emit_packets(tap, kPackets, 4096);
   std::vector<std::uint32_t> numbers;
   std::thread reader([&] { numbers = rest(*slow); });
@@ -161,11 +161,11 @@ TEST_F(TracePacketThreads, AnEndpointWithoutThemSaysSo) {
   start_with_socket({.name = "nfsd"});
   const auto fd = connect_packets("nfsd");
   ASSERT_FALSE(fd);
-  EXPECT_THAT(fd.error().message, HasSubstr("nfsd shows no packets"));
+  EXPECT_THAT(fd.error().message, HasSubstr("nfsd has no packet stream"));
   EXPECT_EQ(list_endpoints()->front().packets, "");
 }
 
-// Of both sockets that a killed process left nothing remains.
+// Nothing remains of either socket of a killed process.
 TEST_F(TracePacketThreads, WhatAKilledEndpointLeftIsRemoved) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// How long a hub's thread sleeps between two looks into the rings: longer while they stay nearly
-// empty, shorter the fuller they get, not at all when one has become full to a quarter.
+// Decides how long a hub's thread sleeps between two polls of the rings: longer while they stay
+// nearly empty, shorter the fuller they get, not at all if one is a quarter full.
 #pragma once
 
 #include "clock.h"
@@ -9,8 +9,8 @@
 
 namespace rpcrdma::trace {
 
-// How often a hub looks after what is not urgent, and how long it waits at its end until its
-// readers have read all.
+// Period of the hub's housekeeping, and how long it waits at its end until its readers have read
+// everything.
 inline constexpr std::int64_t kTick = kSecond;
 inline constexpr std::int64_t kLastWait = 250 * kMillisecond;
 
@@ -20,7 +20,7 @@ class PollInterval {
   static constexpr std::int64_t kLongest = 2 * kMillisecond;
   static constexpr std::int64_t kNobodyReads = 200 * kMillisecond;
 
-  // `fullest`: how full the fullest ring was, 0 to 1.
+  // `fullest`: fill level of the fullest ring, 0 to 1.
   std::int64_t next(double fullest) {
     constexpr double kAtOnce = 1.0 / 4, kSooner = 1.0 / 16, kLater = 1.0 / 64;
     if (fullest >= kSooner) sleep_ = std::max(kShortest, sleep_ / 2);

@@ -20,7 +20,7 @@ bool may_read(int fd) {
 void ReaderGroup::add_to(std::vector<pollfd>& watched) {
   watched.push_back({may_accept_ ? socket_.fd() : -1, POLLIN, 0});
   for (const auto& reader : readers_) {
-    // That it has gone is told without being asked for.
+    // poll(2) reports a disconnect without being asked to.
     watched.push_back({reader->fd(), static_cast<short>(reader->waits() ? POLLOUT : 0), 0});
   }
 }

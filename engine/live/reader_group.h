@@ -1,4 +1,4 @@
-// The live socket and all who read it.
+// The live socket and all its readers.
 #pragma once
 
 #include "live_reader.h"
@@ -17,7 +17,7 @@ namespace rpcrdma::trace {
 
 class ReaderGroup {
  public:
-  // `lost`: counts what readers do not get, also those that have gone since.
+  // `lost`: counts the events that readers do not get, including readers that have disconnected.
   ReaderGroup(ListeningSocket socket, std::string interface, std::size_t reader_bytes,
               std::atomic<std::uint64_t>& lost, Content content = Content::kEvents)
       : socket_(std::move(socket)),
@@ -29,17 +29,17 @@ class ReaderGroup {
   [[nodiscard]] std::string path() const { return socket_.path(); }
   [[nodiscard]] const std::vector<std::unique_ptr<LiveReader>>& readers() const { return readers_; }
 
-  // What poll(2) is to watch.
+  // Adds the descriptors that poll(2) must watch.
   void add_to(std::vector<pollfd>& watched);
-  // `watched`: what add_to() has added. True: somebody wants to connect.
+  // `watched`: the entries that add_to() added. Returns whether there is a connection to accept.
   [[nodiscard]] bool on_poll(std::span<const pollfd> watched, std::int64_t now);
-  // `welcome` gets each new reader.
+  // Calls `welcome` with each new reader.
   void accept(const std::function<void(LiveReader&)>& welcome);
-  // Accepting is tried again, where the process had too many files open.
+  // Accepts again after the process had too many open files.
   void tick() { may_accept_ = true; }
-  // Those who have gone are forgotten.
+  // Removes readers that have disconnected.
   void sweep();
-  // Until all have read what waits for them, or until then.
+  // Waits until all readers have read their queues, or until `deadline`.
   void wait_for_all(std::int64_t deadline);
 
  private:
@@ -52,7 +52,7 @@ class ReaderGroup {
   bool may_accept_ = true;
 };
 
-// Whether one who has connected may read: the same user, or root.
+// Returns whether a connected process may read: the same user, or root.
 [[nodiscard]] bool may_read(int fd);
 
 }  // namespace rpcrdma::trace

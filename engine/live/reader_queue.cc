@@ -45,9 +45,9 @@ void ReaderQueue::emit_sums(std::int64_t now, bool end) {
     emit(ring, now);
     any = true;
   }
-  // A reader can tell an endpoint on which nothing happens from one that does not run.
+  // With periodic sums a reader can distinguish an idle endpoint from one that no longer runs.
   if (any || end || rings_.empty() || content_ == Content::kPackets) return;
-  if (waiting().size() > most_ / 2) return;  // who reads nothing needs no sign of life
+  if (waiting().size() > most_ / 2) return;  // a reader that does not read needs no sign of life
   emit(static_cast<std::uint32_t>(rings_.size() - 1), now);
 }
 
@@ -56,7 +56,7 @@ bool ReaderQueue::has_room() {
   return !full_;
 }
 
-// It may go beyond what is agreed on: by one of each ring, since then nothing else fits.
+// Sums may exceed the limit by one block per ring, since nothing else fits then.
 void ReaderQueue::emit(std::uint32_t ring, std::int64_t now) {
   Sums& s = rings_[ring];
   s.last_emitted = s.received + s.lost;
@@ -71,7 +71,7 @@ void ReaderQueue::emit(std::uint32_t ring, std::int64_t now) {
   append(block.bytes());
 }
 
-// The latest of a stream holds.
+// The latest statistics of a stream count.
 void ReaderQueue::put_statistics(base::PcapngBlocks& blocks, std::int64_t wall_now) const {
   base::PcapngBlocks::Statistics sum;
   sum.last_ns = wall_now;
@@ -89,7 +89,7 @@ void ReaderQueue::append(std::span<const std::uint8_t> blocks) {
 
 void ReaderQueue::went(std::size_t n) {
   gone_ += n;
-  // Moved rarely enough that each byte is moved once at most, on average.
+  // Compacts rarely enough that on average each byte is moved at most once.
   if (gone_ >= bytes_.size() - gone_) {
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(gone_));
     gone_ = 0;

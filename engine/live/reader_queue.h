@@ -1,9 +1,9 @@
-// What waits for one reader: blocks, of which there are never many more than was agreed on. Events
-// that do not fit are lost to this reader, and told to it: of each ring it keeps the sums, so that
-// emitted = received + lost wherever a Loss event stands.
+// Reader queue: blocks that wait for one reader, with a limit on their bytes. Events that do not
+// fit are lost to this reader and reported to it. The queue keeps sums per ring, so that at each
+// Loss event emitted = received + lost.
 //
-// Once something was lost, all is until half of the room is free again: rather one large hole than
-// many small ones.
+// After a loss it accepts nothing until half of the room is free again: one large gap is better
+// than many small ones.
 #pragma once
 
 #include "event_batch.h"
@@ -19,34 +19,33 @@ enum class Content : std::uint8_t { kEvents, kPackets };
 
 class ReaderQueue {
  public:
-  // `most`: bytes that may wait; it should have room for several batches. Of packets the sums of
-  // all rings together are told, in a block of statistics.
+  // `most`: bytes that may wait; should have room for several batches. For packets, one block of
+  // statistics reports the sums of all rings.
   explicit ReaderQueue(std::size_t most, Content content = Content::kEvents)
       : most_(most), content_(content) {}
 
-  // What the stream begins with: blocks that are counted by nobody.
+  // The first blocks of the stream. They are not counted.
   void begin(std::span<const std::uint8_t> blocks, std::int64_t wall_offset);
 
-  // Returns how many of its events did not fit.
+  // Returns how many of the batch's events did not fit.
   std::uint64_t add(const EventBatch& batch);
 
-  // Losses that the reader has not been told, if there is room again.
+  // Reports new losses if there is room again.
   void emit_losses(std::int64_t now);
-  // The sums of all rings that had something to tell since; at the `end` whether there is room or
-  // not.
+  // Reports the sums of all rings with new events. With `end` it does so even without room.
   void emit_sums(std::int64_t now, bool end = false);
 
   [[nodiscard]] std::span<const std::uint8_t> waiting() const {
     return std::span(bytes_).subspan(gone_);
   }
-  // The first `n` bytes of these wait no longer.
+  // The first `n` waiting bytes have been sent.
   void went(std::size_t n);
-  // All of it, for an empty buffer.
+  // Swaps all waiting bytes with an empty buffer.
   void swap(std::vector<std::uint8_t>& buffer);
 
  private:
   struct Sums {
-    std::uint64_t received = 0, lost = 0;  // or will be, when all that waits has gone
+    std::uint64_t received = 0, lost = 0;  // including what still waits
     std::uint64_t last_emitted = 0, last_lost = 0;
   };
 
@@ -60,7 +59,7 @@ class ReaderQueue {
   const Content content_;
   std::int64_t wall_offset_ = 0;
   std::vector<std::uint8_t> bytes_;
-  std::size_t gone_ = 0;  // of these
+  std::size_t gone_ = 0;  // bytes already sent
   bool full_ = false;
   std::vector<Sums> rings_;  // by number
 };

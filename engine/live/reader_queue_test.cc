@@ -1,3 +1,4 @@
+// The bounded queue of one reader: sums at Loss events, behaviour at the limit, partial reads.
 #include "reader_queue.h"
 
 #include "make_event.h"
@@ -11,7 +12,7 @@ namespace {
 constexpr std::int64_t kClockOffset = 500;
 constexpr std::size_t kMost = 4000;
 
-// The stream of a reader that takes bytes when it is told to.
+// The stream of a reader that reads bytes on demand.
 class OutletTest : public ::testing::Test {
  protected:
   OutletTest() {
@@ -22,7 +23,7 @@ class OutletTest : public ::testing::Test {
     read(queue_.waiting().size());
   }
 
-  // `ring` tells one more event.
+  // Adds one more event of `ring`.
   void emit(std::uint32_t ring) {
     EventBatch batch;
     put(batch, ring);
@@ -40,7 +41,7 @@ class OutletTest : public ::testing::Test {
   }
   void read_all() { read(queue_.waiting().size()); }
 
-  // "1" an event of ring 1, "1:5-2" of its 5 events 2 were lost.
+  // "1": an event of ring 1. "1:5-2": 2 of its 5 events were lost.
   std::string text() {
     std::string text;
     EventStream stream(capture::open_memory(stream_));
@@ -146,7 +147,7 @@ TEST_F(OutletTest, AnEventLargerThanItIsLost) {
   EXPECT_EQ(text(), "1:2-2 1 ");
 }
 
-// However slowly it is read, all that was told can be accounted for.
+// However slowly it is read, all emitted events are accounted for.
 TEST_F(OutletTest, ReadByAFewBytes) {
   for (int i = 0; i < 5000; ++i) {
     emit(1 + static_cast<std::uint32_t>(i % 3));

@@ -1,3 +1,5 @@
+// Writes blocks of events to recordings. At the start of each file it adds the endpoint and the
+// state snapshot, at its end the losses of each ring.
 #include "recorded_file.h"
 
 #include "make_event.h"
@@ -11,7 +13,7 @@ namespace {
 
 using base::Expected;
 
-// Where things are in an Enhanced Packet Block.
+// Offsets in an Enhanced Packet Block.
 constexpr std::size_t kTotalAt = 4, kTimeAt = 12, kCapturedAt = 20, kDataAt = 28;
 
 std::uint32_t u32(std::span<const std::uint8_t> block, std::size_t at) {
@@ -29,7 +31,7 @@ base::Frame frame_of(std::int64_t wall, std::span<const std::uint8_t> data) {
   return frame;
 }
 
-// Of times that may be anything.
+// Wrap around: the times are untrusted.
 std::int64_t sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -104,8 +106,9 @@ Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std:
   return {};
 }
 
-// If a new file begins with it, what it tells of stands at the end of the one before, and it is
-// made anew for the new one (put_head()) before the recorder takes its bytes.
+// If the recorder starts a new file with this event, its losses are counted at the end of the
+// previous file, and put_head() builds the event for the new file before the recorder copies its
+// bytes.
 Expected<void> RecordedFile::write_loss(std::int64_t wall, const EventHeader& header,
                                         const Loss& emitted) {
   sums(header.ring).lost = emitted.lost;

@@ -1,5 +1,6 @@
-// The files of a recording, block by block. Each file of a ring can be understood by itself: it
-// begins with the endpoint and what stands, and its Loss events count what is in that file.
+// Writes the files of a recording block by block. Each file of a ring can be understood by itself:
+// it begins with the endpoint and the state snapshot, and its Loss events count what is in that
+// file.
 #pragma once
 
 #include "state_snapshot.h"
@@ -26,17 +27,17 @@ class RecordedFile {
   RecordedFile(const RecordedFile&) = delete;
   RecordedFile& operator=(const RecordedFile&) = delete;
 
-  // Whole blocks of events (event_batch.h), of which the first ever is an Endpoint event. They are
-  // in the file afterwards.
+  // Writes whole blocks of events (event_batch.h); the very first is an Endpoint event. When it
+  // returns they are in the file.
   [[nodiscard]] base::Expected<void> write(std::span<const std::uint8_t> blocks);
-  // The data of one such block, in the file when flush() has returned, or sooner.
+  // Writes the data of one such block. It is in the file when flush() has returned, or earlier.
   [[nodiscard]] base::Expected<void> write_event(std::int64_t wall,
                                                  std::span<const std::uint8_t> data);
   [[nodiscard]] base::Expected<void> flush();
   [[nodiscard]] base::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const { return recorder_->file(); }  // the newest
-  // In all files, as far as they could be written; without those told anew.
+  // In all files, counting only what could be written, without replayed events.
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t lost() const;
 
@@ -44,7 +45,7 @@ class RecordedFile {
   struct Sums {
     std::uint64_t in_file = 0;      // events
     std::uint64_t lost = 0;         // since the recording began
-    std::uint64_t lost_before = 0;  // the file began
+    std::uint64_t lost_before = 0;  // before this file
   };
 
   RecordedFile() = default;
@@ -61,18 +62,17 @@ class RecordedFile {
 
   std::unique_ptr<base::Recorder> recorder_;
   StateSnapshot snapshot_;
-  std::vector<std::uint8_t> endpoint_;  // its event
+  std::vector<std::uint8_t> endpoint_;  // the Endpoint event
   std::int64_t wall_offset_ = 0;        // from an event's time to its block's
   std::int64_t time_ = 0;               // of the event that is being written
-  // Of all blocks so far, so that who joins the files in order of time finds all of one before the
-  // next: threads' events lie in them as they were taken from the rings.
+  // Latest time of all blocks so far. It ensures that joining the files in order of time yields all
+  // of one file before the next, although blocks lie in the order in which they left the rings.
   std::int64_t latest_wall_ = 0;
   std::vector<Sums> rings_;  // by number
   std::uint64_t events_ = 0;
-  std::uint64_t given_ = 0;  // to the recorder: frames
-  std::deque<std::uint64_t>
-      unwritten_;                   // events that may still wait there, by their number of those
-  std::vector<std::uint8_t> data_;  // of a packet that is put at a file's end or beginning
+  std::uint64_t given_ = 0;               // frames passed to the recorder
+  std::deque<std::uint64_t> unwritten_;   // numbers of events that may still wait there
+  std::vector<std::uint8_t> data_;        // of a packet that is added at a file's end or beginning
   std::optional<EventHeader> last_loss_;  // of the Loss event that is being written
   std::vector<std::uint8_t> loss_data_;   // of its packet
 };

@@ -1,3 +1,4 @@
+// Files of a recording: each file of a ring can be read alone, and its Loss events add up.
 #include "recorded_file.h"
 
 #include "event_batch.h"
@@ -81,7 +82,8 @@ TEST_F(RecordedFileTest, WhatIsWrittenCanBeReadAtOnce) {
   EXPECT_THAT(EventStream(file_->file()).rest(), SizeIs(2));
 }
 
-// 5 has ended before the second file, 6 stands, of 7 the event is the one that did not fit.
+// Connection 5 has ended before the second file, 6 is open, and the event of 7 did not fit into the
+// first.
 TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
   open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
   write(1, 0x01000005, 1, Connection{});
@@ -125,7 +127,7 @@ TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
   EXPECT_EQ(more[3].header.connection, 0x01000007U);
   EXPECT_EQ(more[3].as<Connection>().replayed, 0);
   EXPECT_EQ(more[4].type(), EventType::kInvalidate);
-  // Two told anew, two more, three lost.
+  // Two replayed, two more, three lost.
   EXPECT_EQ(more[5].as<Loss>().emitted, 7U);
   EXPECT_EQ(second.audit.ring(1).lost, 3U);
   EXPECT_EQ(second.audit.ring(2).emitted, 0U);
@@ -134,7 +136,7 @@ TEST_F(RecordedFileTest, EachFileOfARingStandsAlone) {
   EXPECT_EQ(file_->lost(), 9U);
 }
 
-// What it tells of is in the first file's sums, and the second one's begin anew.
+// Its losses are in the first file's sums, and the second file's sums start at zero.
 TEST_F(RecordedFileTest, AFileThatBeginsWithALoss) {
   open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
   write(1, 0x01000005, 1, Connection{});
@@ -166,7 +168,7 @@ TEST_F(RecordedFileTest, AFileThatBeginsWithALoss) {
   EXPECT_EQ(emitted[4].type(), EventType::kInvalidate);
 }
 
-// Two threads' events are not in order of time.
+// Events of two threads are not in order of time.
 TEST_F(RecordedFileTest, NoFileBeginsBeforeTheOneBeforeItEnds) {
   open({.file_bytes = 0, .file_ns = kSecond, .files = 0});
   write(1, 0x01000005, 1, Connection{});

@@ -9,7 +9,7 @@
 namespace rpcrdma::trace {
 namespace {
 
-// The thread is woken for so much, and looks by itself so often.
+// The thread is woken when this many bytes wait, and polls at this interval.
 constexpr std::size_t kWakeBytes = std::size_t{256} << 10;
 constexpr std::chrono::milliseconds kLook{250};
 
@@ -97,7 +97,7 @@ void Recording::run() {
 base::Expected<void> Recording::write_waiting(bool last) {
   try {
     auto written = file_->write(writing_);
-    // Also where it could not be written, so that the file tells what it lacks.
+    // Finish the file even after a write error, so that its statistics count what is missing.
     if (!last && written) return written;
     auto finished = file_->finish(base::wall_clock_ns());
     return written ? finished : written;

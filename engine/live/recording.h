@@ -1,5 +1,5 @@
-// A recording as a hub's sink: its files are written by a thread of its own, since a disk may let a
-// writer wait for seconds. What does not fit into its outlet meanwhile is lost to it, and counted.
+// A recording as a sink of the hub. A dedicated thread writes its files, since a disk may block a
+// writer for seconds. Events that do not fit into its queue meanwhile are lost to it, and counted.
 #pragma once
 
 #include "reader_queue.h"
@@ -20,7 +20,8 @@ namespace rpcrdma::trace {
 
 class Recording final : public Sink {
  public:
-  // `failed`: is told why nothing more can be written, once, by the thread that writes; or empty.
+  // `failed`: called once, by the writing thread, with the reason why nothing more can be written;
+  // may be empty.
   Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
             std::function<void(const std::string& error)> failed);
   ~Recording() override;
@@ -31,9 +32,9 @@ class Recording final : public Sink {
   void end(std::int64_t now) override;
   [[nodiscard]] bool over() const override;
 
-  // There is no memory for what it is told.
+  // Called when there is no memory for events.
   void give_up() override;
-  // Any thread. Waits until the file is whole.
+  // Any thread. Waits until the file is complete.
   void finish();
   [[nodiscard]] RecordCounters counters() const;
 
@@ -42,9 +43,9 @@ class Recording final : public Sink {
   void write(std::unique_lock<std::mutex>& lock, bool last);
   [[nodiscard]] base::Expected<void> write_waiting(bool last);
 
-  const std::unique_ptr<RecordedFile> file_;  // the thread's
+  const std::unique_ptr<RecordedFile> file_;  // used by its thread only
   const std::function<void(const std::string&)> failed_;
-  std::vector<std::uint8_t> writing_;  // the thread's
+  std::vector<std::uint8_t> writing_;  // used by its thread only
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   ReaderQueue queue_;

@@ -1,5 +1,5 @@
-// Takes events out of the rings of all Tracers, in order of time as far as one pass sees it: an
-// event that is told late may stand behind a later one of another ring that an earlier pass took.
+// Drains the rings of all Tracers, merged by time within one pass. An event that is emitted late
+// may follow a later one of another ring that an earlier pass has read.
 #pragma once
 
 #include "event_batch.h"
@@ -15,7 +15,7 @@ namespace rpcrdma::trace {
 
 class RingDrainer {
  public:
-  // A batch has so many bytes of blocks, or one event that is larger.
+  // A batch holds this many bytes of blocks, or one event that is larger.
   static constexpr std::size_t kBatchBytes = std::size_t{64} << 10;
 
   using Out = std::function<void(const EventBatch&)>;
@@ -23,9 +23,9 @@ class RingDrainer {
   void add(Tracer& tracer) { add(tracer.ring(), tracer.number()); }
   void add(Ring& ring, std::uint32_t number) { sources_.push_back({&ring, number, 0}); }
 
-  // All that is in the rings at its beginning. Losses come before the events that were told after
-  // them. `out` may be empty: nobody reads, but what stands is kept. Returns how full the fullest
-  // ring was, 0 to 1.
+  // Reads all events that were in the rings when it started. Losses come before the events emitted
+  // after them. `out` may be empty: then there is no reader, and only the snapshot is updated.
+  // Returns the fill level of the fullest ring, 0 to 1.
   double pass(std::int64_t now, std::int64_t wall_offset, const Out& out);
 
   [[nodiscard]] const StateSnapshot& snapshot() const { return snapshot_; }
@@ -35,16 +35,17 @@ class RingDrainer {
   struct Source {
     Ring* ring;
     std::uint32_t number;
-    std::uint64_t lost;  // of which readers know
+    std::uint64_t lost;  // already reported to readers
   };
 
   double open(std::int64_t now);
-  // The one with the earliest event; null when there is none. `until`: the earliest of the others'.
+  // Returns the batch with the earliest event, or null. `until`: time of the earliest event of the
+  // other batches.
   Ring::Batch* earliest(std::int64_t& until);
   void hand_out(const Out& out);
 
   std::vector<Source> sources_;
-  std::vector<Ring::Batch> open_;  // of each source what this pass takes
+  std::vector<Ring::Batch> open_;  // per source, the events of this pass
   EventBatch batch_;
   StateSnapshot snapshot_;
 };

@@ -20,7 +20,7 @@ class DrainTest : public ::testing::Test {
     return tracer;
   }
 
-  // Times and losses as they come: "L2" of ring 2.
+  // Times and losses in order: "L2" is a loss of ring 2.
   std::string pass() {
     std::string text;
     fullest_ = drainer_.pass(++now_, kOffset, [&](const EventBatch& batch) {
@@ -76,7 +76,7 @@ TEST_F(DrainTest, RingsAreMergedByTime) {
   EXPECT_EQ(pass(), "");
 }
 
-// A thread may tell late; its own order stays.
+// A thread may emit late; the order within its ring stays.
 TEST_F(DrainTest, TheOrderOfARingStays) {
   Tracer& a = tracer();
   Tracer& b = tracer();
@@ -129,7 +129,7 @@ TEST_F(DrainTest, ManyAreHandedOutInBatchesAndRoomGivenBack) {
   EXPECT_LT(fullest_, 0.6);
 }
 
-// What is told from within a pass, after its beginning, belongs to the next one.
+// Events emitted during a pass belong to the next one.
 TEST_F(DrainTest, APassHasAnEnd) {
   Tracer& a = tracer(std::size_t{1} << 20);
   for (std::int64_t t = 0; t < 500; ++t) emit(a, t, 500);

@@ -16,7 +16,7 @@ using base::fail;
 
 constexpr mode_t kFolderMode = 0700;
 
-// Of a program that became root the variable may still be that of the user who called it.
+// In a program that became root the variable may still be that of the calling user.
 bool is_the_users_own(const char* path) {
   struct stat status {};
   return path != nullptr && path[0] == '/' && ::stat(path, &status) == 0 &&
@@ -34,7 +34,7 @@ std::string runtime_folder_path() {
 base::Expected<RuntimeFolder> make_runtime_folder() {
   const std::string path = runtime_folder_path();
   if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST) {
-    return fail(fmt::format("{}: cannot make this folder: {}", path, std::strerror(errno)));
+    return fail(fmt::format("{}: cannot create this folder: {}", path, std::strerror(errno)));
   }
   auto opened = open_runtime_folder();
   if (!opened) return tl::unexpected(opened.error());
@@ -50,7 +50,7 @@ base::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
   if (folder.fd.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
     if (errno == ENOTDIR || errno == ELOOP) {
-      return fail(folder.path + ": is no folder; remove what is there");
+      return fail(folder.path + ": not a folder; remove it");
     }
     return fail(fmt::format("{}: {}", folder.path, std::strerror(errno)));
   }
@@ -59,7 +59,7 @@ base::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
     return fail(fmt::format("{}: {}", folder.path, std::strerror(errno)));
   }
   if (status.st_uid != ::geteuid()) {
-    return fail(folder.path + ": this folder is another user's; it is not used");
+    return fail(folder.path + ": this folder belongs to another user and is not used");
   }
   if ((status.st_mode & 0777) != kFolderMode) {
     return fail(fmt::format("{}: this folder has mode {:04o}, not 0700; it is not used",

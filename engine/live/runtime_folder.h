@@ -1,6 +1,6 @@
-// Where the sockets of a user's endpoints are: $XDG_RUNTIME_DIR/rpcrdma, or without one that is the
-// user's own /tmp/rpcrdma-UID. A folder of the user's, which nobody else can look into: anything
-// else in its place is refused, since it may be somebody else's trap.
+// The folder for the sockets of a user's endpoints: $XDG_RUNTIME_DIR/rpcrdma, or /tmp/rpcrdma-UID
+// if that directory is not the user's own. It belongs to the user and nobody else can read it;
+// anything else in its place is refused, since it may be an attack.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ struct RuntimeFolder {
 
 [[nodiscard]] std::string runtime_folder_path();
 
-// Errors: it cannot be made or opened; it is a symbolic link, another user's, or its mode is not
-// 0700.
+// Errors: it cannot be created or opened; it is a symbolic link, belongs to another user, or its
+// mode is not 0700.
 [[nodiscard]] base::Expected<RuntimeFolder> make_runtime_folder();
-// The same, but nothing where there is none.
+// Opens the folder; returns nothing if there is none.
 [[nodiscard]] base::Expected<std::optional<RuntimeFolder>> open_runtime_folder();
 
 }  // namespace rpcrdma::trace

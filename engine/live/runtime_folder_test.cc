@@ -57,18 +57,18 @@ TEST_F(RuntimeFolderTest, OneThatOthersMayLookIntoIsRefused) {
 TEST_F(RuntimeFolderTest, ASymbolicLinkIsRefused) {
   ASSERT_EQ(::mkdir(path("elsewhere").c_str(), 0700), 0);
   ASSERT_EQ(::symlink(path("elsewhere").c_str(), own().c_str()), 0);
-  expect_refused("is no folder");
+  expect_refused("not a folder");
 }
 
 TEST_F(RuntimeFolderTest, AFileIsRefused) {
   ::close(::open(own().c_str(), O_CREAT | O_WRONLY, 0600));
-  expect_refused("is no folder");
+  expect_refused("not a folder");
 }
 
 TEST_F(RuntimeFolderTest, AnotherUsersIsRefused) {
   ASSERT_EQ(::mkdir(own().c_str(), 0700), 0);
   if (::chown(own().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "only root may give folders away";
-  expect_refused("another user's");
+  expect_refused("belongs to another user");
 }
 
 TEST_F(RuntimeFolderTest, WithoutARuntimeFolderOfTheUsersItIsInTmp) {

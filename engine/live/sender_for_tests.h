@@ -1,4 +1,4 @@
-// Sockets where endpoints are looked for, at which somebody sends what no endpoint does.
+// Sockets in the endpoints' folder that send what no endpoint sends.
 #pragma once
 
 #include "make_event.h"
@@ -19,7 +19,7 @@
 
 namespace rpcrdma::trace {
 
-// Sends the same bytes over and over to each who connects, until that hangs up; or once.
+// Sends `first` to each reader, then `endless` over and over until the reader hangs up.
 class Sender {
  public:
   Sender(const std::string& name, std::vector<std::uint8_t> first,

@@ -1,5 +1,5 @@
-// A thread that takes no signal: they are its program's, and a pipe that nobody reads any more is
-// an error like others.
+// Starts threads that receive no signals: signals belong to the program, and writing to a closed
+// pipe is an ordinary error.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@
 
 namespace rpcrdma::trace {
 
-// The calling thread's signals wait as long as this lives; what it starts inherits that.
+// Blocks the calling thread's signals during its lifetime; threads started meanwhile inherit that.
 class SignalsWait {
  public:
   SignalsWait() {

@@ -1,4 +1,4 @@
-// Where a hub's events go to. All calls come from the hub's thread, and none waits.
+// Interface of the consumers of a hub's events. The hub's thread makes all calls; none may block.
 #pragma once
 
 #include "event_batch.h"
@@ -12,17 +12,18 @@ class Sink {
  public:
   virtual ~Sink() = default;
 
-  // First of all: the Endpoint event's block, in a stream of its own the section before it, and
-  // what stands.
+  // Called first, with the block of the Endpoint event. The state snapshot follows; a sink with a
+  // stream of its own writes the section header first.
   virtual void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) = 0;
   virtual void take(const EventBatch& batch) = 0;
-  // Now and then.
+  // Called periodically.
   virtual void emit_sums(std::int64_t now) = 0;
-  // Nothing follows.
+  // Called last.
   virtual void end(std::int64_t now) = 0;
-  // There is no memory for what is told: nothing follows.
+  // Called when there is no memory for events: nothing follows.
   virtual void give_up() = 0;
-  // It takes no more events: the reader has gone, the file cannot be written.
+  // Returns whether it accepts no more events: the reader has disconnected, or the file cannot be
+  // written.
   [[nodiscard]] virtual bool over() const = 0;
 };
 

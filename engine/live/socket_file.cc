@@ -30,7 +30,7 @@ bool belongs_into_a_name(char c) {
          c == '_';
 }
 
-// By the folder's path where that is short enough, otherwise by its descriptor.
+// Uses the folder's path if it is short enough, otherwise its descriptor.
 sockaddr_un address_of(const RuntimeFolder& folder, const std::string& file) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -42,7 +42,7 @@ sockaddr_un address_of(const RuntimeFolder& folder, const std::string& file) {
   return address;
 }
 
-// errno, or 0.
+// Returns errno, or 0.
 int with_address(int (*call)(int, const sockaddr*, socklen_t), int fd, const sockaddr_un& address) {
   return call(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
@@ -82,7 +82,7 @@ bool is_own_socket(const RuntimeFolder& folder, const std::string& file) {
 
 tl::expected<FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
                                                  const std::string& file) {
-  // Without waiting: a hung process may have a full queue of those who want to connect.
+  // Non-blocking: a hung process may have a full accept queue.
   FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return tl::unexpected(errno);
   if (const int error = with_address(::connect, fd.get(), address_of(folder, file)); error != 0) {
@@ -107,8 +107,8 @@ base::Expected<ListeningSocket> ListeningSocket::open(RuntimeFolder folder,
   const std::string temporary = "." + s.file_;
   const int folder_fd = s.folder_.fd.get();
   FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // The file takes its mode from the socket.
-  if (fd.get() < 0 || ::fchmod(fd.get(), kSocketMode) != 0) return cannot("make a socket", errno);
+  // The file inherits the socket's mode.
+  if (fd.get() < 0 || ::fchmod(fd.get(), kSocketMode) != 0) return cannot("create a socket", errno);
   ::unlinkat(folder_fd, temporary.c_str(), 0);
   if (const int error = with_address(::bind, fd.get(), address_of(s.folder_, temporary))) {
     return cannot("bind a socket", error);

@@ -1,4 +1,4 @@
-// Unix sockets as files of a folder, whose path may be longer than a socket's address can hold.
+// Unix sockets as files of a folder whose path may be longer than a socket address can hold.
 #pragma once
 
 #include "runtime_folder.h"
@@ -11,29 +11,29 @@
 
 namespace rpcrdma::trace {
 
-// NAME.PID.sock; in NAME stands _ for what does not belong into the name of a file. Where the same
-// endpoint's packets are: NAME.PID.packets.sock.
+// NAME.PID.sock; in NAME, _ replaces characters that do not belong in a file name. The socket for
+// the same endpoint's packets is NAME.PID.packets.sock.
 struct SocketName {
   std::string name;
   std::uint32_t process = 0;
   bool packets = false;
 };
 [[nodiscard]] std::string to_file_name(const SocketName& socket);
-// Nothing when `file` has not that form: no endpoint has made it.
+// Returns nothing if `file` does not have that form: no endpoint created it.
 [[nodiscard]] std::optional<SocketName> parse_file_name(std::string_view file);
 
-// It is there, and this user made it: no link leads elsewhere.
+// Returns whether the socket exists and this user created it; follows no symbolic link.
 [[nodiscard]] bool is_own_socket(const RuntimeFolder& folder, const std::string& file);
 
-// Connected, close-on-exec and blocking; else errno.
+// Returns a connected, close-on-exec, blocking descriptor, or errno.
 [[nodiscard]] tl::expected<base::FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
                                                                      const std::string& file);
 
-// A socket that listens, non-blocking, and its file of mode 0600, which goes when it goes. The file
-// is there only from when it can be connected to, so one that refuses is nobody's any more.
+// A listening, non-blocking socket and its file of mode 0600, which is removed with it. The file
+// appears only once it accepts connections, so a socket that refuses has no owner any more.
 class ListeningSocket {
  public:
-  // A file of the same name which nobody listens at is replaced.
+  // Replaces a file of the same name without a listener.
   [[nodiscard]] static base::Expected<ListeningSocket> open(RuntimeFolder folder,
                                                             const SocketName& socket);
   ~ListeningSocket();

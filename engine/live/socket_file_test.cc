@@ -77,7 +77,7 @@ TEST_F(SocketFileTest, OneThatSomebodyListensAtIsNot) {
   EXPECT_EQ(connect("a.7.sock"), 0);
 }
 
-// Its file was replaced meanwhile: that is another's.
+// Its file was replaced meanwhile by another socket's.
 TEST_F(SocketFileTest, RemovesOnlyItsOwnFile) {
   const std::string file = path("rpcrdma/a.7.sock");
   {

@@ -17,7 +17,7 @@ void StateSnapshot::begin(std::uint32_t number, std::span<const std::uint8_t> ev
   Event& stands = place->second.event;
   bytes_ += event.size() - stands.size();
   stands.assign(event.begin(), event.end());
-  // Whoever gets it from here comes later than it.
+  // A reader that gets it from the snapshot connected later.
   constexpr std::size_t kAt = sizeof(EventHeader) + offsetof(trace::Connection, replayed);
   if (kAt < stands.size()) stands[kAt] = 1;
   const std::uint32_t ring = number >> kRingShift;

@@ -1,5 +1,5 @@
-// What stands: the connections that are up and the credits they have, as told last. A reader that
-// comes later is told of it first; its Connection events say that they are told anew.
+// State snapshot: the open connections and their latest credits. Each new reader gets it first; its
+// Connection events are marked as replayed.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ namespace rpcrdma::trace {
 
 class StateSnapshot {
  public:
-  // Of one ring not more connections are remembered; of more, those that came last. They can be
-  // more only if ends of connections were lost.
+  // Limit of the connections kept per ring; beyond it the oldest are dropped. It can be exceeded
+  // only if end events were lost.
   static constexpr std::size_t kMostOfARing = std::size_t{1} << 16;
-  // Bytes of Connection events, of all rings: a hundred times what those of a busy server take.
+  // Bytes of Connection events of all rings: a hundred times what a busy server needs.
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
   StateSnapshot() = default;
   explicit StateSnapshot(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // `event`: all of it. Most are of no concern.
+  // `event`: the whole event. Most types are ignored.
   void take(const EventHeader& header, std::span<const std::uint8_t> event) {
     switch (static_cast<EventType>(header.type)) {
       case EventType::kConnection:
@@ -39,10 +39,10 @@ class StateSnapshot {
     }
   }
 
-  // Nobody is told of them for a while, so what is known will be out of date.
+  // Called when no credits will be received for a while, so that the known ones go stale.
   void forget_credits();
 
-  // Gives `visitor` (header, event) each connection, and behind it its credits.
+  // Calls `visitor` (header, event) with each connection, followed by its credits.
   template <typename Visitor>
   void emit(Visitor&& visitor) const {
     for (const auto& [number, connection] : connections_) {
@@ -57,7 +57,7 @@ class StateSnapshot {
   using Event = std::vector<std::uint8_t>;
   struct Connection {
     Event event;
-    std::array<Event, 2> credits;  // by side; empty: not told yet
+    std::array<Event, 2> credits;  // by side; empty: not known yet
   };
 
   template <typename Visitor>
@@ -72,7 +72,7 @@ class StateSnapshot {
   void end(std::uint32_t number);
   void credits(std::uint32_t number, std::span<const std::uint8_t> event);
 
-  // In order of their numbers: those of a ring lie together, the oldest first.
+  // In order of their numbers: connections of a ring are adjacent, the oldest first.
   std::map<std::uint32_t, Connection> connections_;
   std::array<std::size_t, 256> of_ring_{};
   std::size_t bytes_ = 0;

@@ -30,7 +30,7 @@ class StandingTest : public ::testing::Test {
     snapshot_.take(header, bytes);
   }
 
-  // "5" a connection, "5:1=64" that its side 1 was granted 64.
+  // "5": a connection. "5:1=64": its side 1 was granted 64.
   Trace emitted() const {
     Trace trace;
     snapshot_.emit([&](const EventHeader& header, std::span<const std::uint8_t> event) {
@@ -73,13 +73,13 @@ TEST_F(StandingTest, ConnectionsThatAreUp) {
 }
 
 TEST_F(StandingTest, TheLatestCreditsOfEachSide) {
-  take(5, granted(0, 1));  // not up yet
+  take(5, granted(0, 1));  // not open yet
   take(5, kConnection);
   take(6, kConnection);
   take(5, granted(0, 32));
   take(5, granted(1, 8));
   take(5, granted(0, 64));
-  take(5, granted(2, 99));  // of no side that there is
+  take(5, granted(2, 99));  // no such side
   EXPECT_EQ(emitted(), (Trace{"5", "5:0=64", "5:1=8", "6"}));
   take(5, ConnectionEnd{});
   EXPECT_EQ(emitted(), (Trace{"6"}));
@@ -100,7 +100,7 @@ TEST_F(StandingTest, AConnectionEmittedAgainTakesThePlaceOfTheFirst) {
   EXPECT_EQ(snapshot_.connections(), 1U);
 }
 
-// Ends may have been lost. The oldest of the ring go, not those of others.
+// End events may have been lost. The oldest of the ring are dropped, not those of others.
 TEST_F(StandingTest, OfEachRingThereIsALimit) {
   constexpr auto kMostConnections = static_cast<std::uint32_t>(StateSnapshot::kMostOfARing);
   take(0x01000001, kConnection);
@@ -116,7 +116,7 @@ TEST_F(StandingTest, OfEachRingThereIsALimit) {
   EXPECT_EQ(emitted()[1], std::to_string(0x02000004));
 }
 
-// Events of a stream may be as large as their sender likes.
+// Events of a stream may be as large as the sender likes.
 TEST_F(StandingTest, TheirBytesHaveALimit) {
   StateSnapshot snapshot(1000);
   const std::vector<std::uint8_t> payload(400);

@@ -15,17 +15,18 @@ tl::expected<EventView, const char*> StreamCheck::take(std::span<const std::uint
   const auto event = event_in_pdu(data);
   const auto view = event ? view_event(*event) : std::nullopt;
   if (!view || view->header.ring > Hub::kMostTracers) {
-    return refuse("what comes is no event of an endpoint");
+    return refuse("the data is not an endpoint's event");
   }
   const auto type = static_cast<EventType>(view->header.type);
   if ((type == EventType::kEndpoint) == begun_) {
-    return refuse(begun_ ? "what comes begins anew" : "what comes does not say who tells it");
+    return refuse(begun_ ? "the stream starts a second time"
+                         : "the stream does not identify its endpoint");
   }
   begun_ = true;
   if (type != EventType::kLoss) {
     ++events_;
   } else if (++losses_ > kMostLosses + events_) {
-    return refuse("what comes says what was lost, and hardly anything else");
+    return refuse("the stream consists almost only of loss events");
   }
   return *view;
 }

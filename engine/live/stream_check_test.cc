@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class StreamCheckTest : public ::testing::Test {
  protected:
-  // Empty when it is as an endpoint sends it.
+  // Empty if an endpoint would send it.
   template <typename Event>
   std::string take(std::uint32_t ring, const Event& event) {
     return take_bytes(make_event(ring, 0, event));
@@ -36,27 +36,28 @@ TEST_F(StreamCheckTest, AnEndpointsStreamIsTaken) {
     EXPECT_EQ(take(ring, Invalidate{}), "");
     EXPECT_EQ(take(ring, Loss{1, 0}), "");
   }
-  // Of a type that a later version has.
+  // A type of a later version.
   auto event = make_event(1, 0, Invalidate{});
   event[0] = 0xff;
   EXPECT_EQ(take_bytes(event), "");
 }
 
 TEST_F(StreamCheckTest, BeginsWithWhoEmitsAndOnce) {
-  EXPECT_THAT(take(1, Invalidate{}), HasSubstr("does not say who tells"));
+  EXPECT_THAT(take(1, Invalidate{}), HasSubstr("does not identify its endpoint"));
   EXPECT_EQ(take(0, Endpoint{}), "");
-  EXPECT_THAT(take(0, Endpoint{}), HasSubstr("begins anew"));
+  EXPECT_THAT(take(0, Endpoint{}), HasSubstr("starts a second time"));
 }
 
 TEST_F(StreamCheckTest, WhatIsNoEventIsRefused) {
   const auto endpoint = make_event(0, 0, Endpoint{});
-  EXPECT_THAT(take_bytes(std::span(endpoint).first(endpoint.size() - 1)), HasSubstr("no event"));
-  EXPECT_THAT(check_.take(endpoint).error(), HasSubstr("no event"));  // without tags
+  EXPECT_THAT(take_bytes(std::span(endpoint).first(endpoint.size() - 1)),
+              HasSubstr("not an endpoint's event"));
+  EXPECT_THAT(check_.take(endpoint).error(), HasSubstr("not an endpoint's event"));  // without tags
 }
 
 TEST_F(StreamCheckTest, RingsWithoutEndAreRefused) {
   EXPECT_EQ(take(0, Endpoint{}), "");
-  EXPECT_THAT(take(Hub::kMostTracers + 1, Loss{2, 1}), HasSubstr("no event"));
+  EXPECT_THAT(take(Hub::kMostTracers + 1, Loss{2, 1}), HasSubstr("not an endpoint's event"));
 }
 
 TEST_F(StreamCheckTest, LossesAreBoundedByWhatElseCame) {

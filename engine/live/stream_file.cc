@@ -32,10 +32,10 @@ StreamFile::StreamFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 StreamFile::~StreamFile() = default;
 
 Expected<void> StreamFile::write(const base::Frame& frame) {
-  if (frame.time_ns < 0) return base::fail("what comes is no event of an endpoint");
+  if (frame.time_ns < 0) return base::fail("the data is not an endpoint's event");
   if (const auto event = impl_->check.take(frame.data); !event) return base::fail(event.error());
   const auto event = *event_in_pdu(frame.data);
-  // Without what other tags there may be.
+  // Other tags that may be there are dropped.
   impl_->data.assign(kUpperPduTags.begin(), kUpperPduTags.end());
   impl_->data.insert(impl_->data.end(), event.begin(), event.end());
   return impl_->file->write_event(frame.time_ns, impl_->data);

@@ -75,16 +75,16 @@ TEST_F(StreamFileTest, WhatIsNoStreamOfAnEndpointIsRefused) {
     EXPECT_THAT(written.error().message, HasSubstr(why));
   };
   open();
-  refused(write(1, 0, Invalidate{}), "does not say who tells");
+  refused(write(1, 0, Invalidate{}), "does not identify its endpoint");
   const auto endpoint = make_event(0, 0, Endpoint{});
-  refused(write(std::span(endpoint).first(endpoint.size() - 1), kStart), "no event");
-  refused(write(endpoint, -1), "no event");
+  refused(write(std::span(endpoint).first(endpoint.size() - 1), kStart), "not an endpoint's event");
+  refused(write(endpoint, -1), "not an endpoint's event");
   ASSERT_TRUE(write(endpoint, kStart));
-  refused(write(endpoint, kStart), "begins anew");
-  refused(write(256, 0, Invalidate{}), "no event");
+  refused(write(endpoint, kStart), "starts a second time");
+  refused(write(256, 0, Invalidate{}), "not an endpoint's event");
   base::Frame other;
   other.time_ns = kStart;
-  refused(file_->write(other), "no event");
+  refused(file_->write(other), "not an endpoint's event");
   // Times that no clock has.
   ASSERT_TRUE(write(make_event(1, INT64_MIN, Invalidate{}), INT64_MAX));
   ASSERT_TRUE(write(make_event(255, INT64_MAX, Loss{0, UINT64_MAX}), 0));

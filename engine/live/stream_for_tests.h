@@ -1,4 +1,4 @@
-// Reads streams and recordings, and holds them to what Loss events promise.
+// Reads streams and recordings, and checks the invariants of Loss events.
 #pragma once
 
 #include "clock.h"
@@ -19,7 +19,7 @@
 
 namespace rpcrdma::trace {
 
-// When recordings of the tests begin, by the wall clock.
+// Wall-clock time at which the tests' recordings begin.
 inline constexpr std::int64_t kStart = 1'800'000'000 * kSecond;
 
 struct Emitted {
@@ -46,11 +46,11 @@ inline Emitted announced(std::span<const std::uint8_t> event) {
   return emitted;
 }
 
-// By ring, since the latest Endpoint event.
+// Per ring, since the latest Endpoint event.
 class Audit {
  public:
   struct Sums {
-    std::uint64_t received = 0, emitted = 0, lost = 0;  // the latter as told last
+    std::uint64_t received = 0, emitted = 0, lost = 0;  // `emitted` and `lost` as reported last
   };
 
   void take(const Emitted& emitted) {
@@ -70,7 +70,7 @@ class Audit {
     sums.lost = loss.lost;
   }
   [[nodiscard]] const Sums& ring(std::uint32_t number) { return rings_[number]; }
-  // Nothing has come since the sums were told last.
+  // Returns whether no event has arrived since the latest sums.
   [[nodiscard]] bool is_complete() const {
     for (const auto& [number, sums] : rings_) {
       if (sums.emitted != sums.received + sums.lost) return false;
@@ -92,7 +92,7 @@ class EventStream {
       : EventStream(capture::open_descriptor(std::move(fd), "stream")) {}
   explicit EventStream(const std::string& file) : EventStream(capture::open_file(file)) {}
 
-  // Waits for it; nothing at the end.
+  // Blocks until the next event; returns nothing at the end.
   std::optional<Emitted> next() {
     base::Frame frame;
     if (!source_ || !source_->next(frame).value_or(false)) return std::nullopt;
@@ -105,7 +105,7 @@ class EventStream {
     audit.take(emitted);
     return emitted;
   }
-  // The next but sums; nothing at the end.
+  // The next event that is not a Loss; nothing at the end.
   std::optional<Emitted> next_event() {
     auto emitted = next();
     while (emitted && emitted->type() == EventType::kLoss) emitted = next();
@@ -116,7 +116,7 @@ class EventStream {
     while (auto emitted = next()) all.push_back(std::move(*emitted));
     return all;
   }
-  // Until it is told that so many of the ring were emitted.
+  // Reads until a Loss event reports that `emitted` events of the ring were emitted.
   void read_until(std::uint32_t ring, std::uint64_t emitted) {
     while (audit.ring(ring).emitted < emitted && next()) {
     }
@@ -129,7 +129,7 @@ class EventStream {
   std::unique_ptr<capture::Source> source_;
 };
 
-// A folder of the test's own, which is $XDG_RUNTIME_DIR as well.
+// A folder of the test's own, also set as $XDG_RUNTIME_DIR.
 class OwnRuntime : public ::testing::Test {
  protected:
   OwnRuntime() {

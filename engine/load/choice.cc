@@ -35,16 +35,16 @@ fabric::Expected<Sizes> Sizes::parse(std::string_view text, std::uint32_t most) 
     if (!first || !last) {
       return fabric::fail(
           fabric::Errc::kBadArgument,
-          fmt::format("\"{}\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k", member));
+          fmt::format("\"{}\" is not a size; use bytes, or forms such as 4k, 1Mi, 512-64k",
+                      member));
     }
     if (*first > *last) {
       return fabric::fail(fabric::Errc::kBadArgument,
                           fmt::format("\"{}\" ends before it begins", member));
     }
     if (*last > UINT32_MAX) {
-      return fabric::fail(
-          fabric::Errc::kBadArgument,
-          fmt::format("\"{}\" is more than {} bytes, the most that is possible", member, most));
+      return fabric::fail(fabric::Errc::kBadArgument,
+                          fmt::format("\"{}\" exceeds the maximum of {} bytes", member, most));
     }
     sizes.ranges_.push_back(
         {static_cast<std::uint32_t>(*first), static_cast<std::uint32_t>(*last)});
@@ -72,10 +72,10 @@ fabric::Expected<Mix> Mix::parse(std::string_view text, const Known& known) {
     const std::string_view name = member.substr(0, colon);
     const auto choice = known(name);
     if (!choice) {
-      return fabric::fail(fabric::Errc::kBadArgument, fmt::format("\"{}\" is not known", name));
+      return fabric::fail(fabric::Errc::kBadArgument, fmt::format("\"{}\" is unknown", name));
     }
     if (mix.has(*choice)) {
-      return fabric::fail(fabric::Errc::kBadArgument, fmt::format("\"{}\" stands twice", name));
+      return fabric::fail(fabric::Errc::kBadArgument, fmt::format("\"{}\" is given twice", name));
     }
     const auto weight = colon == std::string_view::npos ? std::optional<std::uint32_t>(1)
                                                         : base::parse_u32(member.substr(colon + 1));

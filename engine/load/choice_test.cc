@@ -55,13 +55,12 @@ TEST(Sizes, TheWholeRangeOf32BitsCanBeDrawn) {
 }
 
 TEST(Sizes, WhatIsNoneIsRefused) {
-  EXPECT_EQ(refusal("big"), "\"big\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k");
-  EXPECT_EQ(refusal("4k,"), "\"\" is not a size; give bytes, or such as 4k, 1Mi, 512-64k");
-  EXPECT_EQ(refusal("5G"), "\"5G\" is more than 4294967295 bytes, the most that is possible");
-  EXPECT_EQ(refusal("1-5G"), "\"1-5G\" is more than 4294967295 bytes, the most that is possible");
+  EXPECT_EQ(refusal("big"), "\"big\" is not a size; use bytes, or forms such as 4k, 1Mi, 512-64k");
+  EXPECT_EQ(refusal("4k,"), "\"\" is not a size; use bytes, or forms such as 4k, 1Mi, 512-64k");
+  EXPECT_EQ(refusal("5G"), "\"5G\" exceeds the maximum of 4294967295 bytes");
+  EXPECT_EQ(refusal("1-5G"), "\"1-5G\" exceeds the maximum of 4294967295 bytes");
   EXPECT_EQ(refusal("5G-1"), "\"5G-1\" ends before it begins");
-  EXPECT_EQ(Sizes::parse("4Gi", 100).error().message,
-            "\"4Gi\" is more than 100 bytes, the most that is possible");
+  EXPECT_EQ(Sizes::parse("4Gi", 100).error().message, "\"4Gi\" exceeds the maximum of 100 bytes");
   EXPECT_EQ(refusal("8-4"), "\"8-4\" ends before it begins");
   EXPECT_FALSE(refusal("-4").empty());
   EXPECT_FALSE(refusal("4-").empty());
@@ -90,9 +89,9 @@ TEST(Mix, FollowsTheWeights) {
 
 TEST(Mix, WhatMakesNoSenseIsRefused) {
   const auto why = [](std::string_view text) { return Mix::parse(text, known).error().message; };
-  EXPECT_EQ(why("ecko"), "\"ecko\" is not known");
-  EXPECT_EQ(why(""), "\"\" is not known");
-  EXPECT_EQ(why("echo,echo:2"), "\"echo\" stands twice");
+  EXPECT_EQ(why("ecko"), "\"ecko\" is unknown");
+  EXPECT_EQ(why(""), "\"\" is unknown");
+  EXPECT_EQ(why("echo,echo:2"), "\"echo\" is given twice");
   EXPECT_EQ(why("echo:0"), "\"echo:0\": a weight is a whole number from 1 to 1000000");
   EXPECT_EQ(why("echo:x"), "\"echo:x\": a weight is a whole number from 1 to 1000000");
 }

@@ -12,10 +12,10 @@ namespace echo = service::echo;
 using echo::Proc;
 
 constexpr const char* kMix = "null,echo,sink,source,echo-bulk,list";
-constexpr std::uint32_t kListItem = 1000;            // bytes, where the whole list has as many
+constexpr std::uint32_t kListItem = 1000;            // bytes, if the whole list has that many
 constexpr std::uint32_t kMostListBytes = 1'000'000;  // of items without their counts
-// So many different contents: enough to notice a mix-up, few enough that their checksums are
-// remembered.
+// Number of different contents: enough to notice a mix-up, few enough that their checksums can be
+// cached.
 constexpr std::uint32_t kSeeds = 8;
 
 std::uint32_t most_of(Proc proc) {
@@ -35,7 +35,7 @@ std::uint32_t most_of(Proc proc) {
   return UINT32_MAX;  // has no size
 }
 
-// What is told to one who asks for far too much: of one procedure its own limit.
+// Maximum size to name in an error message; for a single procedure, its own limit.
 std::uint32_t most_of(const std::string& procedures, const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), procedures);
   if (found == names.end()) return echo::kMaxBulk;
@@ -76,8 +76,8 @@ tl::expected<EchoRequests, RequestError> EchoRequests::parse(const std::string& 
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const std::uint32_t most = most_of(static_cast<Proc>(i));
     if (procedures != names[i] || drawn->largest() <= most) continue;
-    return tl::unexpected(
-        RequestError{true, fmt::format("{}: {} takes {} bytes at most", sizes, names[i], most)});
+    return tl::unexpected(RequestError{
+        true, fmt::format("{}: the maximum for {} is {} bytes", sizes, names[i], most)});
   }
   const auto pause = std::clamp<fabric::Time>(sleep / fabric::kMicrosecond, 0, echo::kMaxSleep);
   return EchoRequests(std::move(*mix), std::move(*drawn), static_cast<std::uint32_t>(pause));
@@ -103,7 +103,7 @@ std::uint32_t EchoRequests::longest() const {
   std::uint32_t most = 0;
   for (const Proc proc : {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList}) {
     if (!has(mix_, proc)) continue;
-    // The last item of a list may go beyond the list's size.
+    // The last item of a list may exceed the list's size.
     const std::uint32_t beyond = proc == Proc::kList ? kListItem : 0;
     most = std::max(most, std::min(sizes_.largest(), most_of(proc)) + beyond);
   }

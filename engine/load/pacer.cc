@@ -20,7 +20,7 @@ void Pacer::stop(fabric::Time now) {
 }
 
 fabric::Time Pacer::due_of(std::uint64_t call) const {
-  // Computed anew for each, so that no error adds up.
+  // Computed from the start for each Call, so that errors do not accumulate.
   const auto number =
       static_cast<long double>(call) * options_.threads + static_cast<long double>(options_.thread);
   const long double after = std::floor(number * 1e9L / static_cast<long double>(options_.rate));
@@ -37,7 +37,8 @@ fabric::Time Pacer::due(fabric::Time now) const {
 
 std::uint64_t Pacer::missed() const {
   if (options_.rate == 0 || end_ == fabric::kNever || taken_ >= share_) return 0;
-  // Due times do not fall, so the first Call that is due at the end or later is found by halving.
+  // Due times never decrease, so binary search finds the first Call that is due at the end or
+  // later.
   std::uint64_t low = taken_;
   std::uint64_t high = share_;
   while (low < high) {

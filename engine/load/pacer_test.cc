@@ -25,8 +25,8 @@ TEST(Pacer, ACallThatIsLateWasDueWhenItWasDue) {
   Pacer p({.rate = 1000});
   p.begin(7);
   for (int i = 0; i < 5; ++i) {
-    // The caller was away for a second: what was due meanwhile is still to be made, each of its
-    // time.
+    // The caller was delayed by a second: the Calls due meanwhile are still to be made, each with
+    // its own due time.
     EXPECT_EQ(p.due(7 + kSecond), 7 + i * kMillisecond);
     p.took();
   }

@@ -1,3 +1,4 @@
+// Formats the result of a load as text and as JSON.
 #include <array>
 #include <iterator>
 
@@ -19,7 +20,7 @@ struct PartName {
   const char* text;
   const char* key;
 };
-constexpr std::array<PartName, kParts> kPartNames{{{"due, not begun", "turn"},
+constexpr std::array<PartName, kParts> kPartNames{{{"due, not started", "turn"},
                                                    {"waiting for credit", "credit"},
                                                    {"sent until Reply", "reply"},
                                                    {"  sending", "send"},
@@ -60,7 +61,7 @@ void latency_line(std::string& out, std::string_view name, const base::Histogram
 }
 
 Json latency_json(const base::Histogram& h) {
-  // Of nothing there is no latency, and 0 would be one.
+  // Without Calls there is no latency, and 0 would be one.
   const auto us = [&](auto ns) {
     return h.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
   };
@@ -75,7 +76,7 @@ Json latency_json(const base::Histogram& h) {
 }
 
 void add_packets(std::string& out, const Packets& p) {
-  fmt::format_to(std::back_inserter(out), "{} sent again; {} and {} of the server's\n",
+  fmt::format_to(std::back_inserter(out), "{} retransmitted; {} and {} from the server\n",
                  counted(p.retransmitted, "packet", "packets"), counted(p.naks, "NAK", "NAKs"),
                  counted(p.rnrs, "RNR NAK", "RNR NAKs"));
 }
@@ -84,30 +85,31 @@ Json packets_json(const std::optional<Packets>& p, std::uint64_t Packets::*which
   return p ? Json((*p).*which) : Json();
 }
 
-// What the latencies, and the parts of "sent until Reply", cannot tell.
+// Adds notes on the limits of the latencies, and of the parts of "sent until Reply".
 void add_notes(std::string& out, const Result& r) {
   const Tally& t = r.tally;
   const auto to = std::back_inserter(out);
   const std::uint64_t without = t.errors() + t.mismatches() + r.not_begun + r.abandoned;
   if (without != 0 && t.right() != 0) {
-    fmt::format_to(to, "latency: of Calls answered right; {} not in it\n",
+    fmt::format_to(to, "latency: only Calls with a correct answer; {} not included\n",
                    counted(without, "other is", "others are"));
   }
   const std::uint64_t unknown = t.right() - t.part(Part::kSend).count();
   if (unknown != 0) {
-    fmt::format_to(to,
-                   "sending: not known of {} whose Reply came before the acknowledgement; it is in "
-                   "the network's time\n",
-                   counted(unknown, "Call", "Calls"));
+    fmt::format_to(
+        to,
+        "sending: unknown for {} whose Reply arrived before the acknowledgment; included "
+        "in the network's time\n",
+        counted(unknown, "Call", "Calls"));
   }
   const std::uint64_t unreported = t.part(Part::kPeerOrNetwork).count();
   if (unreported != 0) {
-    fmt::format_to(to, "peer and network: {} whose Reply has no place for the peer's own time\n",
+    fmt::format_to(to, "peer and network: the Replies of {} do not contain the peer's own time\n",
                    counted(unreported, "Call", "Calls"));
   }
   if (t.implausible() != 0) {
     fmt::format_to(to,
-                   "peer: of {} it says more than the time until the Reply, and is cut to that\n",
+                   "peer: for {} it reports more than the time until the Reply; limited to that\n",
                    counted(t.implausible(), "Call", "Calls"));
   }
 }
@@ -117,7 +119,7 @@ void add_notes(std::string& out, const Result& r) {
 std::string format_byte_rate(double per_second) {
   constexpr std::array<const char*, 5> kPrefixes{"", "k", "M", "G", "T"};
   std::size_t prefix = 0;
-  // What would be written as 1000 of one is 1 of the next.
+  // A value that would be written as 1000 of one unit is 1 of the next.
   while (per_second >= 999.5 && prefix + 1 < kPrefixes.size()) {
     per_second /= 1000;
     ++prefix;
@@ -135,10 +137,10 @@ namespace {
 void add_reverse(std::string& out, const Result& r) {
   const Reverse& v = *r.reverse;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "reverse: {} right in {}: {} calls/s; {} wrong, {} failed", v.right,
+  fmt::format_to(to, "reverse: {} correct in {}: {} calls/s; {} wrong, {} failed", v.right,
                  format_duration(r.elapsed), format_call_rate(per_second(v.right, r.elapsed)),
                  v.wrong, v.failed);
-  if (v.resent != 0) fmt::format_to(to, ", {} sent again", v.resent);
+  if (v.resent != 0) fmt::format_to(to, ", {} resent", v.resent);
   out += '\n';
 }
 
@@ -151,7 +153,7 @@ std::string to_text(const Setup& s, const Result& r) {
   fmt::format_to(to, "{} from {}: {}, depth {}, {}{}\n", s.server, s.from,
                  counted(s.connections, "connection", "connections"), s.depth,
                  counted(s.threads, "thread", "threads"),
-                 s.rate == 0 ? std::string() : fmt::format(", {:g} calls/s wanted", s.rate));
+                 s.rate == 0 ? std::string() : fmt::format(", target {:g} calls/s", s.rate));
   if (r.reverse) add_reverse(out, r);
   if (r.reverse && t.calls() == 0) return out;
   fmt::format_to(to, "{}{} in {}: {} calls/s, {} ({})\n", r.interrupted ? "interrupted: " : "",
@@ -162,20 +164,20 @@ std::string to_text(const Setup& s, const Result& r) {
                  counted(t.mismatches(), "mismatch", "mismatches"));
   for (const auto& [reason, count] : t.reasons()) fmt::format_to(to, "  {} x {}\n", count, reason);
   if (r.not_begun != 0) {
-    fmt::format_to(to, "{} due, and could not begin before the end\n",
+    fmt::format_to(to, "{} due but not started before the end\n",
                    counted(r.not_begun, "Call was", "Calls were"));
   }
   if (r.abandoned != 0) {
-    fmt::format_to(to, "{} outstanding at the end, and given up\n",
+    fmt::format_to(to, "{} in flight at the end and abandoned\n",
                    counted(r.abandoned, "Call was", "Calls were"));
   }
   if (r.lost != 0) {
-    fmt::format_to(to, "{} lost, {} sent again\n",
+    fmt::format_to(to, "{} lost, {} resent\n",
                    counted(r.lost, "connection was", "connections were"),
                    counted(t.resent(), "Call was", "Calls were"));
   }
   if (r.packets) add_packets(out, *r.packets);
-  fmt::format_to(to, "processor time of a Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
+  fmt::format_to(to, "processor time per Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
                  cpu_us(r.user + r.system, t.calls()), cpu_us(r.system, t.calls()));
 
   fmt::format_to(to, "{:<20}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "p50", "p90", "p99",
@@ -189,7 +191,7 @@ std::string to_text(const Setup& s, const Result& r) {
   }
   for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
     const Tally::Procedure& p = t.procedure(i);
-    // With one procedure all has been said.
+    // With a single procedure this would repeat the total.
     if (p.calls == 0 || p.calls == t.calls()) continue;
     latency_line(out, fmt::format("{}, {}", s.procedures[i], p.calls), p.latency);
   }

@@ -1,3 +1,4 @@
+// The text and the JSON of load results.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -42,11 +43,11 @@ TEST(Report, Text) {
       "127.0.0.1 port 20049 from 127.0.0.2: 4 connections, depth 16, 1 thread\n"
       "3 Calls in 2.000 s: 1.5 calls/s, 1.50 MB/s (2930 KiB)\n"
       "0 errors, 0 mismatches\n"
-      "processor time of a Call: 15.0 us, 5.0 us of it in the kernel\n"
+      "processor time per Call: 15.0 us, 5.0 us of it in the kernel\n"
       "\n"
       "                          p50      p90      p99    p99.9   p99.99      max     mean\n"
       "latency                 50 us    50 us    50 us    50 us    50 us    50 us    50 us\n"
-      "  due, not begun         0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
+      "  due, not started         0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
       "  waiting for credit     1 us     1 us     1 us     1 us     1 us     1 us     1 us\n"
       "  sent until Reply      48 us    48 us    48 us    48 us    48 us    48 us    48 us\n"
       "    sending              8 us     8 us     8 us     8 us     8 us     8 us     8 us\n"
@@ -69,16 +70,16 @@ TEST(Report, TextOfWhatWentWrong) {
   r.lost = 1;
   r.interrupted = true;
   const std::string text = to_text(s, r);
-  EXPECT_NE(text.find("depth 16, 2 threads, 500 calls/s wanted\ninterrupted: 5 Calls in 2.000 s"),
+  EXPECT_NE(text.find("depth 16, 2 threads, target 500 calls/s\ninterrupted: 5 Calls in 2.000 s"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("\n1 error, 0 mismatches\n  1 x timed out\n"
-                      "1 Call was due, and could not begin before the end\n"
-                      "2 Calls were outstanding at the end, and given up\n"
-                      "1 connection was lost, 0 Calls were sent again\n"),
+                      "1 Call was due but not started before the end\n"
+                      "2 Calls were in flight at the end and abandoned\n"
+                      "1 connection was lost, 0 Calls were resent\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("\nlatency: of Calls answered right; 4 others are not in it\n"),
+  EXPECT_NE(text.find("\nlatency: only Calls with a correct answer; 4 others are not included\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("\nnull, 2                 50 us"), std::string::npos) << text;
@@ -96,12 +97,13 @@ TEST(Report, TextOfTimesThatAreNotKnown) {
   r.tally.add(lie);
   const std::string text = to_text(setup(), r);
   EXPECT_NE(text.find("\n    peer and network    48 us"), std::string::npos) << text;
-  EXPECT_NE(text.find("\nsending: not known of 1 Call whose Reply came before the acknowledgement; "
-                      "it is in the network's time\n"
-                      "peer and network: 1 Call whose Reply has no place for the peer's own time\n"
-                      "peer: of 1 Call it says more than the time until the Reply, and is cut to "
-                      "that\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\nsending: unknown for 1 Call whose Reply arrived before the acknowledgment; "
+                "included in the network's time\n"
+                "peer and network: the Replies of 1 Call do not contain the peer's own time\n"
+                "peer: for 1 Call it reports more than the time until the Reply; limited to "
+                "that\n"),
+      std::string::npos)
       << text;
 }
 
@@ -109,7 +111,7 @@ TEST(Report, TextOfPackets) {
   Result r = result();
   r.packets = {1, 2, 0};
   const std::string text = to_text(setup(), r);
-  EXPECT_NE(text.find("\n1 packet sent again; 2 NAKs and 0 RNR NAKs of the server's\n"),
+  EXPECT_NE(text.find("\n1 packet retransmitted; 2 NAKs and 0 RNR NAKs from the server\n"),
             std::string::npos)
       << text;
 }

@@ -33,7 +33,7 @@ ReverseLoad::ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std
 void ReverseLoad::call(service::Client& client, std::uint32_t connection, protocol::CallSpec spec,
                        service::callback::Proc proc) {
   spec.cookie = kCookie | std::uint64_t{connection} << 8U | static_cast<std::uint64_t>(proc);
-  // One is answered when the reverse Calls are over: see expire().
+  // kWait is answered when the reverse Calls are over: see expire().
   if (proc != service::callback::Proc::kWait) spec.timeout = timeout_;
   const auto made = client.call_on(connection, spec);
   if (!made) fail(made.error().message);
@@ -46,13 +46,13 @@ void ReverseLoad::fail(std::string why) {
 void ReverseLoad::on_connected(service::Client& client, std::uint32_t connection) {
   Session& s = sessions_[connection];
   if (s.state == State::kEnding || s.state == State::kOver) return;
-  // One that was not answered is sent again by itself, before the Call that waits.
+  // A start without an answer is resent by itself, before the Call that waits.
   if (s.starting) return;
   const bool again = std::exchange(s.state, State::kAsked) == State::kAsked;
   if (again) s.plan.count = 0;
   protocol::CallSpec start = s.start.start(s.plan);
-  // The Call that waits is sent again, too, and is answered by what this one starts: a new
-  // connection's only credit must not be taken by it.
+  // The Call that waits is resent, too, and answered only after this one has run: it must not use a
+  // new connection's only credit first.
   start.first = true;
   s.starting = true;
   call(client, connection, start, service::callback::Proc::kStart);
@@ -77,7 +77,7 @@ void ReverseLoad::on_outcome(service::Client& client, const protocol::CallOutcom
   const bool ended = proc == service::callback::Proc::kEnd && result->status == Status::kNoSession;
   if (result->status == Status::kNoSession && !ended) {
     return fail(
-        "the server has no such session any more: it was started anew, or was without a "
+        "the server no longer has this session: the server was restarted, or the session had no "
         "connection for too long");
   }
   if (result->status != Status::kOk && !ended) return fail(status_name(result->status));
@@ -99,7 +99,7 @@ void ReverseLoad::stop(service::Client& client) {
 void ReverseLoad::expire(std::uint64_t served, fabric::Time now) {
   if (std::exchange(served_, served) != served || progress_ == 0) progress_ = now;
   if (now < deadline()) return;
-  fail(fmt::format("the server has neither made a reverse Call for {} nor said that it is done",
+  fail(fmt::format("the server has made no reverse Call for {}, and has not reported the end",
                    base::format_duration(timeout_)));
 }
 

@@ -1,4 +1,4 @@
-// A load in the reverse direction whose connection, or server, goes and comes back.
+// A load in the reverse direction whose connection, or server, is lost and comes back.
 #include "../../tests/service/both_ends.h"
 
 #include <optional>
@@ -21,7 +21,7 @@ service::ServerOptions with_reverse() {
   return o;
 }
 
-// As the command has it: a client that serves the echo program, and asks for its Calls.
+// As in the command: a client that serves the echo program, and requests its Calls.
 class ReverseLoadTest : public ::testing::Test, public service::ClientObserver {
  protected:
   ReverseLoadTest() {
@@ -47,7 +47,7 @@ class ReverseLoadTest : public ::testing::Test, public service::ClientObserver {
   }
   [[nodiscard]] std::uint64_t served() const { return echo->counters().calls[0]; }
 
-  // It loses all connections, and takes new ones.
+  // It loses all connections, and accepts new ones.
   void stop_server() {
     server.server.reset();
     ASSERT_TRUE(until([&] { return client->up() == 0; }));
@@ -90,7 +90,7 @@ TEST_F(ReverseLoadTest, EndsWhenTheServerHasForgottenIt) {
   server.programs[1] = server.callback.get();
   start_server();
   ASSERT_TRUE(until([&] { return !load.failure().empty() || load.over(); }));
-  EXPECT_NE(load.failure().find("no such session"), std::string::npos) << load.failure();
+  EXPECT_NE(load.failure().find("no longer has this session"), std::string::npos) << load.failure();
 }
 
 // All its procedures wait for ever.
@@ -170,7 +170,7 @@ TEST_F(SilentServer, ThatMakesNoMoreCallsEndsIt) {
   start(echo, kTimeout);
   EXPECT_EQ(load->deadline(), fabric::kNever);
   ASSERT_TRUE(until([&] { return load->deadline() != fabric::kNever; })) << load->failure();
-  // Each of its Calls puts the end off.
+  // Each of its Calls extends the deadline.
   const fabric::Time almost = load->deadline() - 1;
   load->expire(1, almost);
   EXPECT_EQ(load->deadline(), almost + kTimeout);
@@ -178,7 +178,7 @@ TEST_F(SilentServer, ThatMakesNoMoreCallsEndsIt) {
   EXPECT_EQ(load->failure(), "");
   load->expire(1, almost + kTimeout);
   EXPECT_EQ(load->failure(),
-            "the server has neither made a reverse Call for 30.000 s nor said that it is done");
+            "the server has made no reverse Call for 30.000 s, and has not reported the end");
 }
 
 }  // namespace

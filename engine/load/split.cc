@@ -8,7 +8,7 @@ namespace {
 
 using fabric::Time;
 
-// One second in so many may be the difference of two machines' clocks.
+// Clocks of two machines may drift apart by one second in this many.
 constexpr std::uint64_t kDrift = 1000;
 
 }  // namespace
@@ -27,9 +27,10 @@ Split split(const protocol::CallTimes& times, const std::optional<ServerTimes>& 
     s.working = static_cast<Time>(working);
     s.rest -= *s.reading + *s.working;
   }
-  // Both of one turn of the loop: which came first is not known.
+  // Both in one iteration of the loop: their order is unknown.
   if (times.arrived == 0 || times.arrived >= times.replied) return s;
-  // An acknowledgement comes later than what it acknowledges, and the server did not wait for it.
+  // An acknowledgment arrives later than the message it acknowledges, and the server did not wait
+  // for it.
   s.sending = std::clamp<Time>(times.arrived - times.sent, 0, s.rest);
   s.rest -= *s.sending;
   return s;

@@ -1,3 +1,4 @@
+// Tallies of Calls and the limits that are checked against them.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -128,8 +129,8 @@ TEST(Thresholds, ACallThatWasNotAnsweredRightTookLongerThanAny) {
     ASSERT_TRUE(limits.add(text)) << text;
   }
   const std::string why =
-      " is above 3600.000 s: of 100 Calls 2 failed, 1 had no end, 2 never began, which count as "
-      "longer than any";
+      " is above 3600.000 s: of 100 Calls 2 failed, 1 did not end, 2 never started; these count as "
+      "infinitely long";
   EXPECT_EQ(
       limits.passed(t, {2, 1}),
       (std::vector<std::string>{"p99" + why, "max" + why, "mean" + why, "errors are 1, above 0",
@@ -145,7 +146,7 @@ TEST(Thresholds, APercentileIsOfAllCalls) {
   Thresholds limits;
   ASSERT_TRUE(limits.add("p90=1us"));
   ASSERT_TRUE(limits.add("p99=10us"));
-  // Of 100 Calls the 99th is still one that was answered, of 101 it is not.
+  // With 100 Calls the 99th was still answered, with 101 it was not.
   EXPECT_EQ(limits.passed(t), (std::vector<std::string>{"p90 is 5 us, above 1 us"}));
   EXPECT_EQ(limits.passed(t, {1, 0}), (std::vector<std::string>{"p90 is 5 us, above 1 us"}));
   EXPECT_EQ(limits.passed(t, {2, 0}).size(), 2U);
@@ -156,7 +157,7 @@ TEST(Thresholds, ALatencyThatIsNotKnownKeepsNoLimit) {
   ASSERT_TRUE(limits.add("p999=1h"));
   ASSERT_TRUE(limits.add("errors=5"));
   EXPECT_EQ(limits.passed(Tally()),
-            std::vector<std::string>{"p999 is not known, since no Call was answered"});
+            std::vector<std::string>{"p999 is unknown: no Call was answered"});
 }
 
 TEST(Thresholds, NoErrorsAreAllowedUnlessALimitSaysSo) {

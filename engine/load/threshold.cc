@@ -1,3 +1,4 @@
+// Parses limits such as "p99=200us" and compares them with a tally.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,7 +17,7 @@ namespace {
 struct Measure {
   const char* name;
   bool duration;
-  // Nothing: longer than anything.
+  // Returns nothing for an infinite latency.
   std::optional<std::uint64_t> (*of)(const Tally& tally, const Unanswered& unanswered);
 };
 
@@ -24,7 +25,7 @@ std::uint64_t without_latency(const Tally& t, const Unanswered& u) {
   return t.errors() + t.mismatches() + u.not_begun + u.abandoned;
 }
 
-// Of all Calls, of which those without a latency are the longest.
+// Quantile of all Calls; those without a latency count as the longest.
 template <int kPerTenThousand>
 std::optional<std::uint64_t> quantile(const Tally& t, const Unanswered& u) {
   constexpr double kPart = kPerTenThousand / 10000.0;
@@ -69,22 +70,22 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return error == std::errc() && rest == end ? std::optional(n) : std::nullopt;
 }
 
-// A number alone would be seconds, which nobody means.
+// A number alone would be seconds, which is never meant.
 std::optional<std::uint64_t> parse_latency(std::string_view text) {
   if (text.empty() || (text.back() >= '0' && text.back() <= '9')) return std::nullopt;
   const auto ns = base::parse_duration(text);
   return ns ? std::optional(static_cast<std::uint64_t>(*ns)) : std::nullopt;
 }
 
-// "16 failed, 3073 never began"
+// "16 failed, 3073 never started"
 std::string unanswered_text(const Tally& t, const Unanswered& u) {
   std::string text;
   const auto add = [&](std::uint64_t n, const char* what) {
     if (n != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, what);
   };
   add(t.errors() + t.mismatches(), "failed");
-  add(u.abandoned, "had no end");
-  add(u.not_begun, "never began");
+  add(u.abandoned, "did not end");
+  add(u.not_begun, "never started");
   return text;
 }
 
@@ -114,7 +115,7 @@ fabric::Expected<void> Thresholds::add(std::string_view text) {
   }
   return fabric::fail(
       fabric::Errc::kBadArgument,
-      fmt::format("\"{}\" is not a limit; give such as p99=200us (p50, p90, p99, p999, p9999, "
+      fmt::format("\"{}\" is not a limit; use for example p99=200us (p50, p90, p99, p999, p9999, "
                   "mean, max) or errors=0 (errors, mismatches, not_begun)",
                   text));
 }
@@ -133,12 +134,12 @@ std::vector<std::string> Thresholds::passed(const Tally& tally,
   for (const Limit& limit : limits_) {
     const Measure& m = kMeasures[limit.measure];
     if (m.duration && tally.latency().count() == 0) {
-      all.push_back(fmt::format("{} is not known, since no Call was answered", m.name));
+      all.push_back(fmt::format("{} is unknown: no Call was answered", m.name));
       continue;
     }
     const auto value = m.of(tally, unanswered);
     if (!value) {
-      all.push_back(fmt::format("{} is above {}: of {} Calls {}, which count as longer than any",
+      all.push_back(fmt::format("{} is above {}: of {} Calls {}; these count as infinitely long",
                                 m.name, value_text(m, limit.most),
                                 tally.calls() + unanswered.not_begun + unanswered.abandoned,
                                 unanswered_text(tally, unanswered)));

@@ -14,7 +14,7 @@ bool same(std::string_view a, std::string_view lower_case) {
   return std::ranges::equal(a, lower_case, {}, lower);
 }
 
-// What comes before `separator`, which is taken too, without blanks around it.
+// Returns the text before `separator`, without surrounding blanks, and removes both from `text`.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   std::string_view taken = text.substr(0, end);

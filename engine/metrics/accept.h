@@ -1,4 +1,4 @@
-// Which of the two texts somebody wants who asks for figures.
+// Chooses the text format that a scrape requests.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace rpcrdma::metrics {
 
 enum class Format : std::uint8_t {
   kOpenMetrics,
-  kText,  // of Prometheus, 0.0.4
+  kText,  // Prometheus text format 0.0.4
 };
 
-// `accept`: the value of HTTP's Accept, empty if there is none (RFC 9110 section 12.5.1).
-// OpenMetrics for whoever names it, and whoever names nothing: `*/*` is what curl says. Text of
-// Prometheus for whoever names plain text or HTML without OpenMetrics, as browsers do and scrapers
-// that know nothing else, or refuses OpenMetrics by q=0. Whatever is between these is not weighed:
-// all that name OpenMetrics read it.
+// `accept`: the value of HTTP's Accept, empty if there is none (RFC 9110 section 12.5.1). Returns
+// OpenMetrics for clients that name it, and for those that name nothing: `*/*` is what curl sends.
+// Returns the Prometheus text format for clients that name plain text or HTML without OpenMetrics,
+// as browsers and old scrapers do, or that refuse OpenMetrics by q=0. Other weights are ignored:
+// every client that names OpenMetrics can read it.
 [[nodiscard]] Format wanted_format(std::string_view accept);
 
 }  // namespace rpcrdma::metrics

@@ -19,7 +19,7 @@ struct Content {
   std::string body;
 };
 
-// `fields`: further header fields, each with its end.
+// `fields`: further header fields, each with its line end.
 std::string head(const char* status, const Content& content, const char* fields) {
   return fmt::format(
       "HTTP/1.1 {}\r\n"
@@ -44,10 +44,10 @@ std::string answer(const HttpRequest& request, const prometheus::Collectable& fi
     return head(status, c, fields) + (is_head ? std::string() : c.body);
   };
   if (request.path != kPath) {
-    return whole("404 Not Found", {kMessageType, "Figures are at /metrics.\n"}, "");
+    return whole("404 Not Found", {kMessageType, "Metrics are at /metrics.\n"}, "");
   }
   if (!is_head && request.method != "GET") {
-    return whole("405 Method Not Allowed", {kMessageType, "Figures are for GET and HEAD.\n"},
+    return whole("405 Method Not Allowed", {kMessageType, "Only GET and HEAD are supported.\n"},
                  "Allow: GET, HEAD\r\n");
   }
   return whole("200 OK", content(wanted_format(request.accept), figures), "Vary: Accept\r\n");

@@ -1,5 +1,4 @@
-// What is answered to somebody who asks by HTTP: figures, and to anything but them, that they are
-// elsewhere.
+// Answers HTTP requests: with metrics, or with an error that says where they are.
 #pragma once
 
 #include "http_server.h"
@@ -10,8 +9,8 @@
 
 namespace rpcrdma::metrics {
 
-// All of it, from its status line on. GET and HEAD of /metrics collect the figures; other methods
-// get 405, and other paths 404 (RFC 9110 section 15.5).
+// Returns the whole answer, from its status line on. GET and HEAD of /metrics collect the metrics;
+// other methods get 405, and other paths 404 (RFC 9110 section 15.5).
 [[nodiscard]] std::string answer(const HttpRequest& request,
                                  const prometheus::Collectable& figures);
 

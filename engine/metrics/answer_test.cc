@@ -1,4 +1,4 @@
-// Who asks for what gets what, without a connection.
+// Requests and their answers, without a connection.
 #include "answer.h"
 
 #include "http_for_tests.h"
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HttpAnswer;
 
-// One counter, and how often it was asked for.
+// One counter, and how often it was collected.
 class Figures : public prometheus::Collectable {
  public:
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
@@ -50,7 +50,7 @@ TEST(Answer, IsOneOfTwoTexts) {
   EXPECT_EQ(text.body, kText);
   EXPECT_EQ(text.field("Content-Length"), std::to_string(text.body.size()));
 
-  // What caches have to know.
+  // Caches need this field.
   EXPECT_EQ(openmetrics.field("Vary"), "Accept");
   EXPECT_EQ(text.field("Vary"), "Accept");
   EXPECT_EQ(figures.collected, 2);

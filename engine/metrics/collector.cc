@@ -10,7 +10,7 @@ Collector::Collector(std::span<Source* const> sources, steady_clock::duration pa
     : sources_(sources.begin(), sources.end()), patience_(patience) {}
 
 std::vector<prometheus::MetricFamily> Collector::Collect() const {
-  // All are asked before any is waited for.
+  // Ask all of them before waiting for any.
   std::vector<std::uint64_t> questions;
   for (Source* const s : sources_) questions.push_back(s->ask());
   const steady_clock::time_point until = steady_clock::now() + patience_;

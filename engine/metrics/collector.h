@@ -1,4 +1,4 @@
-// Asks the sources each time that somebody scrapes.
+// Queries the sources at each scrape.
 #pragma once
 
 #include "families.h"
@@ -14,11 +14,11 @@ namespace rpcrdma::metrics {
 
 class Collector : public prometheus::Collectable {
  public:
-  // The sources outlive it. Loops that have not answered after `patience` are told as they were
-  // when they last did.
+  // The sources outlive it. If a loop has not answered after `patience`, its previous snapshot is
+  // used.
   Collector(std::span<Source* const> sources, std::chrono::steady_clock::duration patience);
 
-  // By any thread but the loops', several at a time too.
+  // May be called by any thread except the loops' threads, also concurrently.
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -1,4 +1,4 @@
-// What servers and clients count.
+// Metrics of servers and clients.
 #include "families.h"
 #include "names.h"
 

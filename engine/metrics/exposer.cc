@@ -14,7 +14,7 @@ using fabric::Expected;
 
 namespace {
 
-// Of a loop, before a scrape is answered without it. Prometheus itself waits ten seconds.
+// Time limit for a loop's answer to a scrape. Prometheus itself waits ten seconds.
 constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace
@@ -23,7 +23,7 @@ struct Exposer::Impl {
   explicit Impl(std::span<Source* const> sources) : collector(sources, kPatience) {}
 
   Collector collector;
-  std::unique_ptr<HttpServer> http;  // ends before the collector
+  std::unique_ptr<HttpServer> http;  // destroyed before the collector
 };
 
 bool Exposer::available() {

@@ -1,4 +1,4 @@
-// In place of exposer.cc in a build without prometheus-cpp or civetweb.
+// Replaces exposer.cc in a build without prometheus-cpp or civetweb.
 #include <rpcrdma/metrics/exposer.h>
 
 namespace rpcrdma::metrics {

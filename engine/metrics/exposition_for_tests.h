@@ -1,5 +1,5 @@
-// A strict reader of the two texts that are scraped, OpenMetrics 1.0 and Prometheus's exposition
-// format 0.0.4: what would be refused, or misunderstood, is a problem.
+// A strict parser of the two formats that are scraped, OpenMetrics 1.0 and Prometheus's exposition
+// format 0.0.4: text that would be refused, or misunderstood, is a problem.
 #pragma once
 
 #include <cctype>
@@ -51,7 +51,7 @@ class Exposition {
  private:
   using Labels = std::map<std::string, std::string>;
   struct Histogram {
-    std::vector<std::pair<double, double>> buckets;  // as they come
+    std::vector<std::pair<double, double>> buckets;  // in the order of the text
     double count = -1;
     bool has_sum = false;
   };
@@ -77,7 +77,7 @@ class Exposition {
     text.remove_prefix(prefix.size());
     return true;
   }
-  // Up to one of these, or the end.
+  // Up to one of these characters, or the end.
   static std::string_view take_until(std::string_view& text, std::string_view ends) {
     const std::string_view taken = text.substr(0, text.find_first_of(ends));
     text.remove_prefix(taken.size());
@@ -141,7 +141,7 @@ class Exposition {
     if (!is_name(unit, true) || !name.ends_with("_" + unit)) problem("not its unit", whole);
   }
 
-  // What OpenMetrics takes for one; strtod takes more.
+  // A number by OpenMetrics; strtod accepts more.
   static bool is_number(std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     std::string_view unsigned_text = text;
@@ -160,7 +160,7 @@ class Exposition {
     const std::string text(rest);
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    // A time may follow; nobody here writes one.
+    // A time may follow; this project never writes one.
     if (text.empty() || *end != 0 || (is_openmetrics() && !is_number(text))) {
       return problem("no number", whole);
     }
@@ -200,7 +200,7 @@ class Exposition {
     return text.empty() ? name : fmt::format("{}{{{}}}", name, text);
   }
 
-  // What belongs to its family, which stands together below its TYPE.
+  // Checks that a sample belongs to its family and directly follows its TYPE.
   void classify(const std::string& name, Labels labels, double value, std::string_view whole) {
     const auto type = types_.find(current_);
     if (type == types_.end() || !name.starts_with(current_)) {
@@ -240,7 +240,7 @@ class Exposition {
     return text == "+Inf" || (is_number(text) && text.find_first_of(".e") != std::string::npos);
   }
 
-  // No family may have samples whose names could be another's, whether they are there or not.
+  // No family may have samples whose names could be those of another, whether they exist or not.
   void check_names() {
     static const std::map<std::string, std::vector<std::string>> kSuffixes{
         {"counter", {"_total", "_created"}},
@@ -269,7 +269,7 @@ class Exposition {
   }
 
   Syntax syntax_;
-  bool ended_ = false;    // there was the EOF
+  bool ended_ = false;    // EOF was seen
   bool sampled_ = false;  // the current family has samples
   std::vector<std::string> problems_;
   std::map<std::string, double> samples_;

@@ -1,4 +1,4 @@
-// The reader of the tests reads what is right, and nothing else.
+// The tests' parser accepts correct text, and nothing else.
 #include "exposition_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -70,12 +70,12 @@ TEST(Exposition, TextIsReadAsItIsMeant) {
   EXPECT_EQ(e.types().at("b_seconds"), "histogram");
 }
 
-// One problem, which begins so.
+// Exactly one problem, which starts with `what`.
 void refused(const std::string& text, const std::string& what) {
   EXPECT_THAT(Exposition(text, Syntax::kText).problems(), ElementsAre(StartsWith(what))) << text;
 }
 
-// Of text that its end is put to.
+// For text without its EOF, which is added here.
 void refused_openmetrics(const std::string& text, const std::string& what) {
   EXPECT_THAT(Exposition(text + "# EOF\n").problems(), ElementsAre(StartsWith(what))) << text;
 }

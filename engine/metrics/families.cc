@@ -46,7 +46,7 @@ void Families::add(const Metric& metric, const Labels& labels, const Durations& 
   ClientMetric::Histogram& h = sample(metric, labels).histogram;
   h.sample_count += durations.count();
   h.sample_sum += seconds(durations.sum());
-  // The last bucket is the one that every histogram has, without an end.
+  // The last bucket is the one without an upper bound, which every histogram has.
   h.bucket.resize(Durations::kLongest.size());
   std::uint64_t cumulative = 0;
   for (std::size_t i = 0; i < h.bucket.size(); ++i) {
@@ -56,8 +56,7 @@ void Families::add(const Metric& metric, const Labels& labels, const Durations& 
   }
 }
 
-// What is counted elsewhere has figures of its own in Snapshot, an add() of its own, and its line
-// here.
+// To add a subsystem, give it figures in Snapshot and an add() of its own, and call it here.
 std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now) {
   Families all;
   fabric::Time oldest = now;

@@ -1,4 +1,5 @@
-// Figures as prometheus-cpp wants them: families of one name, a sample for each set of labels.
+// Converts figures to prometheus-cpp's data model: families by name, a sample for each set of
+// labels.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace rpcrdma::metrics {
 
-// A metric, of which name, type and meaning are written once: in names.h.
+// A metric; its name, type and meaning are written once, in names.h.
 struct Metric {
   const char* name;
   prometheus::MetricType type;
@@ -23,8 +24,8 @@ using Labels = std::vector<prometheus::ClientMetric::Label>;
 
 class Families {
  public:
-  // Added to what these labels, in this order, have already: endpoints of one process are told as
-  // one.
+  // Adds to the present value for these labels, in this order: endpoints of one process are
+  // reported as one.
   void add(const Metric& metric, const Labels& labels, std::uint64_t value);
   void add(const Metric& metric, const Labels& labels, const protocol::Durations& durations);
 
@@ -42,7 +43,7 @@ void add(Families& families, const soft::ProviderCounters& packets);
 void add(Families& families, const MemoryFigures& memory);
 void add(Families& families, const TraceFigures& trace);
 
-// All of it. `now`: of the snapshots' clock.
+// All metrics. `now`: of the snapshots' clock.
 [[nodiscard]] std::vector<prometheus::MetricFamily> families(std::span<const Snapshot> snapshots,
                                                              fabric::Time now);
 

@@ -1,4 +1,4 @@
-// What is counted is told, each number under its own name and labels.
+// Every counter is reported under its own name and labels.
 #include "families.h"
 
 #include "exposition_for_tests.h"
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr fabric::Time kNow = 100 * fabric::kSecond;
 
-// Numbers that are all different, so that none can stand in for another.
+// Numbers that are all different, so that no two can be confused.
 class Numbers {
  public:
   template <typename... T>
@@ -277,7 +277,7 @@ TEST(Families, SeveralEndpointsAreOne) {
 }
 
 TEST(Families, BothTextsShowTheSame) {
-  // Bounds are written in another way.
+  // Only the bounds are written in another way.
   const auto samples = [](const Exposition& e) {
     std::map<std::string, double> counted;
     for (const auto& [series, value] : e.samples()) {
@@ -302,7 +302,7 @@ TEST(Families, HaveTheirUnits) {
                                                 {"rpcrdma_snapshot_age_seconds", "seconds"}}));
 }
 
-// docs/metrics.md has a line for every metric, and for no other, by the name that its samples have.
+// docs/metrics.md has a line for every metric, and for no other, by the name of its samples.
 TEST(Families, AreDocumented) {
   std::ifstream docs(RPCRDMA_TEST_DOCS "/metrics.md");
   std::map<std::string, std::string> documented;

@@ -1,4 +1,4 @@
-// As much of HTTP as a scrape is.
+// The part of HTTP that a scrape needs.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace rpcrdma::metrics::testing {
 
-// A connection that is gone at the end.
+// A connection that is closed by the destructor.
 class TcpConnection {
  public:
   TcpConnection(const std::string& address, std::uint16_t port)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // A hang is a failure.
+    // Turns a hang into a failure.
     const timeval patience{30, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in to{};
@@ -36,7 +36,7 @@ class TcpConnection {
     return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  // Until the other side ends it.
+  // Until the other side closes it.
   std::string receive() {
     std::string all;
     char some[4096];
@@ -59,7 +59,7 @@ struct HttpAnswer {
     fields = all.substr(0, end + 2);
     body = all.substr(end + 4);
   }
-  // Of a header field; empty if it is not there.
+  // The value of a header field; empty if it is not there.
   [[nodiscard]] std::string field(const std::string& name) const {
     const std::size_t at = fields.find("\r\n" + name + ": ");
     if (at == std::string::npos) return {};
@@ -67,12 +67,12 @@ struct HttpAnswer {
     return fields.substr(begin, fields.find("\r\n", begin) - begin);
   }
 
-  int status = 0;  // 0: this is no answer
+  int status = 0;  // 0: not a valid answer
   std::string fields;
   std::string body;
 };
 
-// `more`: header fields, each with its end.
+// `more`: header fields, each with its line end.
 inline HttpAnswer ask(const std::string& address, std::uint16_t port, const std::string& what,
                       const std::string& more = {}) {
   TcpConnection connection(address, port);
@@ -85,7 +85,7 @@ inline constexpr const char* kOpenMetricsMedia =
     "application/openmetrics-text; version=1.0.0; charset=utf-8";
 inline constexpr const char* kPlainText = "text/plain; version=0.0.4; charset=utf-8";
 
-// What GET /metrics gives of this type; empty for anything but all of it.
+// The body of GET /metrics in this format; empty if the answer is incomplete or another one.
 inline std::string scrape(const std::string& address, std::uint16_t port,
                           const std::string& fields = {},
                           const std::string& type = kOpenMetricsMedia) {

@@ -1,3 +1,5 @@
+// Runs civetweb for one address. Works around its effects on the process: signals, SIGPIPE, and the
+// slow end of its listening thread.
 #include "http_server.h"
 
 #include <array>
@@ -27,21 +29,21 @@ using fabric::Expected;
 
 namespace {
 
-// A request takes one of the threads, and so does somebody who connects and says nothing, until the
-// server's own patience ends: milliseconds.
+// A request occupies one of the threads, and so does a client that connects and sends nothing,
+// until the server's timeout in milliseconds.
 constexpr unsigned kThreads = 4;
 constexpr const char* kSilence = "2000";
 constexpr std::chrono::milliseconds kBetweenKnocks{10};
-// For the threads to have begun.
+// Time limit for the threads to start.
 constexpr std::chrono::seconds kBeginning{2};
 
-// Made beforehand: what was thrown may be for want of memory.
+// Constant: the exception may be due to lack of memory.
 constexpr std::string_view kFailed =
     "HTTP/1.1 500 Internal Server Error\r\n"
     "Content-Length: 0\r\n"
     "Connection: close\r\n\r\n";
 
-// Where it listens.
+// The address to listen on.
 struct Place {
   Place(const fabric::Address& a, std::uint16_t p) : text(fmt::format("{}:{}", a.to_string(), p)) {
     address.sin_family = AF_INET;
@@ -54,7 +56,7 @@ struct Place {
   std::string text;
 };
 
-// What civetweb does not say when it cannot listen.
+// Finds the error that civetweb does not report when it cannot listen.
 Expected<void> try_to_listen(const Place& place) {
   const auto refused = [](int error) { return fabric::fail(Errc::kSystem, std::strerror(error)); };
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -68,8 +70,8 @@ Expected<void> try_to_listen(const Place& place) {
   return {};
 }
 
-// Each of civetweb's threads begins by letting SIGPIPE be ignored in the whole process: what that
-// signal was can be restored only after the last of them has come so far.
+// Each of civetweb's threads starts by ignoring SIGPIPE in the whole process: the previous action
+// can be restored only after the last of them has done so.
 class Begun {
  public:
   void one() {
@@ -88,8 +90,8 @@ class Begun {
   unsigned count_ = 0;
 };
 
-// While it lives, threads that are begun take no signals, which are for those that know what to do;
-// and what becomes of SIGPIPE stays as it was, whatever a library makes of it.
+// During its lifetime, started threads receive no signals, which belong to the program; and the
+// action for SIGPIPE is restored afterwards, whatever a library sets.
 class SignalsKept {
  public:
   SignalsKept() {
@@ -110,7 +112,7 @@ class SignalsKept {
   struct sigaction pipe_ {};
 };
 
-// Of all fields of that name, which are one list (RFC 9110 section 5.2).
+// Joins all fields of that name, which form one list (RFC 9110 section 5.2).
 std::string accept_of(const mg_request_info& request) {
   std::string all;
   for (const mg_header& h :
@@ -126,7 +128,7 @@ std::string accept_of(const mg_request_info& request) {
 
 struct HttpServer::Impl {
   Impl(Place where, Handler answers) : place(std::move(where)), handler(std::move(answers)) {
-    // Once for all servers: left to mg_start(), it would be done by two threads at a time.
+    // Once for all servers: mg_start() could run it in two threads at a time.
     static const unsigned features = ::mg_init_library(MG_FEATURES_DEFAULT);
     (void)features;
     mg_callbacks callbacks{};
@@ -138,12 +140,12 @@ struct HttpServer::Impl {
         "listening_ports",    place.text.c_str(), "num_threads", threads.c_str(),
         "request_timeout_ms", kSilence,           nullptr};
     context = ::mg_start(&callbacks, this, options.data());
-    if (context != nullptr) begun.wait_for(kThreads + 1);  // and the one that listens
+    if (context != nullptr) begun.wait_for(kThreads + 1);  // plus the listening one
   }
   ~Impl() {
     if (context == nullptr) return;
-    // The thread that listens looks only every two seconds whether it is to end, and at each
-    // connection that comes.
+    // The listening thread checks only every two seconds, and at each new connection, whether it
+    // must end.
     const SignalsKept kept;
     std::atomic<bool> ended{false};
     std::thread knocking([&] {
@@ -166,7 +168,7 @@ struct HttpServer::Impl {
     ::close(fd);
   }
 
-  // Of civetweb's threads, in its C: nothing may be thrown from here.
+  // Called by civetweb's threads from C code: must not throw.
 
   static void* thread_begins(const mg_context* of, int /*kind*/) noexcept {
     static_cast<Impl*>(::mg_get_user_data(of))->begun.one();
@@ -176,7 +178,7 @@ struct HttpServer::Impl {
   static int request_comes(mg_connection* connection) noexcept {
     const mg_request_info& request = *::mg_get_request_info(connection);
     const auto& self = *static_cast<const Impl*>(request.user_data);
-    // Nor is a body waited for that nobody has asked for.
+    // An unexpected body is not waited for either.
     ::mg_disable_connection_keep_alive(connection);
     try {
       const std::string answer =
@@ -188,8 +190,8 @@ struct HttpServer::Impl {
     return 1;  // it is answered
   }
 
-  // Of what is no request, or comes too slowly. Civetweb's own answer has the date, by gmtime(),
-  // which its threads share.
+  // Called for invalid or too slow requests. Civetweb's own answer would contain the date by
+  // gmtime(), whose buffer its threads share.
   static int error_comes(mg_connection* connection, int status, const char* /*why*/) noexcept {
     (void)::mg_printf(connection,
                       "HTTP/1.1 %d %s\r\n"
@@ -207,14 +209,14 @@ struct HttpServer::Impl {
 
 Expected<std::unique_ptr<HttpServer>> HttpServer::open(const fabric::Address& address,
                                                        std::uint16_t port, Handler handler) {
-  // Debian's civetweb is built without.
+  // Debian's civetweb is built without IPv6.
   if (address.ipv6) return fabric::fail(Errc::kBadArgument, "metrics are served over IPv4 only");
   Place place(address, port);
   if (const auto can = try_to_listen(place); !can) return tl::unexpected(can.error());
   const SignalsKept kept;
   auto impl = std::make_unique<Impl>(std::move(place), std::move(handler));
   if (impl->context == nullptr) {
-    return fabric::fail(Errc::kSystem, "the HTTP server does not begin");
+    return fabric::fail(Errc::kSystem, "the HTTP server did not start");
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -12,7 +12,7 @@
 
 namespace rpcrdma::metrics {
 
-// What a peer says: bounded in all by civetweb, and of any bytes.
+// A peer's request: arbitrary bytes, of a total length that civetweb bounds.
 struct HttpRequest {
   std::string_view method;
   std::string_view path;  // decoded, without a query
@@ -21,15 +21,15 @@ struct HttpRequest {
 
 class HttpServer {
  public:
-  // Gives the whole answer, status line and all; the connection ends with it. By several threads at
-  // a time. What it throws is told as 500.
+  // Returns the whole answer including the status line; the connection ends with it. Called by
+  // several threads concurrently. Exceptions are answered with 500.
   using Handler = std::function<std::string(const HttpRequest&)>;
 
-  // Listens at once. Signals of the process go to none of its threads. Errors: kBadArgument for an
-  // address that is not IPv4's; kSystem when it cannot be listened on.
+  // Listens at once. Its threads receive no signals of the process. Errors: kBadArgument for an
+  // address that is not IPv4; kSystem if it cannot be listened on.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<HttpServer>> open(
       const fabric::Address& address, std::uint16_t port, Handler handler);
-  // Whoever is connected and says nothing is waited for, two seconds at most.
+  // Waits for clients that are connected and send nothing, at most two seconds.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

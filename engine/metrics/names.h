@@ -1,7 +1,7 @@
-// Every metric that there is, and what it says; docs/metrics.md lists them with their labels.
+// All metrics and their help texts; docs/metrics.md lists them with their labels.
 //
-// Labels have few values, all of this program's making. `role` tells a server's figures from a
-// client's where both have them.
+// Labels have few values, all chosen by this program. `role` distinguishes a server's figures from
+// a client's where both have them.
 #pragma once
 
 #include "families.h"
@@ -13,98 +13,93 @@ using prometheus::MetricType;
 // ----- Calls
 
 inline constexpr Metric kCalls{"rpcrdma_calls_total", MetricType::Counter,
-                               "Calls made by clients, and received by servers."};
+                               "Calls made by clients and received by servers."};
 inline constexpr Metric kReplies{"rpcrdma_replies_total", MetricType::Counter,
-                                 "Replies received by clients, and sent by servers."};
+                                 "Replies received by clients and sent by servers."};
 inline constexpr Metric kProcedureCalls{
     "rpcrdma_procedure_calls_total", MetricType::Counter,
-    "Calls by procedure: ended ones of clients, handled ones of servers."};
+    "Calls by procedure: completed by clients, handled by servers."};
 inline constexpr Metric kErrors{"rpcrdma_errors_total", MetricType::Counter,
-                                "What went wrong with Calls and Replies, by kind."};
+                                "Errors of Calls and Replies, by kind."};
 inline constexpr Metric kResent{"rpcrdma_calls_resent_total", MetricType::Counter,
-                                "Calls sent again on a new connection."};
+                                "Calls resent on a new connection."};
 inline constexpr Metric kDelayed{"rpcrdma_calls_delayed_total", MetricType::Counter,
                                  "Calls that waited for memory for their Read chunks."};
 inline constexpr Metric kOutstanding{"rpcrdma_calls_outstanding", MetricType::Gauge,
-                                     "Calls sent and not ended, or received and not answered."};
+                                     "Calls sent and not completed, or received and not answered."};
 inline constexpr Metric kWaiting{"rpcrdma_calls_waiting", MetricType::Gauge,
                                  "Calls that wait for a credit or a connection."};
-inline constexpr Metric kDuration{
-    "rpcrdma_call_duration_seconds", MetricType::Histogram,
-    "Calls with a Reply: of clients from their beginning to their end, of servers from their "
-    "Receive to their Reply."};
+inline constexpr Metric kDuration{"rpcrdma_call_duration_seconds", MetricType::Histogram,
+                                  "Duration of Calls with a Reply: for clients from start to "
+                                  "completion, for servers from Receive to Reply."};
 inline constexpr Metric kPartDuration{
     "rpcrdma_call_part_duration_seconds", MetricType::Histogram,
-    "Where the time of clients' Calls went: credit, reply, fence."};
+    "Parts of the duration of clients' Calls: credit, reply, fence."};
 inline constexpr Metric kMessageBytes{
     "rpcrdma_message_bytes_total", MetricType::Counter,
-    "Bytes of RPC messages by how they travelled, without RPC-over-RDMA headers."};
+    "Bytes of RPC messages by way of transfer, without RPC-over-RDMA headers."};
 
 // ----- credits
 
 inline constexpr Metric kCreditsGranted{"rpcrdma_credits_granted", MetricType::Gauge,
-                                        "Credits granted, of all connections."};
+                                        "Credits granted, sum over all connections."};
 inline constexpr Metric kCreditsInUse{"rpcrdma_credits_in_use", MetricType::Gauge,
-                                      "Credits in use, of all connections."};
-inline constexpr Metric kCreditsLimit{
-    "rpcrdma_credits_limit", MetricType::Gauge,
-    "Credits that could be in use on the connections that there are."};
+                                      "Credits in use, sum over all connections."};
+inline constexpr Metric kCreditsLimit{"rpcrdma_credits_limit", MetricType::Gauge,
+                                      "Maximum of credits on the open connections."};
 inline constexpr Metric kStalls{"rpcrdma_credit_stalls_total", MetricType::Counter,
                                 "Calls that waited for a credit."};
 
 // ----- connections
 
-inline constexpr Metric kConnections{"rpcrdma_connections", MetricType::Gauge,
-                                     "Connections that there are."};
+inline constexpr Metric kConnections{"rpcrdma_connections", MetricType::Gauge, "Open connections."};
 inline constexpr Metric kOpened{"rpcrdma_connections_opened_total", MetricType::Counter,
-                                "Connections accepted by servers, and established by clients."};
+                                "Connections accepted by servers and established by clients."};
 inline constexpr Metric kRejected{
     "rpcrdma_connections_rejected_total", MetricType::Counter,
-    "Connections that were not accepted, or could not be had, by reason."};
+    "Connections that were rejected or could not be established, by reason."};
 inline constexpr Metric kClosed{"rpcrdma_connections_closed_total", MetricType::Counter,
                                 "Connections that ended, by reason."};
 
 // ----- packets, of RDMA in user space
 
 inline constexpr Metric kPackets{"rpcrdma_packets_total", MetricType::Counter,
-                                 "RoCEv2 packets that went to the socket, and came from it."};
+                                 "RoCEv2 packets sent and received."};
 inline constexpr Metric kPacketBytes{"rpcrdma_packet_bytes_total", MetricType::Counter,
                                      "Bytes of these packets, from the BTH through the ICRC."};
 inline constexpr Metric kDropped{"rpcrdma_packets_dropped_total", MetricType::Counter,
-                                 "Packets that were received or to be sent, and dropped here."};
+                                 "Packets dropped by this endpoint, in either direction."};
 inline constexpr Metric kRetransmitted{"rpcrdma_packets_retransmitted_total", MetricType::Counter,
-                                       "Request packets sent again."};
+                                       "Request packets retransmitted."};
 inline constexpr Metric kDuplicates{"rpcrdma_packets_duplicate_total", MetricType::Counter,
-                                    "Request packets received again."};
+                                    "Duplicate request packets received."};
 inline constexpr Metric kOutOfOrder{"rpcrdma_packets_out_of_order_total", MetricType::Counter,
-                                    "Request packets received behind a gap."};
-inline constexpr Metric kTransportTimeouts{
-    "rpcrdma_transport_timeouts_total", MetricType::Counter,
-    "Times that a connection's packets were not acknowledged in time."};
+                                    "Request packets received after a gap."};
+inline constexpr Metric kTransportTimeouts{"rpcrdma_transport_timeouts_total", MetricType::Counter,
+                                           "Acknowledgment timeouts."};
 inline constexpr Metric kAcknowledgements{"rpcrdma_acknowledgements_total", MetricType::Counter,
-                                          "ACKs, NAKs, and NAKs for want of a Receive (RNR)."};
+                                          "ACKs, NAKs, and NAKs for a missing Receive (RNR)."};
 
 // ----- memory
 
 inline constexpr Metric kMemory{"rpcrdma_registered_memory_bytes", MetricType::Gauge,
                                 "Registered memory."};
 inline constexpr Metric kMemoryInUse{"rpcrdma_registered_memory_in_use_bytes", MetricType::Gauge,
-                                     "Registered memory in use, by blocks."};
+                                     "Registered memory in use."};
 inline constexpr Metric kMemoryLimit{"rpcrdma_registered_memory_limit_bytes", MetricType::Gauge,
-                                     "Registered memory at most."};
+                                     "Maximum of registered memory."};
 
-// ----- the trace: what attach, top and recordings are told
+// ----- the trace: events for attach, top and recordings
 
 inline constexpr Metric kTraceEvents{"rpcrdma_trace_events_total", MetricType::Counter,
-                                     "Events that the endpoint had to tell."};
-inline constexpr Metric kTraceLost{
-    "rpcrdma_trace_events_lost_total", MetricType::Counter,
-    "Events that did not reach those who listen, by where they were lost."};
+                                     "Trace events of the endpoint."};
+inline constexpr Metric kTraceLost{"rpcrdma_trace_events_lost_total", MetricType::Counter,
+                                   "Trace events lost to readers, by place of the loss."};
 
-// ----- these figures themselves
+// ----- the metrics themselves
 
 inline constexpr Metric kAge{
     "rpcrdma_snapshot_age_seconds", MetricType::Gauge,
-    "Age of the oldest of these figures: not 0 if a loop does not answer."};
+    "Age of the oldest of these metrics: not 0 if a loop does not answer."};
 
 }  // namespace rpcrdma::metrics

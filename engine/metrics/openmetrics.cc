@@ -1,3 +1,4 @@
+// Serializes metric families to OpenMetrics 1.0 text.
 #include "openmetrics.h"
 
 #include <array>
@@ -24,7 +25,7 @@ using SampleLabels = std::vector<ClientMetric::Label>;
 constexpr std::string_view kTotal = "_total";
 constexpr std::array<std::string_view, 2> kUnits{"seconds", "bytes"};
 
-// Null for one that is not written.
+// Null for a type that is not written.
 const char* type_name(MetricType type) {
   switch (type) {
     case MetricType::Counter:
@@ -46,7 +47,7 @@ std::string_view family_name(const MetricFamily& family) {
   return name;
 }
 
-// Empty without one.
+// Empty without a unit.
 std::string_view unit_of(std::string_view name) {
   for (const std::string_view unit : kUnits) {
     if (name.ends_with(unit) && name.substr(0, name.size() - unit.size()).ends_with('_')) {
@@ -70,9 +71,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Bounds are compared as text by those who store them, so the specification has one way to write
-// each: as %g does, with as many digits as it takes, and never like an integer ("Canonical
-// Numbers").
+// Databases compare bounds as text, so the specification defines one way to write each: as %g does,
+// with as many digits as needed, and never like an integer ("Canonical Numbers").
 std::string canonical(double bound) {
   if (std::isinf(bound)) return bound > 0 ? "+Inf" : "-Inf";
   std::array<char, 32> digits{};
@@ -84,7 +84,7 @@ std::string canonical(double bound) {
   return text;
 }
 
-// Of one family.
+// The samples of one family.
 class Samples {
  public:
   Samples(std::string& out, std::string_view family) : out_(out), family_(family) {}
@@ -107,7 +107,7 @@ class Samples {
       add_bucket(metric.label, b.upper_bound, b.cumulative_count);
       last = b.upper_bound;
     }
-    // prometheus-cpp lets it be left out.
+    // prometheus-cpp allows it to be omitted.
     const double endless = std::numeric_limits<double>::infinity();
     if (last != endless) add_bucket(metric.label, endless, h.sample_count);
     add("_count", metric.label, h.sample_count);

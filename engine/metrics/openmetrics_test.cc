@@ -1,4 +1,4 @@
-// Texts worked out by hand from the specification: OpenMetrics 1.0, "Text format".
+// Expected texts derived by hand from the specification: OpenMetrics 1.0, "Text format".
 #include "openmetrics.h"
 
 #include <limits>
@@ -46,7 +46,7 @@ TEST(OpenMetrics, ACountersFamilyIsNamedWithoutTotalAndItsSamplesWithIt) {
             "calls_total{role=\"client\",kind=\"a\"} 17\n"
             "calls_total{role=\"server\",kind=\"a\"} 0\n"
             "# EOF\n");
-  // Whatever it was named, the sample's name ends so.
+  // The sample's name always ends this way.
   EXPECT_EQ(text({{"calls", "Calls.", MetricType::Counter, {counter({}, 1)}}}),
             "# TYPE calls counter\n"
             "# HELP calls Calls.\n"

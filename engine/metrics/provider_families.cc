@@ -1,4 +1,4 @@
-// What a provider of RDMA in user space counts, its memory, and the process's trace.
+// Metrics of a provider of RDMA in user space, of its memory, and of the process's trace.
 #include "families.h"
 #include "names.h"
 

@@ -55,7 +55,7 @@ Snapshot Source::wait(std::uint64_t question, std::chrono::steady_clock::time_po
 }
 
 void Source::flush(fabric::Time now) {
-  // Several that ask at a time are answered together.
+  // Several concurrent requests are answered together.
   const std::uint64_t asked = asked_.load(std::memory_order_relaxed);
   if (asked == answered_) return;
   answered_ = asked;

@@ -1,5 +1,5 @@
 // Calls in both directions on one connection at the same time, over two user-space adapters in
-// virtual time (RFC 8167): each direction has its own credits and XIDs, and none waits for the
+// virtual time (RFC 8167): each direction has its own credits and XIDs, and neither waits for the
 // other.
 #include "messages_for_tests.h"
 #include "options_for_tests.h"
@@ -40,7 +40,7 @@ struct PairOptions {
   soft::AdapterOptions adapter;
 };
 
-// Both roles of one end, and their upper layer.
+// One end with both roles, and its upper layer.
 class Peer : public RequesterOwner, public ResponderOwner {
  public:
   // `number`: 1 or 2.
@@ -51,7 +51,7 @@ class Peer : public RequesterOwner, public ResponderOwner {
         requester(*this, own.requester),
         responder(*this, own.responder),
         net_(network),
-        // So that nobody takes one direction's bytes for the other's.
+        // Makes the bytes of the two directions differ.
         last_cookie_(std::uint64_t{number} << 20U) {}
 
   void make_channel(const ChannelOptions& options) {
@@ -73,7 +73,7 @@ class Peer : public RequesterOwner, public ResponderOwner {
     xids_.insert(xid.value_or(0));
     return cookie;
   }
-  // Calls of the peer's that wait for release().
+  // Calls of the peer that wait for release().
   [[nodiscard]] std::size_t held() const { return held_.size(); }
   void release() {
     for (const Answer& a : held_) due_.emplace(net_.now(), a);
@@ -115,7 +115,7 @@ class Peer : public RequesterOwner, public ResponderOwner {
     std::erase_if(held_, [&](const Answer& a) { return a.id == id; });
   }
 
-  // What its upper layer does by itself; false: nothing.
+  // Work that its upper layer does by itself; returns false if there was none.
   bool work() {
     bool any = false;
     while (!due_.empty() && due_.begin()->first <= net_.now()) {
@@ -149,10 +149,10 @@ class Peer : public RequesterOwner, public ResponderOwner {
   Responder responder;
   std::unique_ptr<Channel> channel;
   bool up = false;      // it has a connection
-  bool failed = false;  // which it has given up
+  bool failed = false;  // its connection has failed
   Peer* other = nullptr;
-  bool hold = false;  // Calls of the peer's
-  bool looks = true;  // at what comes
+  bool hold = false;  // hold the peer's Calls
+  bool looks = true;  // process what arrives
   std::function<void()> on_held, on_end;
 
   struct Ended {
@@ -161,7 +161,7 @@ class Peer : public RequesterOwner, public ResponderOwner {
   };
   std::map<std::uint64_t, CallPlanForTest> plans;  // of its Calls, by cookie
   std::map<std::uint64_t, Ended> outcomes;
-  std::uint64_t same_xids = 0;  // Calls that came with the XID of one of its own
+  std::uint64_t same_xids = 0;  // Calls received with the XID of one of its own
   std::uint64_t cancelled = 0;
 
  private:
@@ -177,13 +177,13 @@ class Peer : public RequesterOwner, public ResponderOwner {
   soft::SimNetwork& net_;
   std::uint64_t last_cookie_;
   std::map<std::uint64_t, std::unique_ptr<TestCall>> calls_;
-  std::set<std::uint32_t> xids_;  // of these
+  std::set<std::uint32_t> xids_;  // XIDs of its own Calls
   std::multimap<fabric::Time, Answer> due_;
   std::vector<Answer> held_;
-  std::map<std::uint64_t, std::unique_ptr<Message>> replies_;  // under way, by id
+  std::map<std::uint64_t, std::unique_ptr<Message>> replies_;  // in flight, by id
 };
 
-// Two of them, and the loop of each. The first is the one that connects.
+// Two peers and the loop of each. The first is the one that connects.
 class Pair {
  public:
   explicit Pair(const PairOptions& options)
@@ -207,7 +207,7 @@ class Pair {
     first.host.wake();
   }
 
-  // Until `condition` holds; false: it did not by `limit`.
+  // Runs until `condition` holds. Returns false if it did not by `limit`.
   template <typename Condition>
   bool run_until(Condition condition, fabric::Time limit) {
     for (;;) {
@@ -226,7 +226,7 @@ class Pair {
     return run_until([&] { return first.all_ended() && second.all_ended(); },
                      net.now() + 100 * fabric::kSecond);
   }
-  // Until nothing more happens.
+  // Runs until nothing more happens.
   void settle() {
     run_until([] { return false; }, net.now() + fabric::kSecond);
   }
@@ -252,14 +252,14 @@ class Pair {
   soft::SimNetwork net;
   Peer first, second;
   std::vector<std::string> failures;
-  bool down = false;  // the first one's connection has ended
+  bool down = false;  // the first peer's connection has ended
 
  private:
   fabric::ConnectionOptions connection_options(const Peer& peer) const {
     fabric::ConnectionOptions o;
     o.cookie = cookie_;
     o.depths = peer.channel->depths();
-    o.rnr_retry_count = 0;  // a Send without a Receive ends it, as with Linux
+    o.rnr_retry_count = 0;  // a Send without a Receive ends the connection, as with Linux
     return o;
   }
 
@@ -323,7 +323,7 @@ class Pair {
     EXPECT_TRUE(c.accept(connection_options(second)));
   }
 
-  // No more Calls of a direction are with their responder than their requester may have sent.
+  // A responder never has more Calls of a direction than the requester may have sent.
   static void check_credits(const Peer& p) {
     if (!p.up || !p.other->up) return;
     EXPECT_LE(p.responder.outstanding(), p.other->requester.credit_limit());
@@ -363,7 +363,7 @@ TEST(BothRoles, CallsOfOneDirectionTakeNoCreditsOfTheOther) {
   p.first.call(kSmall);
   p.second.call(kSmall);
   ASSERT_TRUE(p.run_to_end());
-  // As many as each was granted, of both at the same time.
+  // Each direction has as many Calls as it was granted, both at the same time.
   p.first.hold = p.second.hold = true;
   for (int i = 0; i < 20; ++i) {
     p.first.call(kSmall);
@@ -372,7 +372,7 @@ TEST(BothRoles, CallsOfOneDirectionTakeNoCreditsOfTheOther) {
   p.settle();
   EXPECT_EQ(p.second.held(), 6U);
   EXPECT_EQ(p.first.held(), 3U);
-  // All credits of one direction are taken, and those of the other go round.
+  // All credits of one direction are in use; the other direction makes progress.
   p.first.hold = false;
   p.first.release();
   p.settle();
@@ -389,8 +389,8 @@ TEST(BothRoles, CallsOfOneDirectionTakeNoCreditsOfTheOther) {
   p.check_over();
 }
 
-// Calls of one direction and Replies of the other come while an end does not look: there is a
-// Receive for each of them, or the connection would end.
+// Calls of one direction and Replies of the other arrive while an end does not process anything.
+// There is a Receive for each of them, or the connection would end.
 TEST(BothRoles, AReceiveForEachMessageThatMayCome) {
   PairOptions o = unequal();
   o.adapter.flow_control = false;
@@ -417,7 +417,7 @@ TEST(BothRoles, AReceiveForEachMessageThatMayCome) {
   p.check_over();
 }
 
-// As a server that has to recall a delegation before it can answer, with one credit each way.
+// A server may have to recall a delegation before it can reply; here with one credit each way.
 TEST(BothRoles, ACallMayBeAnsweredAfterOneTheOtherWay) {
   PairOptions o;
   o.first = o.second = {{.credits = 1}, {.credits = 1}};
@@ -464,7 +464,7 @@ std::uint64_t pair_seeds() {
 }
 
 TEST(BothRoles, RandomCallsBothWaysOverABadNetwork) {
-  constexpr std::size_t kCalls = 30;  // of each side
+  constexpr std::size_t kCalls = 30;  // per side
   std::uint64_t same_xids = 0;
   for (std::uint64_t seed = 0; seed < pair_seeds(); ++seed) {
     soft::Random random(seed);
@@ -488,9 +488,9 @@ TEST(BothRoles, RandomCallsBothWaysOverABadNetwork) {
   EXPECT_GT(same_xids, pair_seeds());
 }
 
-// Calls of both sides go again on the next connection, which only the first one makes.
+// Calls of both sides are resent on the next connection, which only the first side sets up.
 TEST(BothRoles, ConnectionsThatEnd) {
-  constexpr std::size_t kCalls = 20;  // of each side
+  constexpr std::size_t kCalls = 20;  // per side
   std::array<std::uint64_t, 2> resent{};
   std::array<std::uint64_t, 2> cancelled{};
   for (std::uint64_t seed = 0; seed < pair_seeds(); ++seed) {

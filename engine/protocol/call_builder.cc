@@ -1,3 +1,4 @@
+// Builds the Send of a Call from its plan: buffers, advertised memory, header, inline part.
 #include "call_builder.h"
 
 #include "stream_writer.h"
@@ -46,7 +47,7 @@ class CallBuilder {
     return done;
   }
 
-  // All that may lack, before anything is exposed.
+  // Everything that can fail, before any memory is advertised.
   Expected<void> take_blocks() {
     if (auto done = take(plan_.header_bytes + plan_.inline_bytes, in_flight_.send); !done)
       return done;
@@ -87,7 +88,7 @@ class CallBuilder {
     return {};
   }
 
-  // The roundup is not exposed, and need not be there (RFC 8166 section 3.4.5.2).
+  // The roundup is not advertised, and need not exist (RFC 8166 section 3.4.5.2).
   Expected<void> advertise_reads() {
     constexpr auto kRead = fabric::Access::kRemoteRead;
     std::uint32_t copy = 0;

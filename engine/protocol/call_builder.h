@@ -1,5 +1,5 @@
-// Makes a Call's Send: takes blocks, exposes what goes by chunks with the least rights, encodes the
-// header, and puts the inline part behind it.
+// Builds the Send of a Call: acquires blocks, advertises the chunks' memory with minimal access
+// rights, encodes the header, and appends the inline part.
 #pragma once
 
 #include "in_flight_call.h"
@@ -15,14 +15,14 @@ namespace rpcrdma::protocol {
 struct CallContent {
   std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
-  std::uint32_t credits = 0;  // asked for
+  std::uint32_t credits = 0;  // credit request
   std::span<const Piece> message;
   std::span<const ResultSpace> results;
 };
 
-// `advertise_id`: comes back if an exposure fails later. Errors: kNoRoom from the pool, nothing has
-// been exposed then; others from the connection: what has been must be withdrawn. In either case
-// the flight's blocks are its own.
+// `advertise_id`: comes back if advertising fails later. Errors: kNoRoom from the pool, before any
+// memory was advertised; others from the connection: memory already advertised must be invalidated.
+// In either case the blocks belong to `in_flight`.
 [[nodiscard]] fabric::Expected<void> build_call(Link& link, const CallPlan& plan,
                                                 const CallContent& content,
                                                 std::uint64_t advertise_id,

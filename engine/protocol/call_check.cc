@@ -1,3 +1,4 @@
+// Validates Calls received by a responder, and decides how an invalid one is answered.
 #include "call_check.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ class CallChecker {
            refuse("DEP-01", "rdma_align is 0, or more than a page");
   }
 
-  // Of a Write chunk or Reply chunk without bytes a handle may be anything.
+  // In a Write chunk or Reply chunk without bytes, a handle may have any value.
   bool inv_handle() {
     if (call_.inv_handle == 0) return true;
     const auto known = std::span(call_.segments).first(call_.segment_count);
@@ -86,7 +87,7 @@ class CallChecker {
     return true;
   }
 
-  // A Write chunk without segments, or without bytes, says that its result is to come inline.
+  // A Write chunk without segments, or without bytes, requests that its result be sent inline.
   bool write_list() {
     if (header_.writes.size() > kMaxResults) {
       return refuse("", "the Write list has more chunks than are accepted");
@@ -151,11 +152,11 @@ CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid, std::uint32_t ve
     case static_cast<std::uint32_t>(wire::MsgType::kCall):
       return verdict(CallAnswer::kServe, "", "");
     case static_cast<std::uint32_t>(wire::MsgType::kReply):
-      // A Reply of version 2 does not come so far.
+      // A Reply of version 2 does not get this far.
       if (version == kVersionTwo) {
         return verdict(CallAnswer::kErrorChunk, "V2-02", "rdma_direction is not msg_type");
       }
-      return verdict(CallAnswer::kIgnore, "BI-03", "a Reply, to nothing that was asked");
+      return verdict(CallAnswer::kIgnore, "BI-03", "a Reply to no Call");
     default:
       return verdict(CallAnswer::kErrorChunk, "HDR-07", "msg_type is not CALL or REPLY");
   }
@@ -171,10 +172,10 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
   };
   // RDMA_ERROR has the same number in every version (RFC 8166 section 4.1.2).
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kError)) {
-    return verdict(CallAnswer::kIgnore, "ERR-06", "an RDMA_ERROR, for nothing that was asked");
+    return verdict(CallAnswer::kIgnore, "ERR-06", "an RDMA_ERROR for no Call");
   }
   if (!versions.contains(prefix->vers)) {
-    return verdict(CallAnswer::kErrorVersion, "HDR-03", "rdma_vers is not spoken here");
+    return verdict(CallAnswer::kErrorVersion, "HDR-03", "rdma_vers is not supported");
   }
   if (prefix->vers == kVersionTwo) {
     if (!is_proc_of_two(prefix->proc)) {
@@ -182,7 +183,7 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
     }
     if (!header) return verdict(CallAnswer::kErrorChunk, header.error().rule, header.error().what);
     if (header->direction == wire::MsgType::kReply) {
-      return verdict(CallAnswer::kIgnore, "HDR-10", "a Reply, to nothing that was asked");
+      return verdict(CallAnswer::kIgnore, "HDR-10", "a Reply to no Call");
     }
     if (header->proc != Proc::kOptional) {
       return CallChecker(message, *header, options, call).run();
@@ -194,7 +195,7 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
   }
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kDone)) {
     if (options.rfc5666) return verdict(CallAnswer::kDone, "", "");
-    return verdict(CallAnswer::kIgnore, "DEP-01", "an RDMA_DONE, which nothing waits for");
+    return verdict(CallAnswer::kIgnore, "DEP-01", "an RDMA_DONE that no Reply waits for");
   }
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kMsgp) && !options.rfc5666) {
     return verdict(CallAnswer::kErrorChunk, "DEP-01", "RDMA_MSGP is not accepted");

@@ -1,6 +1,6 @@
-// What a responder believes of a received header before it does anything for it: the header's rules
-// (RFC 8166 sections 3.4, 3.5, 4.2 to 4.5) and its own limits. Nothing is allocated, and nothing
-// that a peer says is used as a length or an index before it is here.
+// Validates a received header before the responder acts on it: the header's rules (RFC 8166
+// sections 3.4, 3.5, 4.2 to 4.5) and the responder's own limits. Before that nothing is allocated,
+// and no value from the peer is used as a length or an index.
 #pragma once
 
 #include "read_list_check.h"
@@ -23,18 +23,18 @@ struct CheckedCall : CheckedReads {
 
   std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
-  std::uint32_t credit = 0;      // that is asked for
-  std::uint32_t inv_handle = 0;  // version 2: that the Reply may invalidate; 0: none
+  std::uint32_t credit = 0;      // credit request
+  std::uint32_t inv_handle = 0;  // version 2: the handle that the Reply may invalidate; 0: none
   std::array<ChunkRange, kMaxResults> writes;
   ChunkRange reply;
-  Offer offer;  // lengths of `writes` and `reply`, and how many there are
+  Offer offer;  // lengths of `writes` and `reply`, and their number
 };
 
 enum class CallAnswer : std::uint8_t {
   kServe,
-  kDone,          // RDMA_DONE: RFC 5666's
+  kDone,          // RDMA_DONE, RFC 5666 only
   kIgnore,        // not a Call: errors are not answered with errors (ERR-06)
-  kErrorVersion,  // RDMA_ERROR, ERR_VERS, with the versions that are spoken
+  kErrorVersion,  // RDMA_ERROR, ERR_VERS, with the supported versions
   kErrorChunk,    // RDMA_ERROR, ERR_CHUNK; version 2: RDMA2_ERR_BAD_XDR
   // Version 2 only.
   kOption,       // RDMA2_OPTIONAL without payload
@@ -46,20 +46,21 @@ enum class CallAnswer : std::uint8_t {
 struct CallVerdict {
   CallAnswer answer = CallAnswer::kServe;
   std::uint32_t xid = 0;    // of the RDMA_ERROR (ERR-01)
-  const char* rule = "";    // the broken rule's ID; empty for a limit of this responder's
-  const char* reason = "";  // one clause for a person
-  std::uint32_t version = kVersionOne;  // of the Call, and so of the RDMA_ERROR but for ERR_VERS
+  const char* rule = "";    // ID of the violated rule; empty for a limit of this responder
+  const char* reason = "";  // one clause for display
+  std::uint32_t version = kVersionOne;  // of the Call, and so of the RDMA_ERROR except for ERR_VERS
 };
 
-// `message` is the content of a Send, and `header` what decode_header() says of it. `call` is to be
-// used only if the answer is kServe; then its payload points into `message`.
+// `message` is the content of a Send, and `header` the result of decode_header(). Use `call` only
+// if the answer is kServe; its payload then points into `message`.
 [[nodiscard]] CallVerdict check_call(wire::Bytes message,
                                      const wire::Result<wire::HeaderView>& header,
                                      const Versions& versions, const ResponderOptions& options,
                                      CheckedCall& call);
 
-// Whether a stream can be that of the Call: it begins with its XID and the word CALL (HDR-02).
-// check_call() has asked it of an RDMA_MSG; a Position Zero Read chunk has to be pulled before.
+// Checks whether a stream can be that of the Call: it begins with the Call's XID and the word CALL
+// (HDR-02). check_call() has already checked an RDMA_MSG; a Position Zero Read chunk must be pulled
+// first.
 [[nodiscard]] CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid,
                                        std::uint32_t version);
 

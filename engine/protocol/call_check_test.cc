@@ -1,5 +1,5 @@
-// What a responder serves, what it ignores, and what it answers with an error; a test for each
-// reason to refuse.
+// Calls that a responder serves, messages that it ignores, and those that it answers with an error;
+// one test per reason to refuse.
 #include "call_check.h"
 
 #include "counting_new.h"
@@ -17,7 +17,7 @@ namespace {
 using wire::hex;
 using wire::testing::allocations_in;
 
-// Words of a header, as they stand in it.
+// Words of a header, in wire order.
 const std::string kMsg = "11223344 00000001 00000020 00000000 ";
 const std::string kNomsg = "11223344 00000001 00000020 00000001 ";
 const std::string kEnd = "00000000 ";
@@ -132,7 +132,8 @@ TEST(CallCheckTest, ALongCall) {
   EXPECT_EQ(c->call.reads[1].position, 0x24U);
 }
 
-// An NFSv3 WRITE of 32 KiB as Linux sends it: the item at the stream's end, after its count.
+// An NFSv3 WRITE of 32 KiB as Linux sends it: the item is at the end of the stream, after its
+// count.
 TEST(CallCheckTest, AWriteOfALinuxClient) {
   const auto c = check(
       "447f06ed 00000001 00000080 00000000 00000001 00000070 000006c4 00008000 447f06edcc5ad000"
@@ -160,7 +161,7 @@ TEST(CallCheckTest, AWriteOfALinuxClient) {
   EXPECT_TRUE(reader.at_end());
 }
 
-// The same object is used again for every Call.
+// The same object is reused for every Call.
 TEST(CallCheckTest, NothingOfTheCallBeforeIsLeft) {
   CheckedCall call;
   const auto first = hex(kMsg + read("00000008", "00000005") + kEnd + "00000001 00000001 " +
@@ -283,11 +284,11 @@ TEST(CallCheckTest, PositionsLieWithinTheStream) {
   expect_served(kMsg + read("00000018", "00000020") + rest);
   expect_chunk_error(kMsg + read("0000001c", "00000020") + rest, "RD-05");
   expect_chunk_error(kMsg + read("fffffffc", "00000020") + rest, "RD-05");
-  // A chunk before moves the end by its length and roundup.
+  // An earlier chunk moves the end by its length and roundup.
   const std::string first = kMsg + read("00000008", "00000005");
   expect_served(first + read("00000020", "00000004", "0000000000005000") + rest);
   expect_chunk_error(first + read("00000024", "00000004", "0000000000005000") + rest, "RD-05");
-  // In a long Call the stream is the Position Zero chunk's.
+  // In a long Call the stream is the Position Zero chunk.
   const std::string zero = kNomsg + read("00000000", "00000010");
   expect_served(zero + read("00000010", "00000004", "0000000000005000") + kNoLists);
   expect_chunk_error(zero + read("00000014", "00000004", "0000000000005000") + kNoLists, "RD-05");
@@ -402,7 +403,7 @@ TEST(CallCheckTest, BytesOfAllReadChunksAreLimited) {
   expect_chunk_error(
       kMsg + read("00000008", "00000010") + read("00000018", "00000011", "0000000000005000") + rest,
       "", options);
-  // What may be written is not held here, and not limited.
+  // Memory for Writes is not held here, so it is not limited.
   expect_served(kMsg + kEnd + chunk(4, "ffffffff") + kEnd + chunk(4, "ffffffff") + kCall, options);
 }
 

@@ -1,3 +1,5 @@
+// Dispatches completions to the Receives, the requester and the responder of a connection, and
+// posts their work in batches.
 #include "link.h"
 #include "receive_queue.h"
 #include "requester_core.h"
@@ -20,20 +22,21 @@ using fabric::Time;
 
 namespace {
 
-// Besides those that answer Calls and take Calls: an RDMA_ERROR that answers nothing, and what one
-// peer may send while the other posts a Receive again.
+// Receives in addition to those for Calls and Replies: one for an RDMA_ERROR that answers nothing,
+// and one for a message that the peer sends while a Receive is being posted again.
 constexpr std::uint32_t kSpareReceives = 2;
-// All Writes of a Reply, or all Reads of a Call, and more: without a completion among them their
-// places in the send queue become free only with what follows.
+// All Writes of a Reply, or all Reads of a Call, and more. They are unsignaled, so their places in
+// the send queue become free only with the completion of a later request.
 constexpr std::uint32_t kUnsignaled = 2 * kMaxSegments;
-// Of a usual Call: a Read or Write chunk, and a Reply chunk.
+// For a typical Call: a Read or Write chunk, and a Reply chunk.
 constexpr std::uint32_t kHandlesOfCall = 4;
-// Of a usual Reply that is read.
+// For a typical Reply that is read.
 constexpr std::uint32_t kHandlesOfReply = 2;
 
-// With both roles (RFC 8167 section 5): a message of version 2 says its direction; an RDMA_MSG says
-// itself what it is; an RDMA_NOMSG is a Call if its stream has to be read, and a Reply if it was
-// written. What cannot be told and has the XID of a Call that waits is taken for its Reply.
+// Returns whether a message is a Reply, on a connection with both roles (RFC 8167 section 5). A
+// message of version 2 states its direction, and an RDMA_MSG contains it. An RDMA_NOMSG is a Call
+// if its stream must be read, and a Reply if it was written. An undecided message with the XID of a
+// waiting Call counts as its Reply.
 bool is_reply(const Received& message, const RequesterCore& requester) {
   const auto prefix = wire::decode_prefix(message.message());
   if (!prefix) return false;
@@ -100,8 +103,8 @@ struct Channel::Impl {
   [[nodiscard]] Keep deliver(const Received& message);
   void flush(Time now);
 
-  // Where memory runs out for what a connection's peer or owner wants, the connection fails, and
-  // nobody else hears of it.
+  // If memory runs out while serving a connection's peer or owner, that connection fails and no
+  // other is affected.
   template <typename Function>
   void or_fail(Function&& function) {
     try {
@@ -115,7 +118,7 @@ struct Channel::Impl {
   ResponderCore* responder;
   Link link;
   ReceiveQueue receives;
-  const std::uint32_t receive_bytes;  // of each
+  const std::uint32_t receive_bytes;  // per Receive
   std::unique_ptr<fabric::Connection> connection;
   bool begun = false;
   bool ended = false;
@@ -126,7 +129,7 @@ void Channel::Impl::receive(std::uint32_t slot, const fabric::Completion& comple
   const Block* const block = receives.complete(slot);
   if (block == nullptr || link.down) return;
   if (link.trace.on()) {
-    // With immediate data it can be another's memory that was written.
+    // With immediate data, the bytes may have been written to other memory than the Receive's.
     const std::uint32_t there =
         completion.has_immediate ? 0 : std::min(completion.bytes, receive_bytes);
     trace_received(link.trace, completion, {block->data, there}, now);
@@ -255,7 +258,7 @@ void Channel::completed(const fabric::Completion& completion, Time now) {
 void Channel::Impl::completed(const fabric::Completion& completion, Time now) {
   const WorkId id = WorkId::decode(completion.id);
   if (completion.status == fabric::Status::kFlushed) {
-    link.down = true;  // which is about to be told
+    link.down = true;  // which the fabric is about to report
     return;
   }
   if (completion.status != fabric::Status::kSuccess) {
@@ -265,7 +268,7 @@ void Channel::Impl::completed(const fabric::Completion& completion, Time now) {
         id.kind != WorkKind::kProbe
             ? fmt::format("{} failed", fabric::operation_name(completion.operation))
         : silent ? "the peer does not answer"
-                 : "the question for a sign of life failed";
+                 : "the probe failed";
     return link.fail(fmt::format("{}: {}", what, fabric::status_name(completion.status)),
                      side_of_failure(completion.status));
   }
@@ -317,7 +320,7 @@ void Channel::probe(Time now) {
   WorkRequest nothing;
   nothing.request.id = WorkId{WorkKind::kProbe}.encode();
   nothing.request.operation = fabric::Operation::kWrite;
-  // Without room for it much is under way, which is as good a question.
+  // Without room for it, many other requests are in flight, which probe the peer just as well.
   if (!impl_->connection->post_send({&nothing.request, 1})) return;
   if (link.trace.on()) trace_posted(link.trace, {&nothing, 1}, now);
 }
@@ -343,7 +346,7 @@ void Channel::Impl::flush(Time now) {
   }
   if (posted) return;
   if (posted.error().code == Errc::kNotConnected) {
-    link.down = true;  // which is about to be told
+    link.down = true;  // which the fabric is about to report
   } else {
     link.fail(fmt::format("work could not be posted: {}", posted.error().message), trace::kHere);
   }

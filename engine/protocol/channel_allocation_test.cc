@@ -1,5 +1,5 @@
-// In steady state no Call allocates, whichever way its parts travel, and whether or not somebody
-// listens.
+// In steady state no Call allocates memory, however its parts are transferred, with and without a
+// trace reader.
 #include "counting_new.h"
 #include "sim_host_for_tests.h"
 
@@ -85,7 +85,7 @@ class ChannelPair : public RequesterOwner, public ResponderOwner {
   static soft::AdapterOptions adapter(std::uint8_t last) {
     soft::AdapterOptions o;
     o.address = fabric::make_ipv4(10, 0, 0, last);
-    o.ack_hold = 0;  // time stands still
+    o.ack_hold = 0;  // time does not advance
     return o;
   }
 
@@ -158,7 +158,7 @@ class ChannelPair : public RequesterOwner, public ResponderOwner {
   std::vector<std::uint8_t> server_bytes_ = std::vector<std::uint8_t>(2 * kData);
   fabric::Memory client_memory_;
   fabric::Memory server_memory_;
-  // XID, msg_type, and the count of what follows.
+  // XID, msg_type, and the count of the opaque that follows.
   std::vector<std::uint8_t> head_{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kData >> 8, kData & 0xff};
   std::vector<std::uint8_t> reply_head_{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, kData >> 8, kData & 0xff};
   soft::OutPacket out_;

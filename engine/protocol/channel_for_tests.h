@@ -1,4 +1,4 @@
-// A channel over a scripted connection: the test is the peer and the fabric.
+// A channel over a scripted connection: the test plays the peer and the fabric.
 #pragma once
 
 #include "fake_fabric_for_tests.h"
@@ -33,7 +33,7 @@ inline Buffer encode(const wire::Header& header, const Buffer& payload = {}) {
   out.insert(out.end(), payload.begin(), payload.end());
   return out;
 }
-// A header's lists as vectors, to be changed by a test.
+// A header whose lists are vectors, so that a test can change them.
 struct OpenHeader {
   wire::Header header;
   std::vector<wire::ReadSegment> reads;
@@ -93,7 +93,7 @@ class ChannelTest : public ::testing::Test {
     channel->established(now);
     channel->flush(now);
   }
-  // A message of the peer's; then what can be done is done.
+  // A message from the peer arrives, then the channel is flushed.
   void arrive(const Buffer& message, std::optional<std::uint32_t> invalidated = {}) {
     arrive_unflushed(message, invalidated);
     channel->flush(now);
@@ -103,7 +103,7 @@ class ChannelTest : public ::testing::Test {
     const FakeFabric::Receive r = fabric.receives.front();
     fabric.receives.pop_front();
     ASSERT_LE(message.size(), r.local.length);
-    // What is not of the message is not to be looked at.
+    // Bytes beyond the message must not be read.
     std::memset(r.local.data, 0xee, r.local.length);
     if (!message.empty()) std::memcpy(r.local.data, message.data(), message.size());
     fabric::Completion c;
@@ -124,7 +124,7 @@ class ChannelTest : public ::testing::Test {
     channel->completed(c, now);
     channel->flush(now);
   }
-  // All that was posted succeeds; returns it.
+  // Everything that was posted succeeds. Returns it.
   std::vector<FakeFabric::Posted> complete_posted() {
     const auto all = std::exchange(fabric.posted, {});
     for (const auto& p : all) {

@@ -1,5 +1,5 @@
-// The RDMA Writes that put parts of a Reply into the segments of chunks: each segment is filled
-// before the next is begun (RFC 8166 section 3.4.6), and a request is as long as slices, segment
+// Produces the RDMA Writes that move parts of a Reply to the segments of chunks. Each segment is
+// filled before the next is used (RFC 8166 section 3.4.6). A request is as long as slices, segment
 // and fabric allow.
 #pragma once
 
@@ -14,15 +14,16 @@ namespace rpcrdma::protocol {
 class ChunkWriter {
  public:
   void clear();
-  // What add() adds from here on goes into this chunk, which has room for it.
+  // Starts a chunk: later calls of add() fill it. It has room for them.
   void begin(const ChunkRange& chunk);
   void add(const fabric::Slice& source);
 
-  // The next Write; false: there is none left. `segments`: what ranges of chunks are parts of;
-  // `most`: bytes of one Write.
+  // Fills in the next Write; returns false if none is left. `segments`: the array that chunk ranges
+  // index; `most`: bytes of one Write.
   [[nodiscard]] bool next(std::span<const wire::Segment> segments, std::uint32_t most,
                           WorkRequest& work);
-  // How many that has given, modulo 256, which only Writes that `most` cuts into very many reach.
+  // The number of Writes returned so far, modulo 256. It wraps only if `most` splits the data into
+  // very many Writes.
   [[nodiscard]] std::uint8_t given() const { return given_; }
 
  private:
@@ -33,15 +34,15 @@ class ChunkWriter {
   // Each piece, and its roundup.
   static constexpr std::size_t kMaxSources = 2 * kMaxPieces;
   static constexpr std::size_t kMaxTransfers = kMaxResults + 1;
-  // A Write ends with a segment, with a transfer, with as many sources as it may have, or where the
-  // fabric's limit is.
+  // A Write ends with a segment, with a transfer, with its maximum number of sources, or at the
+  // fabric's limit.
   static_assert(kMaxSegments + kMaxTransfers + kMaxSources <= UINT8_MAX);
 
   std::array<fabric::Slice, kMaxSources> sources_;
   std::array<Transfer, kMaxTransfers> transfers_;
   std::uint32_t source_count_ = 0;
   std::uint32_t transfer_count_ = 0;
-  // How far it has come.
+  // The current position.
   std::uint32_t transfer_ = 0;
   std::uint32_t source_ = 0;
   std::uint32_t source_at_ = 0;  // bytes

@@ -1,5 +1,5 @@
-// How many Calls a requester may have outstanding (RFC 8166 section 3.3): one until the peer has
-// granted something, then what it granted last.
+// Limits how many Calls a requester may have in flight (RFC 8166 section 3.3): one until the peer
+// has granted credits, then the latest grant.
 #pragma once
 
 #include <algorithm>
@@ -9,23 +9,25 @@ namespace rpcrdma::protocol {
 
 class Credits {
  public:
-  // `own`: what it can have outstanding itself.
+  // `own`: how many it can have in flight itself.
   explicit Credits(std::uint32_t own) : own_(std::max(own, 1U)) {}
 
   [[nodiscard]] std::uint32_t own() const { return own_; }
   [[nodiscard]] std::uint32_t limit() const { return std::min(granted_, own_); }
-  [[nodiscard]] std::uint32_t emitted() const { return emitted_; }  // as the peer said it last
+  // the latest credit value from the peer
+  [[nodiscard]] std::uint32_t emitted() const { return emitted_; }
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool may_send() const { return outstanding_ < limit(); }
 
   void sent() { ++outstanding_; }
   void ended() { --outstanding_; }
-  // A Reply's word; a grant of zero would stop everything for ever, and counts as one.
+  // Called with the credit value of a Reply. A grant of zero would stop all Calls for ever, and
+  // counts as one.
   void grant(std::uint32_t credits) {
     emitted_ = credits;
     granted_ = std::max(credits, 1U);
   }
-  // Another connection.
+  // Called for a new connection.
   void restart() {
     granted_ = emitted_ = 1;
     outstanding_ = 0;

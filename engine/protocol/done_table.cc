@@ -83,7 +83,7 @@ void DoneTable::post_fences(Link& link) {
       const auto posted =
           link.connection->invalidate(id.encode(), e.segments[e.next_fence].target.handle);
       if (!posted) {
-        // Without a connection it is fenced already, which is about to be told.
+        // Without a connection it is already fenced, which the fabric is about to report.
         if (posted.error().code == fabric::Errc::kBadArgument) {
           link.fail(posted.error().message, trace::kHere);
         }

@@ -1,6 +1,6 @@
-// Replies of which parts are left to be read by the requester, until it says by RDMA_DONE that it
-// has (RFC 5666 sections 3.5, 3.8). What it may read is exposed for that Reply alone, and withdrawn
-// before it is its owner's again.
+// Table of Replies whose Read chunks the requester has not finished reading, until its RDMA_DONE
+// (RFC 5666 sections 3.5, 3.8). Memory is advertised for that Reply alone, and invalidated before
+// it returns to its owner.
 #pragma once
 
 #include "fixed_ring.h"
@@ -24,11 +24,11 @@ struct ReplyReads {
   std::uint64_t bytes = 0;
   std::array<wire::ReadSegment, kMaxSegments> segments;
   std::uint32_t count = 0;
-  std::uint32_t next_fence = 0;       // those before it are withdrawn, or being so
-  std::uint32_t fencing = 0;          // withdrawals under way
-  bool sent = false;                  // the Reply is
+  std::uint32_t next_fence = 0;       // handles before it are invalidated, or being invalidated
+  std::uint32_t fencing = 0;          // invalidations in flight
+  bool sent = false;                  // the Reply has been sent
   bool done = false;                  // the peer has read it
-  fabric::Time due = fabric::kNever;  // by when it has to say so
+  fabric::Time due = fabric::kNever;  // deadline for the RDMA_DONE
 
   [[nodiscard]] bool fenced() const { return next_fence == count && fencing == 0; }
   [[nodiscard]] std::span<const wire::ReadSegment> list() const {
@@ -38,16 +38,18 @@ struct ReplyReads {
 
 class DoneTable {
  public:
-  // `limit`: Replies.
+  // `limit`: maximum number of Replies.
   explicit DoneTable(std::uint32_t limit) : entries_(limit), to_fence_(limit) {}
 
   [[nodiscard]] std::uint32_t size() const { return entries_.in_use(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint32_t handles() const { return handles_; }  // exposed and not withdrawn
+  // advertised and not invalidated
+  [[nodiscard]] std::uint32_t handles() const { return handles_; }
 
-  // kNoSlot: there are as many as may be.
+  // Returns kNoSlot if the table is full.
   [[nodiscard]] std::uint32_t acquire(std::uint32_t served, std::uint32_t xid);
-  // Adds a part to it. Error: the connection's; what was exposed goes with give_up().
+  // Adds a part to the Reply and advertises it. Error: the connection's; give_up() cleans up what
+  // was advertised.
   [[nodiscard]] fabric::Expected<void> advertise(Link& link, std::uint32_t slot,
                                                  const fabric::Slice& part,
                                                  const fabric::Memory& memory,
@@ -55,21 +57,21 @@ class DoneTable {
   [[nodiscard]] ReplyReads& operator[](std::uint32_t slot) { return entries_[slot]; }
   void sent(std::uint32_t slot, fabric::Time due);
 
-  // The peer has read the Reply with this XID. False: there is none that waits for it.
+  // The peer has read the Reply with this XID. Returns false if no such Reply waits.
   [[nodiscard]] bool done(std::uint32_t xid);
-  // Without a peer that was told of it.
+  // Abandons a Reply that the peer has never seen.
   void give_up(std::uint32_t slot);
   void post_fences(Link& link);
-  // A handle is withdrawn, of that part. When it was the last the entry is gone, and its serving's
-  // slot is returned; else kNoSlot.
+  // A handle of that part is invalidated. After the last one the entry is removed and the slot of
+  // its served Call returned; else returns kNoSlot.
   [[nodiscard]] std::uint32_t fenced(Link& link, std::uint32_t slot, std::uint32_t generation,
                                      std::uint8_t part);
 
-  // When the first of them is due, or sooner.
+  // The first of the entries' deadlines, or earlier.
   [[nodiscard]] fabric::Time deadline() const { return next_due_; }
-  // The XID of one that is overdue.
+  // Returns whether an entry is overdue, and its XID.
   [[nodiscard]] bool overdue(fabric::Time now, std::uint32_t& xid);
-  // Nothing is exposed any more.
+  // Called when no memory is advertised any more.
   void clear();
 
  private:

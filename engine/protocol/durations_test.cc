@@ -9,7 +9,7 @@ using fabric::kMicrosecond;
 using fabric::kMillisecond;
 using fabric::kSecond;
 
-// The only bucket that holds something.
+// The only bucket that is not empty.
 std::size_t bucket_of(fabric::Time time) {
   Durations d;
   d.add(time);
@@ -46,7 +46,7 @@ TEST(Durations, ABucketHoldsItsLongestTimeAndNoLongerOne) {
   EXPECT_EQ(bucket_of(fabric::kNever), Durations::kBuckets - 1);
 }
 
-// The look-up by the number of bits finds what a walk finds.
+// The look-up by the number of bits finds the same bucket as a linear search.
 TEST(Durations, EveryPowerOfTwoLiesWhereItBelongs) {
   for (unsigned bits = 0; bits < 63; ++bits) {
     for (const fabric::Time time : {(fabric::Time{1} << bits) - 1, fabric::Time{1} << bits}) {

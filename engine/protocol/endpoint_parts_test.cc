@@ -139,7 +139,7 @@ TEST(XidTable, KnowsWhatAMapKnows) {
   std::map<std::uint32_t, std::uint32_t> model;
   std::mt19937 random(1);
   for (int i = 0; i < 100'000; ++i) {
-    // Many that meet at the same place.
+    // Many collisions.
     const auto xid = static_cast<std::uint32_t>(random() % 8 * 128 + random() % 20 - 5);
     const auto found = model.find(xid);
     ASSERT_EQ(table.find(xid), found == model.end() ? kNoSlot : found->second);

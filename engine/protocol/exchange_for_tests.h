@@ -34,7 +34,7 @@ struct ExchangeOptions {
   soft::AdapterOptions adapter;
 };
 
-// A requester's and a responder's upper layer, and their event loop in virtual time.
+// The upper layers of a requester and a responder, and their event loop in virtual time.
 class Exchange : public RequesterOwner, public ResponderOwner {
  public:
   static constexpr std::uint16_t kPort = 20049;
@@ -51,7 +51,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     EXPECT_TRUE(server_host.listen(kPort, 0));
   }
 
-  // Starts a connection, after the end of the one before.
+  // Ends the previous connection and starts a new one.
   void connect() {
     client.reset();
     server.reset();
@@ -67,7 +67,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     client_host.wake();
   }
 
-  // Makes a Call; its outcome is found under the cookie that is returned.
+  // Makes a Call and returns the cookie of its outcome.
   std::uint64_t call(const CallPlanForTest& plan) {
     const std::uint64_t cookie = ++last_cookie_;
     Calling& c = calls_[cookie];
@@ -78,7 +78,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     return cookie;
   }
 
-  // Until `condition` holds; false: it did not by `limit`.
+  // Runs until `condition` holds. Returns false if it did not by `limit`.
   template <typename Condition>
   bool run_until(Condition condition, fabric::Time limit) {
     for (;;) {
@@ -101,7 +101,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   bool run_to_end(fabric::Time limit = 100 * fabric::kSecond) {
     return run_until([&] { return outcomes.size() == last_cookie_; }, net.now() + limit);
   }
-  // And until nothing is under way any more.
+  // Runs until nothing is in flight any more.
   void settle() {
     const fabric::Time until = net.now() + fabric::kSecond;
     run_until([] { return false; }, until);
@@ -127,7 +127,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     ReceivedCall received(call);
     const std::uint64_t cookie = received.cookie();
     const auto found = calls_.find(cookie);
-    // Sent again, and it was answered before.
+    // Resent, and already answered before.
     if (found == calls_.end()) {
       EXPECT_TRUE(lossy);
       delayed_.emplace(net.now(), Pending{call.id, server.get(), {}, cookie});
@@ -144,7 +144,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     std::erase_if(delayed_, [&](const auto& d) { return d.second.id == id; });
   }
 
-  // Both sides take what there is, until there is nothing.
+  // Both sides process completions and events until there are none left.
   void pump() {
     for (int i = 0; i < 1000; ++i) {
       bool any = take(client_host, client);
@@ -189,7 +189,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
     bool any = false;
     fabric::Event event;
     std::array<fabric::Completion, 16> done;
-    // Completions first: those of a connection come before its end is told.
+    // Completions first: those of a connection come before the event of its end.
     for (std::size_t n; (n = host.poll(done)) != 0;) {
       any = true;
       for (std::size_t i = 0; i < n; ++i) {
@@ -270,18 +270,18 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   std::map<std::uint64_t, Outcome> outcomes;  // by cookie
   std::vector<std::string> failures;
   bool client_down = false;
-  bool lossy = false;  // Calls may come twice
+  bool lossy = false;  // Calls may arrive twice
   std::uint64_t calls_seen = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t refused = 0;
-  std::function<void()> again;  // after each outcome
+  std::function<void()> again;  // called after each outcome
 
  private:
   std::uint64_t cookie_ = 0;  // of the connection
   std::uint64_t last_cookie_ = 0;
   std::map<std::uint64_t, Calling> calls_;
   std::multimap<fabric::Time, Pending> delayed_;
-  std::map<std::uint64_t, std::unique_ptr<Message>> replies_;  // under way, by id
+  std::map<std::uint64_t, std::unique_ptr<Message>> replies_;  // in flight, by id
   const Channel* failed_ = nullptr;
 };
 

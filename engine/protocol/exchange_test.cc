@@ -1,5 +1,5 @@
 // Requester and responder over two user-space adapters in virtual time: every way that a message
-// can travel, and every byte of it compared.
+// can travel, with every byte compared.
 #include "exchange_for_tests.h"
 
 #include <array>
@@ -17,8 +17,8 @@ using testing::Opaque;
 using testing::options_with;
 using testing::random_plan;
 
-// Makes Calls of this kind, one after the other and then several at a time; says that all were
-// answered, and that no memory is left taken.
+// Makes Calls of each kind, one after the other and then several at a time. Checks that all were
+// answered, and that no memory is in use afterwards.
 void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans,
                   bool counts_roundup = false) {
   ASSERT_NO_FATAL_FAILURE(e.connect());
@@ -35,11 +35,11 @@ void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans,
   EXPECT_THAT(e.failures, ::testing::IsEmpty());
   EXPECT_EQ(e.requester.outstanding(), 0U);
   EXPECT_EQ(e.responder.outstanding(), 0U);
-  // Nothing was lost or sent again, so both have counted the same.
+  // Nothing was lost or resent, so both sides have counted the same.
   const MessageBytes& counted = e.requester.counters().bytes;
   MessageBytes expected = e.responder.counters().bytes;
   if (counts_roundup) {
-    // Which the requester cannot tell from results.
+    // The requester cannot distinguish roundup from results.
     EXPECT_LE(counted.write_chunks - expected.write_chunks, 3 * kMaxResults * plans.size());
     expected.write_chunks = counted.write_chunks;
   }
@@ -124,7 +124,7 @@ TEST(Exchange, AllAtOnceInSeveralSegments) {
   EXPECT_EQ(e.requester.counters().reply_chunks, 3U);
 }
 
-// Around the inline thresholds and around roundups each length is another case.
+// Around the inline thresholds and around roundups each length is a case of its own.
 TEST(Exchange, EveryLengthAroundTheThresholds) {
   for (const bool ddp : {true, false}) {
     Exchange e;
@@ -174,8 +174,8 @@ void speak_rfc5666(ExchangeOptions& o, soft::Random& random) {
   }
 }
 
-// Random messages over a network that loses, repeats, reorders and damages packets; connections
-// that end at random; always exactly one outcome, and no wrong byte.
+// Random messages over a network that loses, duplicates, reorders and corrupts packets; connections
+// that end at random. There is always exactly one outcome and no wrong byte.
 ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double rate) {
   ExchangeOptions o;
   o.seed = seed;
@@ -183,7 +183,7 @@ ExchangeOptions random_options(std::uint64_t seed, soft::Random& random, double 
   o.client = o.server = options_with(threshold);
   o.client.max_segment =
       static_cast<std::uint32_t>(random.chance(0.5) ? 1U << 30 : 3000U + random.below(5000));
-  // Any versions that have one in common.
+  // Any version ranges with a version in common.
   constexpr std::array<Versions, 3> kVersions{{{1, 1}, {1, 2}, {2, 2}}};
   o.client.versions = kVersions[random.below(3)];
   o.server.versions = o.client.versions.low == o.client.versions.high
@@ -244,7 +244,7 @@ TEST(Exchange, ABadNetworkAndConnectionsThatEnd) {
       if (random.chance(0.2)) p.timeout = static_cast<fabric::Time>(random.below(20'000'000));
       e.call(p);
     }
-    // Ends it now and then, by either side and by any means.
+    // Ends the connection now and then, by either side and by any means.
     for (int i = 0; i < 300 && e.outcomes.size() != kCalls; ++i) {
       e.client_down = false;
       e.connect();

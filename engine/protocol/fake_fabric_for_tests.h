@@ -1,4 +1,4 @@
-// A connection that does what a script says, and writes down what was asked of it.
+// A connection that follows a script and records all requests.
 #pragma once
 
 #include "../fabric/null_provider_for_tests.h"
@@ -40,15 +40,15 @@ class FakeFabric : public fabric::testing::NullProvider {
     std::uint32_t handle = 0;
   };
 
-  // Everything that was posted, in order; the script takes out what completes.
+  // Everything that was posted, in order; the script removes what completes.
   std::vector<Posted> posted;
   std::deque<Receive> receives;
   std::map<std::uint32_t, Exposed> advertised;
   std::vector<Invalidated> invalidated;
-  // What it refuses.
+  // Requests that it refuses.
   std::size_t send_room = SIZE_MAX;
   std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_expose, refuse_withdrawal;
-  std::size_t expose_room = SIZE_MAX;  // exposures before refuse_expose counts
+  std::size_t expose_room = SIZE_MAX;  // memory regions advertised before refuse_expose applies
   std::uint64_t registrations = 0;
   std::optional<std::uint64_t> accepted;  // with this cookie
 

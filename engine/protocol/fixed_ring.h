@@ -1,4 +1,4 @@
-// A queue whose capacity is known when it is made.
+// A queue whose capacity is fixed at construction.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class FixedRing {
   void clear() { size_ = 0; }
   // The i-th from the front.
   [[nodiscard]] const T& operator[](std::size_t i) const { return elements_[place(i)]; }
-  // Takes it out; those behind it stay in order.
+  // Removes it; later elements stay in order.
   void remove(std::size_t i) {
     for (; i + 1 < size_; ++i) elements_[place(i)] = elements_[place(i + 1)];
     --size_;

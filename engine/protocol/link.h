@@ -1,5 +1,5 @@
-// What the roles of a channel share: its connection, its memory and its send queue, whom they tell
-// what happens, and why it cannot go on.
+// State that the roles of a channel share: its connection, memory, send queue and tracer, and the
+// reason why it failed.
 #pragma once
 
 #include "trace_hooks.h"
@@ -20,7 +20,7 @@
 
 namespace rpcrdma::protocol {
 
-// Never stays never.
+// kNever stays kNever.
 [[nodiscard]] inline fabric::Time due(fabric::Time now, fabric::Time wait) {
   return wait >= fabric::kNever - now ? fabric::kNever : now + wait;
 }
@@ -33,7 +33,8 @@ struct Link {
     version = options.versions.high;
   }
 
-  // Nothing more is sent over it. `side`: whose fault it is; `xid`: of a Call that it is about.
+  // Fails the channel: nothing more is sent over it. `side`: the side at fault; `xid`: of the Call
+  // concerned.
   void fail(std::string_view reason, std::uint8_t side, std::uint32_t xid = 0) noexcept {
     if (!failure.empty() || down) return;
     if (trace.on()) trace_error(trace, side, xid, reason, now);
@@ -43,12 +44,12 @@ struct Link {
       failure = fabric::kOutOfMemory;
     }
   }
-  // Memory ran out in the middle of something. Whatever was half done is given up and given back
-  // with the connection.
+  // Called when memory ran out in the middle of an operation. Half-finished work is abandoned and
+  // released with the connection.
   void fail_out_of_memory() noexcept { fail(fabric::kOutOfMemory, trace::kHere); }
   [[nodiscard]] bool open() const { return established && !down && failure.empty(); }
-  // Those of Calls sent here. The first of version 2 is short, and so had better be its Reply: both
-  // thresholds change with that (section 6.1 of draft-cel-nfsv4-rpcrdma-version-two-02).
+  // Limits of Calls sent here. The first of version 2 must be short, and its Reply should be: both
+  // thresholds change with it (section 6.1 of draft-cel-nfsv4-rpcrdma-version-two-02).
   [[nodiscard]] Limits call_limits() const {
     const bool two = version == kVersionTwo;
     std::uint32_t send = two ? options.terms.inline_send_2 : options.terms.inline_send;
@@ -64,7 +65,7 @@ struct Link {
     limits.read_chunks = options.terms.peer_reads;
     return limits;
   }
-  // Those of Calls received here.
+  // Limits of Replies to Calls received here.
   [[nodiscard]] Limits reply_limits(std::uint32_t call_version) const {
     const bool two = call_version == kVersionTwo;
     return {two ? options.terms.inline_receive_2 : options.terms.inline_receive,
@@ -72,8 +73,9 @@ struct Link {
             empty_header_bytes(call_version)};
   }
 
-  // Of a threshold of version 2 for what is sent: no message says whether the peer lets private
-  // data raise its own. One that has sent more than version 2's does.
+  // How much of a version 2 threshold the peer certainly receives: no message states whether
+  // private data raises its threshold. A peer that has sent more than version 2's default does
+  // raise it.
   [[nodiscard]] std::uint32_t surely_received(std::uint32_t threshold) const {
     return peer_raises ? threshold : std::min(threshold, kVersionTwoThreshold);
   }
@@ -81,24 +83,25 @@ struct Link {
   MemoryPool& pool;
   ChannelOptions options;
   const trace::ConnectionTracer trace;
-  fabric::Time now = 0;  // when its owner called it last
+  fabric::Time now = 0;  // of the owner's latest call
   WorkQueue work;
   fabric::Connection* connection = nullptr;
-  // That may be exposed at the same time, by the requester and by the responder.
+  // Maximum handles advertised at the same time, by the requester and by the responder.
   std::uint32_t handles = 0;
   std::uint32_t reply_handles = 0;
-  // Of the Calls that are sent here, and those that come have the same (RFC 8167 section 5.1).
+  // Version of the Calls sent here, which is also that of the Calls received (RFC 8167 section
+  // 5.1).
   std::uint32_t version = kVersionOne;
   bool follows = false;                     // the peer chooses it, by its first Call
-  bool confirmed = false;                   // the peer has sent something in it that is no error
+  bool confirmed = false;                   // the peer has sent a message in it that is no error
   fabric::Time tried_two = fabric::kNever;  // when the first message of version 2 was sent
   bool has_two = false;                     // and it was answered in it
   bool peer_raises = false;                 // version 2's thresholds: see surely_received()
-  bool peer_sends_short = false;            // it could not send inline what is received here
+  bool peer_sends_short = false;            // it could not send inline a Reply that would fit here
   bool peer_closed = false;                 // Channel::peer_closes()
   std::optional<Versions> refused;          // Channel::refused()
   bool established = false;
-  bool down = false;  // nothing is accessed any more, or the last completions are coming
+  bool down = false;  // no memory is accessed any more, or the last completions are arriving
   std::string failure;
 };
 

@@ -10,8 +10,9 @@
 namespace rpcrdma::protocol {
 namespace {
 
-// A huge page. With many connections each message comes to another of their Receives, and looking
-// for its page costs more than the message; for a device it is one entry instead of 512.
+// A huge page. With many connections each message uses another connection's Receive, and its
+// address translation would cost more than the message; for a device it is one entry instead of
+// 512.
 constexpr std::size_t kHugePage = 2U << 20;
 constexpr std::size_t kPage = 4096;
 
@@ -22,7 +23,7 @@ constexpr std::align_val_t alignment(std::size_t bytes) {
 std::uint8_t* new_slab(std::size_t bytes) {
   auto* const slab =
       static_cast<std::uint8_t*>(::operator new(bytes, alignment(bytes), std::nothrow));
-  // Only a wish: without it everything works the same, slower.
+  // Only advice: without huge pages everything works the same, but slower.
   if (slab != nullptr && bytes >= kHugePage) (void)::madvise(slab, bytes, MADV_HUGEPAGE);
   return slab;
 }
@@ -41,7 +42,7 @@ MemoryPool::~MemoryPool() {
 }
 
 MemoryPool::Slab& MemoryPool::slab_of(const Block& block) {
-  // The pool made it, as what it is and not to be changed by others.
+  // The pool created it as a Slab that may be modified; callers only see it as const.
   return const_cast<Slab&>(static_cast<const Slab&>(*block.memory));
 }
 
@@ -66,24 +67,24 @@ fabric::Expected<Block> MemoryPool::acquire(std::uint32_t bytes) {
 void MemoryPool::release(const Block& block) {
   --slab_of(block).taken;
   in_use_ -= block.size;
-  // There is a place for every block of the class: add_slab() saw to it.
+  // There is room for every block of the class: add_slab() reserved it.
   free_[static_cast<unsigned>(std::countr_zero(block.size)) - kLeastShift].push_back(block);
 }
 
 fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   const std::uint32_t block = 1U << (kLeastShift + size_class);
   if (options_.limit - registered_ < block) forget_idle(block);
-  // What is left below the limit may be less than a slab, and still enough for some blocks.
+  // The rest below the limit may be less than a slab, and still enough for some blocks.
   const std::uint64_t most =
       std::min<std::uint64_t>(std::max(options_.slab_bytes, block), options_.limit - registered_);
   const std::size_t count = most / block;
-  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom, "the limit of memory is reached");
+  if (count == 0) return fabric::fail(fabric::Errc::kNoRoom, "the memory limit is reached");
   const std::size_t bytes = count * block;
 
   auto slab = std::make_unique<Slab>();
   slab->bytes = {new_slab(bytes), FreeSlab{bytes}};
   if (!slab->bytes) return fabric::fail(fabric::Errc::kSystem, fabric::kOutOfMemory);
-  // Before the provider knows it, so that nothing fails behind that.
+  // Before the provider knows the memory, so that nothing can fail after that.
   free_[size_class].reserve(blocks_[size_class] + count);
   slabs_.reserve(std::bit_ceil(slabs_.size() + 1));
   auto memory = provider_.register_memory({slab->bytes.get(), bytes});
@@ -92,7 +93,7 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   slab->size_class = size_class;
   registered_ += bytes;
   blocks_[size_class] += count;
-  // Taken from the back: the lowest address first.
+  // From the back, so that the lowest address is acquired first.
   for (std::size_t i = count; i-- > 0;) {
     free_[size_class].push_back({slab->bytes.get() + i * block, block, slab.get()});
   }
@@ -100,9 +101,9 @@ fabric::Expected<void> MemoryPool::add_slab(unsigned size_class) {
   return {};
 }
 
-// Gives slabs of which nobody has a block back to the system, those of the largest blocks first,
-// until there are `bytes` below the limit. Otherwise what was needed at some time, and by a hostile
-// peer above all, would take the room of everything of another size for ever.
+// Returns slabs without blocks in use to the system, those of the largest blocks first, until
+// `bytes` fit below the limit. Otherwise a past peak, above all one caused by a hostile peer, would
+// block memory for other sizes for ever.
 void MemoryPool::forget_idle(std::uint64_t bytes) {
   for (unsigned size_class = kClasses; size_class-- > 0;) {
     for (std::size_t i = slabs_.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// Blocks: where they lie, what is registered for them, and that the steady state costs nothing.
+// Blocks: where they lie, what is registered for them, and that the steady state allocates nothing.
 #include "../fabric/null_provider_for_tests.h"
 #include "counting_new.h"
 
@@ -40,7 +40,7 @@ class RegisteringProvider final : public fabric::testing::NullProvider {
   std::map<std::uint32_t, std::span<std::uint8_t>> registrations;
 };
 
-// Whether the block lies in memory that is registered under the key that it says.
+// Returns whether the block lies in memory that is registered under its key.
 bool lies_in_registered_memory(const RegisteringProvider& provider, const Block& block) {
   const auto found = provider.registrations.find(block.memory->local_key);
   if (found == provider.registrations.end()) return false;
@@ -134,7 +134,7 @@ TEST(MemoryPoolTest, IdleLargeBlocksMakeRoomAtTheLimit) {
   EXPECT_TRUE(lies_in_registered_memory(provider, small));
   const Block large = pool.acquire(512 << 10).value();
   EXPECT_EQ(pool.registered(), (256U << 10) + (64U << 10) + (512U << 10));
-  // What is in use is left alone.
+  // Blocks in use are not affected.
   EXPECT_EQ(pool.acquire(512 << 10).error().code, Errc::kNoRoom);
   EXPECT_TRUE(lies_in_registered_memory(provider, kept));
   EXPECT_TRUE(lies_in_registered_memory(provider, small));
@@ -148,7 +148,7 @@ TEST(MemoryPoolTest, ABlockAsLongAsASlabMakesRoomToo) {
   EXPECT_TRUE(pool.acquire(256));
 }
 
-// Whatever sizes were in use before, by whomever: nothing of it keeps others from theirs.
+// Block sizes used earlier never block memory for other sizes.
 TEST(MemoryPoolTest, IdleSmallBlocksMakeRoomAtTheLimit) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 1 << 20});
@@ -168,7 +168,7 @@ TEST(MemoryPoolTest, IdleSmallBlocksMakeRoomAtTheLimit) {
   }
 }
 
-// The slab of a block that somebody has stays, with its other blocks.
+// A slab with a block in use stays, with its other blocks.
 TEST(MemoryPoolTest, ASlabInUseStaysWhole) {
   RegisteringProvider provider;
   MemoryPool pool(provider, {.slab_bytes = 64 << 10, .limit = 128 << 10});
@@ -241,7 +241,7 @@ TEST(MemoryPoolTest, TheSteadyStateAllocatesAndRegistersNothing) {
   std::array<Block, 8> blocks;
   const auto round = [&] {
     for (std::size_t i = 0; i < sizes.size(); ++i) blocks[i] = pool.acquire(sizes[i]).value();
-    // Given back in another order than taken.
+    // Released in another order than acquired.
     for (std::size_t i = 0; i < sizes.size(); ++i) pool.release(blocks[(i * 3) % sizes.size()]);
   };
   round();
@@ -265,8 +265,8 @@ TEST(MemoryPoolTest, GivingBackNeverAllocates) {
             0U);
 }
 
-// Random takes and gives: no two blocks overlap, each is registered, the counts are right and the
-// limit holds.
+// Random acquires and releases: no two blocks overlap, each is registered, the counts are right and
+// the limit holds.
 TEST(MemoryPoolTest, RandomUse) {
   std::mt19937 random(1);
   RegisteringProvider provider;

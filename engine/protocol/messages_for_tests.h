@@ -31,14 +31,14 @@ struct CallPlanForTest {
   std::uint32_t spare = 0;      // bytes by which that is longer
   fabric::Time timeout = fabric::kNever;
   fabric::Time service_time = 0;
-  bool result_memory = true;  // of DDP-eligible results; else they are to come with the stream
+  bool result_memory = true;  // for DDP-eligible results; else they are to be in the stream
 };
 
 inline std::uint8_t content(std::uint64_t cookie, std::size_t which, std::size_t at) {
   return static_cast<std::uint8_t>((at * 2654435761U + cookie * 97 + which * 31 + 7) >> 5);
 }
 
-// One opaque's bytes.
+// The bytes of one opaque.
 class Content {
  public:
   Content(std::uint64_t cookie, std::size_t which, std::uint32_t bytes) : bytes_(bytes) {
@@ -50,10 +50,10 @@ class Content {
   std::vector<std::uint8_t> bytes_;
 };
 
-// Of arguments the numbers begin with 0.
+// Numbers of arguments start at 0.
 inline constexpr std::size_t kFirstResult = 100;
 
-// The pieces of a message, and the memory that they lie in.
+// The pieces of a message, and the memory that holds them.
 class Message {
  public:
   Message(fabric::Provider& provider, std::uint64_t cookie, std::uint32_t type,
@@ -91,7 +91,7 @@ class Message {
   Message& operator=(const Message&) = delete;
 
   [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
-  // What a peer may only have read from is as it was.
+  // Checks that memory that a peer may only read has not changed.
   [[nodiscard]] std::size_t size() const { return stream_bytes(pieces_); }
 
  private:
@@ -117,7 +117,7 @@ class Message {
   std::vector<Piece> pieces_;
 };
 
-// What its caller has of a Call until its outcome.
+// The caller's state of a Call until its outcome.
 class TestCall {
  public:
   // `provider` outlives it.
@@ -130,7 +130,7 @@ class TestCall {
         spec_.max_reply += static_cast<std::uint32_t>(wire::xdr_padded(o.bytes));
         continue;
       }
-      // Guards around it are to stay as they are.
+      // The guards around it must not change.
       auto& memory = result_memory_.emplace_back(o.bytes + plan.spare + 2 * kGuard, kGuardByte);
       registered_.push_back(provider.register_memory(memory).value());
     }
@@ -151,7 +151,8 @@ class TestCall {
 
   [[nodiscard]] const CallSpec& spec() const { return spec_; }
 
-  // That nothing was written beside the results, and that the Reply, if there is one, is right.
+  // Checks that nothing was written outside the results, and that the Reply, if there is one, is
+  // right.
   void check(const CallOutcome& o) const {
     for (const auto& m : result_memory_) {
       for (std::size_t i = 0; i < kGuard; ++i) {
@@ -201,7 +202,7 @@ class ReceivedCall {
     cookie_ = reader_.u32();
   }
   [[nodiscard]] std::uint64_t cookie() const { return cookie_; }
-  // That it has the arguments of the plan.
+  // Checks that it has the arguments of the plan.
   void check(const CallPlanForTest& plan) {
     EXPECT_EQ(reader_.u32(), plan.arguments.size());
     for (std::size_t i = 0; i < plan.arguments.size(); ++i) {

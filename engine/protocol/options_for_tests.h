@@ -1,4 +1,4 @@
-// Options of a channel as tests say them.
+// Options of a channel in short form for tests.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::protocol::testing {
 
-// The same inline threshold both ways, bytes.
+// The same inline threshold in both directions, bytes.
 inline ChannelOptions options_with(std::uint32_t threshold, std::uint32_t max_segment = 1U << 30) {
   ChannelOptions o;
   o.terms.inline_send = o.terms.inline_receive = threshold;

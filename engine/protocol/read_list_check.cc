@@ -9,7 +9,7 @@ namespace {
 
 using wire::xdr_padded;
 
-// Of the segments' content, offset + length may be 2^64 but not more (RD-09).
+// For a segment with content, offset + length may be 2^64 but not more (RD-09).
 constexpr std::uint64_t last_byte(const wire::Segment& segment) {
   return segment.offset + (segment.length - 1);
 }
@@ -44,7 +44,7 @@ class ReadListChecker {
     return {};
   }
 
-  // Every segment so far belongs to the Read list, the last is the new one.
+  // Every segment so far belongs to the Read list, and the last is the new one.
   [[nodiscard]] bool overlaps_one_before() const {
     const std::span known = std::span(message_.segments).first(message_.segment_count);
     const wire::Segment& added = known.back();
@@ -54,7 +54,7 @@ class ReadListChecker {
     });
   }
 
-  // Puts the segment into its chunk: that of the entry before, or a new one.
+  // Adds the segment to its chunk: that of the preceding entry, or a new one.
   Refusal join(const wire::ReadSegment& read) {
     if (message_.read_count != 0) {
       ReadChunk& last = message_.reads[message_.read_count - 1];
@@ -85,10 +85,10 @@ class ReadListChecker {
     return {};
   }
 
-  // The other Read chunks' places in the unreduced stream, in 64 bits.
+  // Checks the other Read chunks' positions in the unreduced stream, in 64 bits.
   Refusal positions() {
-    std::uint64_t end = 0;     // of the chunk before
-    std::uint64_t chunks = 0;  // bytes of all before, with roundup
+    std::uint64_t end = 0;     // of the preceding chunk
+    std::uint64_t chunks = 0;  // bytes of all preceding chunks, with roundup
     for (const ReadChunk& chunk : message_.read_chunks()) {
       if (chunk.position == 0) continue;
       if (chunk.position < end) return {"RD-06", "two Read chunks overlap in the stream"};
@@ -99,7 +99,7 @@ class ReadListChecker {
       chunks += xdr_padded(chunk.bytes);
     }
     if (stream_bytes_ + chunks > kMaxMessageBytes) {
-      return {"", "the message is of 2 GiB and more"};
+      return {"", "the message has 2 GiB or more"};
     }
     return {};
   }
@@ -107,7 +107,7 @@ class ReadListChecker {
   const wire::HeaderView& header_;
   const ReadLimits& limits_;
   CheckedReads& message_;
-  std::uint64_t stream_bytes_ = 0;  // without what Read chunks bring
+  std::uint64_t stream_bytes_ = 0;  // without the content of Read chunks
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What is believed of the Read list of a received message (RFC 8166 sections 3.4, 4.3.1): that of a
-// Call, or by RFC 5666 that of a Reply. Nothing is allocated, and nothing that a peer says is used
-// as a length or an index before it is here.
+// Validates the Read list of a received message (RFC 8166 sections 3.4, 4.3.1): of a Call, or with
+// RFC 5666 of a Reply. Before that nothing is allocated, and no value from the peer is used as a
+// length or an index.
 #pragma once
 
 #include <array>
@@ -14,23 +14,23 @@
 
 namespace rpcrdma::protocol {
 
-// Of the RPC message that a stream holds: XID and msg_type.
+// Least length of a stream that holds an RPC message: XID and msg_type.
 inline constexpr std::size_t kLeastStreamBytes = 8;
 
-// A part of CheckedReads::segments.
+// A range in CheckedReads::segments.
 struct ChunkRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
 
 struct ReadChunk {
-  std::uint32_t position = 0;  // a multiple of 4; 0: all of the stream
+  std::uint32_t position = 0;  // a multiple of 4; 0: the whole stream
   std::uint32_t bytes = 0;     // of all its segments; at least 1
   ChunkRange segments;
 };
 
-// Read chunks are in order of position, do not overlap, and lie within the stream; the totals keep
-// the limits.
+// Read chunks are in order of position, do not overlap, and lie within the stream; the totals are
+// within the limits.
 struct CheckedReads {
   CheckedReads() {}  // not "= default": see wire::HeaderView
 
@@ -41,23 +41,23 @@ struct CheckedReads {
     return std::span(reads).first(read_count);
   }
 
-  // RDMA_NOMSG: reads[0] is at Position Zero and brings the stream.
+  // RDMA_NOMSG: reads[0] is at Position Zero and holds the stream.
   bool is_long = false;
-  wire::Bytes payload;  // else the stream without what Read chunks bring; in the message
+  wire::Bytes payload;  // else the stream without the content of Read chunks; in the message
   Padding padding{};    // of the payload
 
   std::uint32_t read_count = 0;
   std::uint32_t segment_count = 0;
   std::uint64_t read_bytes = 0;  // of all Read chunks
-  // Only as many as read_count and segment_count say have been filled in.
+  // Only the first read_count and segment_count entries are valid.
   std::array<ReadChunk, kMaxSegments> reads;
   std::array<wire::Segment, kMaxSegments> segments;  // of the Read list first
 };
 
-// Why something cannot be.
+// The reason for a refusal.
 struct Refusal {
-  const char* rule = "";    // the broken rule's ID; empty for a limit of this side's
-  const char* reason = "";  // one clause for a person; empty: it can be
+  const char* rule = "";    // ID of the violated rule; empty for a limit of this side
+  const char* reason = "";  // one clause for display; empty: not refused
 
   explicit operator bool() const { return *reason != 0; }
 };
@@ -67,11 +67,11 @@ struct ReadLimits {
   std::uint32_t segments = 0;  // of all chunks
 };
 
-// `header` of an RDMA_MSG, RDMA_MSGP or RDMA_NOMSG, and `payload` what follows it.
+// `header`: of an RDMA_MSG, RDMA_MSGP or RDMA_NOMSG; `payload`: the bytes after it.
 [[nodiscard]] Refusal check_read_list(const wire::HeaderView& header, wire::Bytes payload,
                                       const ReadLimits& limits, CheckedReads& message);
 
-// Appends it to the segments, if it can be one, and there are fewer than `most`.
+// Appends it to the segments if it is valid and there are fewer than `most`.
 [[nodiscard]] Refusal add_segment(const wire::Segment& segment, std::uint32_t most,
                                   CheckedReads& message);
 

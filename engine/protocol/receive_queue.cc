@@ -29,7 +29,7 @@ void ReceiveQueue::drain() {
 }
 
 fabric::Expected<std::uint32_t> ReceiveQueue::post(fabric::Connection& connection) {
-  // Mostly it is one, whose Call or Reply is waiting: preparing many places takes longer than that.
+  // Usually it is one, whose Call or Reply waits; a larger array would take longer to initialize.
   constexpr std::size_t kBatch = 4;
   std::array<fabric::ReceiveRequest, kBatch> requests;
   std::array<fabric::Slice, kBatch> slices;

@@ -1,5 +1,5 @@
-// The Receives of a connection, each with its block. One whose block was kept by a role is posted
-// again with a fresh one, so that their number stays what credits promise.
+// The Receives of a connection, each with its block. If a role kept the block, the Receive is
+// posted again with a new one, so that their number stays what the credits promise.
 #pragma once
 
 #include "fixed_ring.h"
@@ -18,18 +18,19 @@ class ReceiveQueue {
       : pool_(pool), bytes_(bytes), slots_(count), idle_(count) {}
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(slots_.size()); }
-  // Takes the blocks of all; error: the pool's.
+  // Acquires the blocks of all Receives; error: the pool's.
   [[nodiscard]] fabric::Expected<void> fill();
-  // Gives them back, when nothing is received any more.
+  // Releases the blocks when nothing is received any more.
   void drain();
 
-  // Posts those that are not; returns how many. Error: the connection's, kNoRoom too: there was
-  // room for all.
+  // Posts all Receives that are not posted; returns their number. Errors: those of the connection,
+  // including kNoRoom, since the queue has room for all.
   [[nodiscard]] fabric::Expected<std::uint32_t> post(fabric::Connection& connection);
   [[nodiscard]] std::uint32_t posted() const { return posted_; }
-  // The block that a message has come into; null: no Receive is posted under this name.
+  // Returns the block that holds the message; null: no Receive is posted under this number.
   [[nodiscard]] const Block* complete(std::uint32_t slot);
-  // To be posted again, with the block that it has, or with a fresh one since a role keeps that.
+  // Marks a Receive to be posted again, with its block, or with a new one because a role keeps
+  // that.
   void again(std::uint32_t slot);
   [[nodiscard]] fabric::Expected<void> again_fresh(std::uint32_t slot);
 

@@ -1,4 +1,4 @@
-// A message that has arrived, as the channel gives it to a role.
+// A message that has arrived, as the channel passes it to a role.
 #pragma once
 
 #include <rpcrdma/fabric/time.h>
@@ -16,15 +16,15 @@ struct Received {
   std::uint32_t invalidated = 0;  // a handle
 
   [[nodiscard]] wire::Bytes message() const { return {block.data, bytes}; }
-  // What follows the header, which must have been decoded.
+  // The bytes after the header, which must have been decoded.
   [[nodiscard]] wire::Bytes payload() const { return message().subspan(header->length); }
 };
 
-// Who the block belongs to now.
+// Whether the role keeps the block.
 enum class Keep : bool { kNo, kYes };
 
-// What an RPC message with an RDMA_MSG header says it is, or a message of version 2; others, and
-// none, are neither.
+// Returns whether the message is of this type: by the RPC message in an RDMA_MSG, or by the
+// direction in version 2. Others, and messages without an RPC message, are neither.
 [[nodiscard]] inline bool is_inline(const Received& message, wire::MsgType type) {
   if (!message.header) return false;
   if (message.header->vers != 1) {

@@ -1,3 +1,4 @@
+// Plans chunks: how a Call or a Reply is split into inline data and chunks, from lengths alone.
 #include "stream_writer.h"
 
 #include <algorithm>
@@ -18,12 +19,12 @@ constexpr std::uint64_t read_chunk_bytes(std::uint64_t segments) {
 constexpr std::uint64_t write_chunk_bytes(std::uint64_t segments) {
   return 8 + wire::kSegmentBytes * segments;  // marker, count
 }
-// The Reply chunk's own marker is that of an empty header.
+// The Reply chunk's marker is already part of an empty header.
 constexpr std::uint64_t reply_chunk_bytes(std::uint64_t segments) {
   return 4 + wire::kSegmentBytes * segments;  // count
 }
 
-// A header as it grows, in numbers that hostile or absurd lengths cannot wrap.
+// A growing header, in numbers that hostile or absurd lengths cannot wrap.
 struct Size {
   std::uint64_t header = 0;
   std::uint64_t segments = 0;
@@ -38,7 +39,7 @@ bool positions_are_aligned(std::span<const Piece> message) {
   return true;
 }
 
-// The chunks that a Call offers for its Reply, and what they add to the Call's header.
+// Plans the chunks that a Call offers for its Reply, and what they add to the Call's header.
 Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> results,
                           std::uint32_t max_reply, CallPlan& plan) {
   Size size;
@@ -46,14 +47,14 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
   std::uint64_t result_bytes = 0;
   for (const ResultSpace& result : results) result_bytes += xdr_padded(result.length);
   if (max_reply + result_bytes > kMaxMessageBytes) {
-    return fabric::fail(Errc::kBadArgument, "the Reply may be of 2 GiB and more");
+    return fabric::fail(Errc::kBadArgument, "the Reply may have 2 GiB or more");
   }
   const auto fits_inline = [&](std::uint64_t bytes) {
     return !limits.offer_all && size.header + bytes <= limits.reply_threshold;
   };
   if (limits.offer_nothing || fits_inline(max_reply + result_bytes)) return size;
   if (limits.inline_only) {
-    return fabric::fail(Errc::kBadArgument, "the Reply may need a chunk, and none may be used");
+    return fabric::fail(Errc::kBadArgument, "the Reply may need a chunk, which is not allowed");
   }
 
   if (result_bytes != 0) {
@@ -70,7 +71,7 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
   const std::uint64_t segments = segment_count(max_reply, limits.max_segment);
   size.header += reply_chunk_bytes(segments);
   size.segments += segments;
-  // It comes back with the same chunks.
+  // The Reply returns the same chunks.
   if (size.header > limits.reply_threshold) {
     return fabric::fail(Errc::kBadArgument,
                         "the Reply's header would be longer than the inline threshold");
@@ -99,7 +100,7 @@ CallPlan finished(CallPlan plan, const Size& size, std::uint64_t inline_bytes) {
   return plan;
 }
 
-// With padding, where that fits as well.
+// Adds padding to the plan if that fits as well.
 CallPlan padded(const Limits& limits, std::span<const Piece> message, CallPlan plan) {
   constexpr std::uint32_t kPaddingWords = 8;
   Padding padding = limits.padding;
@@ -113,7 +114,7 @@ CallPlan padded(const Limits& limits, std::span<const Piece> message, CallPlan p
   return plan;
 }
 
-// Of a Reply without Reply chunk.
+// Length of the header of a Reply without Reply chunk.
 std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
   std::uint64_t header = limits.empty_header;
   for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
@@ -122,11 +123,12 @@ std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
   return header;
 }
 
-// The rest of a Reply that has no room elsewhere, with what returned_header() says of it so far.
+// Plans the rest of a Reply that has no room elsewhere, starting from the header of
+// returned_header().
 Expected<ReplyPlan> plan_reply_reads(const Limits& limits, std::span<const Piece> message,
                                      std::uint64_t header, std::uint64_t stream, ReplyPlan plan) {
   Size size{header, 0};
-  // Of a message that is partly written, too, positions would be read in more than one way.
+  // In a message that is also partly written, Positions would be ambiguous.
   const bool is_written = std::ranges::find(plan.by_write, true) != plan.by_write.end();
   std::uint64_t inline_bytes = stream;
   while (!is_written && size.header + inline_bytes > limits.reply_threshold) {
@@ -167,7 +169,7 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
   if (limits.max_segment == 0) return fabric::fail(Errc::kBadArgument, "segments of 0 bytes");
   const std::uint64_t stream = stream_bytes(message);
   if (stream > kMaxMessageBytes) {
-    return fabric::fail(Errc::kBadArgument, "the Call is of 2 GiB and more");
+    return fabric::fail(Errc::kBadArgument, "the Call has 2 GiB or more");
   }
   if (!positions_are_aligned(message)) {
     return fabric::fail(Errc::kBadArgument,
@@ -191,11 +193,12 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
   }
   const bool fits_so = fits(size, inline_bytes, limits.call_threshold);
   if (limits.inline_only && (!fits_so || size.segments != 0)) {
-    return fabric::fail(Errc::kBadArgument, "the Call needs a chunk, and none may be used");
+    return fabric::fail(Errc::kBadArgument, "the Call needs a chunk, which is not allowed");
   }
   if (fits_so) return padded(limits, message, finished(plan, size, inline_bytes));
   if (!limits.read_chunks) {
-    return fabric::fail(Errc::kBadArgument, "the Call needs a Read chunk, and the peer reads none");
+    return fabric::fail(Errc::kBadArgument,
+                        "the Call needs a Read chunk, which the peer does not read");
   }
 
   plan.by_read = {};
@@ -222,7 +225,7 @@ Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> mess
   if (message.size() > kMaxPieces) return fabric::fail(Errc::kBadArgument, "too many pieces");
   std::uint64_t stream = stream_bytes(message);
   if (stream > kMaxMessageBytes) {
-    return fabric::fail(Errc::kBadArgument, "the Reply is of 2 GiB and more");
+    return fabric::fail(Errc::kBadArgument, "the Reply has 2 GiB or more");
   }
 
   ReplyPlan plan;

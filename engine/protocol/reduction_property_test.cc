@@ -1,5 +1,5 @@
-// What must hold for the plan of any message: the numbers are those of the header that is really
-// built, it fits, and nothing goes by a chunk that need not.
+// Properties of the plan of any message: its numbers are those of the header that is really built,
+// it fits, and no part uses a chunk that it does not need.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -17,7 +17,7 @@ using wire::xdr_padded;
 
 constexpr int kMessages = 20'000;
 
-// Segments as they would be exposed: each as long as allowed.
+// Segments as they would be advertised: each as long as allowed.
 std::vector<wire::Segment> split(std::uint64_t bytes, std::uint32_t max_segment) {
   std::vector<wire::Segment> out;
   for (; bytes > max_segment; bytes -= max_segment) out.push_back({7, max_segment, 0x1000});
@@ -60,7 +60,7 @@ class SceneGenerator {
 
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
-  // Short, about a threshold long, long.
+  // Short, about as long as a threshold, or long.
   std::uint32_t length() {
     constexpr std::uint32_t kMost[] = {1, 40, 300, 1100, 5000, 70'000};
     return below(kMost[below(6)]);
@@ -138,7 +138,7 @@ bool all_eligible(const Scene& scene, unsigned reads) {
   return true;
 }
 
-// Of a Call's Send with this set of Read chunks, if they are not too many.
+// Returns whether a Call's Send with this set of Read chunks fits, if they are not too many.
 bool would_fit(const Scene& scene, CallPlan plan, unsigned reads) {
   plan.long_call = false;
   for (std::size_t i = 0; i < scene.message.size(); ++i) plan.by_read[i] = (reads >> i & 1) != 0;
@@ -155,7 +155,8 @@ void expect_right(const Scene& scene, const CallPlan& plan) {
   EXPECT_LE(plan.header_bytes + plan.inline_bytes, scene.limits.call_threshold);
   EXPECT_LE(plan.segments, kMaxSegments);
 
-  // The Reply's chunks: each only if the longest Reply does not fit without, and then it does.
+  // The Reply's chunks: each is offered only if the longest Reply does not fit without it, and then
+  // it is.
   const std::uint64_t all_inline = 28 + scene.max_reply + result_bytes(scene);
   Built reply;
   reply.writes = built.writes;
@@ -165,7 +166,7 @@ void expect_right(const Scene& scene, const CallPlan& plan) {
   EXPECT_EQ(plan.reply_chunk != 0, (plan.write_list ? by_write : all_inline) > threshold);
   EXPECT_TRUE(plan.reply_chunk == 0 || plan.reply_chunk == scene.max_reply);
 
-  // The Call's: none if it fits without; the last one that was taken, the shortest, is needed.
+  // The Call's chunks: none if it fits without them; the last one chosen, the shortest, is needed.
   unsigned taken = 0;
   std::size_t shortest = scene.message.size();
   std::size_t longest_left = 0;
@@ -209,7 +210,7 @@ TEST(PlanCallPropertyTest, ThePlanIsThatOfTheHeaderThatIsBuilt) {
   for (const int count : {sent, inlined, reduced, long_calls, offers}) EXPECT_GT(count, 500);
 }
 
-// A refusal is right: even the shortest header that the message can have does not do.
+// A refusal is right: even the shortest header that the message can have does not fit.
 TEST(PlanCallPropertyTest, WhatIsRefusedCannotBeSent) {
   SceneGenerator generator(2);
   int refused = 0;
@@ -272,7 +273,7 @@ TEST(PlanReplyPropertyTest, ThePlanIsThatOfTheHeaderThatIsBuilt) {
   int inlined = 0, long_replies = 0, written = 0, refused = 0;
   for (int i = 0; i < kMessages; ++i) {
     const ReplyScene scene = reply_scene(generator);
-    // Worked out from the rules: each eligible piece to the chunk of its number.
+    // Computed from the rules: each eligible piece goes into the chunk with its number.
     std::uint64_t stream = stream_bytes(scene.message);
     std::array<bool, kMaxPieces> by_write{};
     bool too_small = false;

@@ -1,4 +1,4 @@
-// What goes inline and what by chunks, by examples worked out by hand.
+// Parts that travel inline and parts that travel in chunks, by examples computed by hand.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using fabric::Errc;
 
-// Bytes that are counted and never looked at.
+// Bytes that are counted but never read.
 Piece plain(std::size_t bytes) {
   static const std::vector<std::uint8_t> memory(1 << 20);
   return {wire::Bytes(memory).first(bytes), nullptr, false};
@@ -82,7 +82,7 @@ TEST(PlanCallTest, TheLargestItemGoesFirstAndNoMoreThanNeeded) {
 }
 
 TEST(PlanCallTest, AnItemShorterThanItsReadSegmentsIsLeftInline) {
-  // 44 bytes would take two Read segments of 24 bytes each.
+  // 44 bytes would need two Read segments of 24 bytes each.
   const CallPlan plan =
       call_plan({.max_segment = 40}, {plain(928), eligible(44), eligible(40)}, {}, 200);
   EXPECT_FALSE(plan.long_call);
@@ -176,10 +176,10 @@ TEST(PlanCallTest, WhatCannotBeSentIsRefused) {
   EXPECT_EQ(call_error({}, {}, std::vector<ResultSpace>(5), 0), Errc::kBadArgument);
   EXPECT_EQ(call_error({.max_segment = 0}, {plain(5000)}, {}, 0), Errc::kBadArgument);
   EXPECT_EQ(call_error({}, {plain(6), eligible(8)}, {}, 0), Errc::kBadArgument);
-  // 2 GiB, of which no byte is looked at.
+  // 2 GiB, of which no byte is read.
   EXPECT_EQ(call_error({}, {}, {}, 1U << 31), Errc::kBadArgument);
   EXPECT_EQ(call_error({}, {}, {space(UINT32_MAX), space(UINT32_MAX)}, 40), Errc::kBadArgument);
-  // 65 segments; 64 are in order where the threshold allows.
+  // 65 segments; 64 are valid if the threshold allows.
   const Limits limits{.call_threshold = 4096, .max_segment = 1024};
   EXPECT_EQ(call_plan(limits, {plain(64 * 1024)}, {}, 0).segments, 64U);
   EXPECT_EQ(call_error(limits, {plain(64 * 1024 + 4)}, {}, 0), Errc::kBadArgument);
@@ -193,7 +193,7 @@ TEST(PlanCallTest, WhatCannotBeSentIsRefused) {
 }
 
 TEST(PlanCallTest, ItemsWithTooManySegmentsGoIntoOneChunk) {
-  // Eight items of 9 segments each are over the limit; the whole of them has 64.
+  // Eight items of 9 segments each exceed the limit; the whole stream has 64.
   const Limits limits{.call_threshold = 2048, .max_segment = 1000};
   std::vector<Piece> message(8, eligible(8000));
   EXPECT_TRUE(call_plan(limits, message, {}, 0).by_read[7]);
@@ -257,7 +257,7 @@ TEST(PlanReplyTest, TheWriteListComesBackWhole) {
 }
 
 TEST(PlanReplyTest, ResultsGoToTheChunksInOrder) {
-  // The first is without bytes and leaves its chunk unused; for the third there is none.
+  // The first has no bytes and leaves its chunk unused; for the third there is none.
   const ReplyPlan plan = reply_plan(
       {}, {plain(28), eligible(0), eligible(200), plain(4), eligible(9)}, write_chunks({100, 200}));
   EXPECT_FALSE(plan.by_write[1]);

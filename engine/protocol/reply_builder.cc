@@ -1,3 +1,5 @@
+// Builds the Send of a Reply from its plan, with the RDMA Writes before it, or the Send of an
+// RDMA_ERROR.
 #include "reply_builder.h"
 
 #include "stream_writer.h"
@@ -51,9 +53,10 @@ class ReplyBuilder {
   }
 
  private:
-  // The XID is not written into the owner's memory.
+  // The XID is not written to the owner's memory.
   [[nodiscard]] bool stays(std::size_t i) const { return message_[i].memory != nullptr && i != 0; }
-  // A piece that is written or read by RDMA. What is read at Position Zero is one copy.
+  // Returns whether the piece is written or read by RDMA on its own. A Position Zero Read chunk is
+  // one copy of the whole stream.
   [[nodiscard]] bool is_apart(std::size_t i) const {
     return plan_.by_write[i] || plan_.by_read[i] || plan_.long_reply;
   }
@@ -81,7 +84,7 @@ class ReplyBuilder {
     return slice;
   }
 
-  // The fabric reads what it sends, and does not write it.
+  // The fabric only reads what it sends.
   [[nodiscard]] static fabric::Slice in_place(const Piece& piece) {
     return {const_cast<std::uint8_t*>(piece.bytes.data()),
             static_cast<std::uint32_t>(piece.bytes.size()), piece.memory->local_key};
@@ -142,14 +145,14 @@ class ReplyBuilder {
     return terms_.advertiser->advertise(link_, served_.reads, part, memory, position);
   }
 
-  // What a Write chunk is said to hold.
+  // The length that a Write chunk's segments report.
   [[nodiscard]] std::uint64_t counted(std::uint32_t chunk) const {
     const std::uint64_t bytes = written_[chunk];
     const std::uint64_t all = wire::xdr_padded(bytes);
     return terms_.counts_roundup && all <= served_.call.offer.write_chunk[chunk] ? all : bytes;
   }
 
-  // A chunk as it was offered, with the lengths that were filled.
+  // Returns the chunk as it was offered, with the lengths that were filled.
   wire::WriteChunk returned(const ChunkRange& chunk, std::uint64_t bytes) {
     const std::span<wire::Segment> out = std::span(segments_).subspan(chunk.first, chunk.count);
     const std::span<const wire::Segment> offered = served_.call.of(chunk);

@@ -1,5 +1,5 @@
-// Makes what goes out for a Call: the Send of its Reply, with the chunk lists that say what was
-// written, and the Writes that come before it; or the Send of an RDMA_ERROR.
+// Builds the messages for a Call: the Send of its Reply, with chunk lists that report what was
+// written, and the Writes before it; or the Send of an RDMA_ERROR.
 #pragma once
 
 #include "done_table.h"
@@ -13,27 +13,27 @@
 
 namespace rpcrdma::protocol {
 
-// What a Reply has beyond its message.
+// Parameters of a Reply apart from its message.
 struct ReplyTerms {
   std::uint32_t grant = 1;
   // RFC 5666 section 3.7: the lengths of Write chunks count roundup.
   bool counts_roundup = false;
-  // Who exposes what is to be read, in `serving.reads`; null: there is no such thing.
+  // Advertises the parts to be read, as entry `served.reads`; null: no part is to be read.
   DoneTable* advertiser = nullptr;
 };
 
-// Errors: the pool's; the connection's, after which what was exposed must be withdrawn.
+// Errors: the pool's; the connection's, after which advertised memory must be invalidated.
 [[nodiscard]] fabric::Expected<void> build_reply(Link& link, const ReplyPlan& plan,
                                                  std::span<const Piece> message,
                                                  const ReplyTerms& terms, ServedCall& served);
-// `error`: with what it says; xid and credit are in it, too.
+// `error`: the complete header, including xid and credit.
 [[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::Header error,
                                                  ServedCall& served);
 // The answer to an RDMA2_OPTIONAL message.
 [[nodiscard]] fabric::Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type,
                                                         wire::Bytes info, std::uint32_t grant,
                                                         ServedCall& served);
-// Bytes that build_reply() has put into Write chunks.
+// Bytes that build_reply() has placed in Write chunks.
 [[nodiscard]] std::uint64_t write_chunk_bytes(const ReplyPlan& plan,
                                               std::span<const Piece> message);
 

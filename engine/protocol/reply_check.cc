@@ -7,17 +7,17 @@ namespace {
 
 using wire::Proc;
 
-// The bytes that a returned chunk says were written; a reason if it cannot be.
+// The bytes that a returned chunk reports as written; returns a reason if that is impossible.
 const char* check_chunk(const wire::WriteChunkView& chunk, std::span<const wire::Segment> offered,
                         std::uint64_t& bytes) {
   bytes = 0;
-  if (chunk.size() != offered.size()) return "a chunk came back with another number of segments";
+  if (chunk.size() != offered.size()) return "a returned chunk has another number of segments";
   bool full = true;  // all segments so far
   for (std::uint32_t i = 0; i < chunk.size(); ++i) {
     const wire::Segment s = chunk[i];
-    if (s.handle != offered[i].handle) return "a segment came back with another handle";
-    if (s.offset != offered[i].offset) return "a segment came back with another offset";
-    if (s.length > offered[i].length) return "a segment came back longer than it was offered";
+    if (s.handle != offered[i].handle) return "a returned segment has another handle";
+    if (s.offset != offered[i].offset) return "a returned segment has another offset";
+    if (s.length > offered[i].length) return "a returned segment is longer than offered";
     if (s.length != 0 && !full) return "a chunk was filled with a gap";
     full = s.length == offered[i].length;
     bytes += s.length;
@@ -30,7 +30,7 @@ const char* check_lists(const wire::HeaderView& header, const OfferedChunks& off
   reply.has_reads = !header.reads.empty();
   if (reply.has_reads && !offered.rfc5666) return "a Reply has a Read list";
   if (header.writes.size() != offered.write_chunks) {
-    return "the Write list came back with another number of chunks";
+    return "the returned Write list has another number of chunks";
   }
   std::span<const wire::Segment> segments = offered.segments;
   std::uint32_t n = 0;
@@ -43,7 +43,7 @@ const char* check_lists(const wire::HeaderView& header, const OfferedChunks& off
     segments = segments.subspan(count);
   }
   if (!header.reply) return "";
-  if (offered.reply_segments == 0) return "a Reply chunk came back that was not offered";
+  if (offered.reply_segments == 0) return "a Reply chunk that was not offered was returned";
   return check_chunk(*header.reply, segments, reply_bytes);
 }
 
@@ -71,7 +71,7 @@ const char* check(const Received& message, std::uint32_t xid, const OfferedChunk
   }
   if (header.proc == Proc::kNomsg && reply.has_reads) return "";
   if (header.proc != Proc::kNomsg) {
-    if (reply_bytes != 0) return "an RDMA_MSG says that its Reply chunk was written";
+    if (reply_bytes != 0) return "an RDMA_MSG reports its Reply chunk as written";
     reply.stream = message.payload();
   } else {
     if (reply_bytes == 0) return "an RDMA_NOMSG has nothing in a Reply chunk";
@@ -82,7 +82,7 @@ const char* check(const Received& message, std::uint32_t xid, const OfferedChunk
 
 }  // namespace
 
-// XID and msg_type; what follows is the RPC layer's.
+// XID and msg_type; the rest belongs to the RPC layer.
 const char* check_reply_stream(wire::Bytes stream, std::uint32_t xid) {
   if (stream.size() < 8) return "the stream ends before the XID and msg_type do";
   if (wire::load_be32(stream.data()) != xid) return "the RPC message has another XID";
@@ -101,10 +101,10 @@ CheckedReply check_option_reply(const Received& message, std::uint32_t type) {
   if (!message.header) return reject(message.header.error().what);
   const wire::HeaderView& header = *message.header;
   if (header.vers != kVersionTwo || header.proc != Proc::kOptional) {
-    return reject("it is no RDMA2_OPTIONAL");
+    return reject("it is not an RDMA2_OPTIONAL");
   }
   if (header.direction != wire::MsgType::kReply) return reject("rdma_optdir is not REPLY");
-  if (header.opttype != type) return reject("rdma_opttype is another");
+  if (header.opttype != type) return reject("rdma_opttype is not the Call's");
   if (!message.payload().empty()) return reject("bytes follow the header of an RDMA2_OPTIONAL");
   reply.stream = header.optinfo;
   return reply;

@@ -1,5 +1,5 @@
-// What a requester believes of a Reply (RFC 8166 sections 3.4.6, 4.3): that it is the answer to its
-// Call, and that the chunk lists are those that it offered, with lengths that can be true.
+// Validates a Reply (RFC 8166 sections 3.4.6, 4.3): it must be the answer to its Call, and its
+// chunk lists must be those that the Call offered, with possible lengths.
 #pragma once
 
 #include "received.h"
@@ -14,7 +14,7 @@
 
 namespace rpcrdma::protocol {
 
-// What a Call offered for its Reply.
+// The chunks that a Call offered for its Reply.
 struct OfferedChunks {
   std::uint32_t version = kVersionOne;      // of the Call
   std::uint32_t inv_handle = 0;             // rdma_inv_handle of the Call
@@ -23,15 +23,15 @@ struct OfferedChunks {
   std::uint32_t write_chunks = 0;
   std::uint32_t reply_segments = 0;            // 0: no Reply chunk
   const std::uint8_t* reply_memory = nullptr;  // of the Reply chunk
-  // RFC 5666: the Reply may have padding, or a Read list, whose content the caller gets.
+  // RFC 5666: the Reply may have padding, or a Read list, whose content the caller reads.
   bool rfc5666 = false;
 };
 
 struct CheckedReply {
-  const char* reason = "";  // why it is none; empty: it is
+  const char* reason = "";  // why it is invalid; empty: it is valid
   wire::Bytes stream;
   Padding padding{};       // of the stream
-  bool has_reads = false;  // a Read list, which nothing but its presence is known of
+  bool has_reads = false;  // a Read list, which has not been checked
   std::array<std::uint32_t, kMaxResults> result_bytes{};
 
   [[nodiscard]] bool ok() const { return *reason == 0; }
@@ -40,11 +40,11 @@ struct CheckedReply {
 // The answer to an RDMA2_OPTIONAL message: its rdma_optinfo is the stream.
 [[nodiscard]] CheckedReply check_option_reply(const Received& message, std::uint32_t type);
 
-// Of a message with the Call's XID that is not an RDMA_ERROR.
+// Checks a message with the Call's XID that is not an RDMA_ERROR.
 [[nodiscard]] CheckedReply check_reply(const Received& message, std::uint32_t xid,
                                        const OfferedChunks& offered);
 
-// Why the stream of a Reply cannot be that; empty: it can.
+// Returns why the stream cannot be that of a Reply; empty: it can.
 [[nodiscard]] const char* check_reply_stream(wire::Bytes stream, std::uint32_t xid);
 
 }  // namespace rpcrdma::protocol

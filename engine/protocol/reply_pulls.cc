@@ -26,7 +26,7 @@ tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Rec
     give(slot, link.pool);
     return tl::unexpected<const char*>(why);
   };
-  if (link.options.terms.max_reads == 0) return fail("its Read chunks are not to be read");
+  if (link.options.terms.max_reads == 0) return fail("reading its Read chunks is not allowed");
   const Refusal bad =
       check_read_list(*reply.header, reply.payload(), {most, kMaxSegments}, p.message);
   if (bad) return fail(bad.reason);
@@ -72,7 +72,7 @@ bool ReplyPulls::next_work(std::uint32_t slot, WorkRequest& work) {
   work.request.id = WorkId{WorkKind::kReplyRead, slot, p.generation, p.pulled.reads}.encode();
   const bool last = p.pulled.next_read(p.message, max_transfer_, work);
   if (!one_by_one_) return last;
-  // Each Reply has one under way, and so many Replies.
+  // Each Reply has one Read in flight, and the number of Replies is limited.
   work.request.signaled = true;
   return true;
 }

@@ -1,5 +1,5 @@
-// Replies that have Read chunks: what those hold is read, and the responder told so by RDMA_DONE
-// (RFC 5666 sections 3.5, 3.8).
+// Reads the Read chunks of Replies and reports completion to the responder by RDMA_DONE (RFC 5666
+// sections 3.5, 3.8).
 #pragma once
 
 #include "fixed_ring.h"
@@ -16,7 +16,7 @@ namespace rpcrdma::protocol {
 struct ReplyPull {
   std::uint32_t generation = 0;
   bool used = false;
-  std::uint32_t in_flight = kNoSlot;  // whose Reply it is
+  std::uint32_t in_flight = kNoSlot;  // the in-flight Call of the Reply
   std::uint32_t xid = 0;
   CheckedReads message;
   PulledChunks pulled;
@@ -30,23 +30,23 @@ class ReplyPulls : public WorkSource {
   // `limit`: Replies at a time.
   explicit ReplyPulls(std::uint32_t limit) : pulls_(limit), waiting_(limit) {}
 
-  // Begins to read what the Reply to `xid` has by Read chunks, `most` bytes at most. Its Receive
-  // stays as it is until then. `credits`: that its RDMA_DONE asks for. The slot, or why it cannot
-  // be.
+  // Starts to read the Reply's Read chunks, at most `most` bytes. Its Receive must not change until
+  // they are complete. `credits`: the credit request of its RDMA_DONE. Returns the slot, or why the
+  // Reply is invalid.
   [[nodiscard]] tl::expected<std::uint32_t, const char*> begin(Link& link, const Received& reply,
                                                                std::uint64_t most,
                                                                std::uint32_t in_flight,
                                                                std::uint32_t credits);
   enum class Step : std::uint8_t {
     kOn,
-    kRead,  // all is there, and RDMA_DONE is to be sent
+    kRead,  // everything was read, and RDMA_DONE is to be sent
     kDone,  // and was received
   };
   // A Read, or the Send of RDMA_DONE, has succeeded.
   [[nodiscard]] Step completed(Link& link, const WorkId& id);
   [[nodiscard]] ReplyPull& operator[](std::uint32_t slot) { return pulls_[slot]; }
   void give(std::uint32_t slot, MemoryPool& pool);
-  // Nothing is read any more.
+  // Called when nothing is read any more.
   void clear(MemoryPool& pool);
 
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
@@ -58,7 +58,7 @@ class ReplyPulls : public WorkSource {
   FixedRing<std::uint32_t> waiting_;  // for Reads of others to end
   std::uint32_t reading_ = 0;
   std::uint32_t max_transfer_ = 0;  // bytes of one Read
-  bool one_by_one_ = false;         // the peer limits how many are under way
+  bool one_by_one_ = false;         // the peer limits how many are in flight
 };
 
 }  // namespace rpcrdma::protocol

@@ -1,3 +1,5 @@
+// The requester's state machine: sends Calls within the credit limit, judges Replies, and fences
+// memory before it reports an outcome.
 #include "requester_core.h"
 
 #include "trace_hooks.h"
@@ -21,14 +23,14 @@ RequesterOptions sane(RequesterOptions options) {
   return options;
 }
 
-constexpr const char* kNoCommonVersion = "the peer speaks none of our versions";
+constexpr const char* kNoCommonVersion = "the peer supports none of our versions";
 
-// How often a Call is sent again because its Reply has too little room: once for each chunk, or a
-// peer that always asks for more would keep it for ever.
+// How often a Call is resent because its Reply needs more room: once for each chunk. Without a
+// limit a peer that always asks for more would keep it for ever.
 constexpr std::uint8_t kMaxEnlargements = kMaxResults + 1;
 
-// ERR_VERS has the same form in every version (RFC 8166 section 7); which version a peer that does
-// not speak that of the Call puts there is its own affair.
+// ERR_VERS has the same form in every version (RFC 8166 section 7); its version field is not
+// checked, since the peer may not support the Call's version.
 bool decode_version_error(wire::Bytes message, std::uint32_t& low, std::uint32_t& high) {
   wire::XdrReader r(message);
   r.skip(wire::kPrefixBytes - 4);
@@ -69,7 +71,7 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
     return fabric::fail(Errc::kBadArgument, "too many pieces or results");
   }
   if (spec.message.empty() || spec.message[0].ddp || spec.message[0].bytes.size() < 4) {
-    return fabric::fail(Errc::kBadArgument, "the message does not begin with the XID's place");
+    return fabric::fail(Errc::kBadArgument, "the message does not begin with room for the XID");
   }
   const std::uint32_t index = new_call(spec.timeout, spec.cookie, now);
   if (index == kNoSlot) return fabric::fail(Errc::kNoRoom);
@@ -190,7 +192,7 @@ void RequesterCore::attach(Link& link) {
   trace_ = {link.trace.tracer, 0};
 }
 
-// On a connection's part of a trace stand all Calls that come to it.
+// The connection's trace contains all Calls that are transferred to it.
 void RequesterCore::established(Time now) {
   trace_ = link_->trace;
   credit_waiters_ = 0;
@@ -223,7 +225,7 @@ void RequesterCore::trace_own_credits(Time now) const {
   credits.limit = credits_.limit();
   credits.in_use = credits_.outstanding();
   credits.waiting = credit_waiters_;
-  credits.in_use_most = credits.in_use;  // they grow only where this is told
+  credits.in_use_most = credits.in_use;  // it grows only between two such events
   trace_credits(trace_, credits, now);
 }
 
@@ -286,7 +288,7 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   if (!built && f.segment_count == 0) {
     release(at, *pool_);
     const Errc code = built.error().code;
-    // With the end of another Call, or of the connection, something changes.
+    // The end of another Call, or of the connection, changes the situation.
     if (code == Errc::kNotConnected || (code == Errc::kNoRoom && !alone)) return Try::kWait;
     return refuse(built.error());
   }
@@ -297,10 +299,10 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   credits_.sent();
   if (!built) {
     f.sent = true;
-    // The end of the connection is about to be told, and fences what has been exposed.
+    // The fabric is about to report the end of the connection, which fences the advertised memory.
     if (built.error().code == Errc::kNotConnected) return Try::kWait;
     if (traces()) trace_error(trace_, trace::kHere, c.xid, built.error().message, now);
-    end(index, CallStatus::kCannotSend, "its memory could not be exposed", now);
+    end(index, CallStatus::kCannotSend, "its memory could not be advertised", now);
     fence(index, now);
     return Try::kEnded;
   }
@@ -317,7 +319,8 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
 fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   if (call.is_option) {
     if (link_->version == kVersionTwo) return CallPlan{};
-    return fabric::fail(Errc::kBadArgument, "options need version 2, which the peer lacks");
+    return fabric::fail(Errc::kBadArgument,
+                        "options need version 2, which the peer does not support");
   }
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
@@ -387,8 +390,8 @@ bool RequesterCore::expects(std::uint32_t xid) const {
 
 Keep RequesterCore::receive(const Received& message) {
   const auto prefix = wire::decode_prefix(message.message());
-  // A Call to us that no responder of ours waits for can have the XID of one of our own (RFC 8167
-  // section 2.4).
+  // If there is no responder here, a Call from the peer may have the XID of one of our own Calls
+  // (RFC 8167 section 2.4).
   const bool malformed = !prefix || is_inline(message, wire::MsgType::kCall);
   if (malformed || !expects(prefix->xid)) {
     ++(malformed ? counters_.malformed : counters_.unmatched);
@@ -396,7 +399,7 @@ Keep RequesterCore::receive(const Received& message) {
     if (traces()) {
       trace_error(trace_, trace::kPeer, xid,
                   !prefix     ? prefix.error().what
-                  : malformed ? "a Call, and nobody here serves any"
+                  : malformed ? "a Call, but there is no responder here"
                               : "a Reply that no Call waits for",
                   message.at);
     }
@@ -409,7 +412,7 @@ Keep RequesterCore::receive(const Received& message) {
   Call& c = calls_[index];
   InFlightCall& f = in_flight_calls_[c.in_flight];
   if (message.has_invalidated) {
-    // Version 2 says which one it may be; version 1 leaves it to the responder.
+    // Version 2 names the handle; version 1 leaves the choice to the responder.
     const bool may = f.version != kVersionTwo || message.invalidated == f.inv_handle;
     if (!may || !f.drop_handle(message.invalidated)) {
       link_->fail("a Reply invalidated a handle that is not its Call's", trace::kPeer, c.xid);
@@ -469,7 +472,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
 
 void RequesterCore::pull(std::uint32_t index, const Received& message) {
   Call& c = calls_[index];
-  // No more than the Call has asked for.
+  // No more than the Call asked for.
   std::uint64_t most = wire::xdr_padded(c.max_reply);
   for (std::uint32_t i = 0; i < c.result_count; ++i) most += wire::xdr_padded(c.results[i].length);
   const auto slot = pulls_.begin(*link_, message, most, c.in_flight, credits_.own());
@@ -489,7 +492,7 @@ void RequesterCore::pull_completed(const WorkId& id, Time now) {
   InFlightCall& f = in_flight_calls_[pulls_[id.slot].in_flight];
   const std::uint32_t index = f.call;
   Call& c = calls_[index];
-  // Of a Call that was closed meanwhile nothing but its end is to be told.
+  // A Call that was closed meanwhile already has its outcome.
   if (c.state == State::kSent) {
     const PulledChunks& pulled = pulls_[id.slot].pulled;
     const char* const reason = check_reply_stream(pulled.stream, c.xid);
@@ -514,11 +517,11 @@ void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
   ++counters_.error_version;
   const Versions spoken{o.vers_low, o.vers_high};
   const auto common = highest_common(link_->options.versions, spoken);
-  // Downwards only, so that no peer keeps it going round.
+  // Only downwards, so that no peer can cause an endless loop.
   const bool lower = common && *common < refused;
   if (!lower && link_->version >= refused) {
     end(index, CallStatus::kErrorVersion, kNoCommonVersion, now);
-    // Of reverse Calls the peer has chosen the version, by Calls that are answered all the same.
+    // The peer has chosen the version of reverse Calls; its own Calls can still be answered.
     if (common || link_->follows || spoken.low > spoken.high) return;
     link_->refused = spoken;
     return link_->fail(kNoCommonVersion, trace::kPeer, c.xid);
@@ -534,7 +537,7 @@ void RequesterCore::judge_version_error(std::uint32_t index, Time now) {
 void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& header, Time now) {
   Call& c = calls_[index];
   CallOutcome& o = c.outcome;
-  // Though it says nothing of the peer's credits.
+  // Although an error carries no valid credit grant.
   if (header.vers == kVersionTwo) link_->has_two = true;
   switch (header.error) {
     case wire::RdmaErr::kCantReply:
@@ -547,10 +550,10 @@ void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& hea
       o.segment_index = header.segment_index;
       o.length_needed = header.length_needed;
       return end(index, CallStatus::kCantReply,
-                 "the Reply is longer than what the Call offered for it", now);
+                 "the Reply does not fit into the chunks that the Call offered", now);
     case wire::RdmaErr::kInvalProc:
       ++counters_.error_chunk;
-      return end(index, CallStatus::kErrorProc, "the peer does not know the kind of message", now);
+      return end(index, CallStatus::kErrorProc, "the peer does not support the message type", now);
     case wire::RdmaErr::kInvalOption:
       ++counters_.error_option;
       return end(index, CallStatus::kErrorOption, "the peer does not know the option", now);
@@ -561,7 +564,7 @@ void RequesterCore::judge_error(std::uint32_t index, const wire::HeaderView& hea
   ++counters_.error_chunk;
   end(index, CallStatus::kErrorChunk,
       header.vers == kVersionTwo ? "the peer could not read the header"
-                                 : "the peer could not read the header, or not place the Reply",
+                                 : "the peer could not read the header or place the Reply",
       now);
 }
 
@@ -571,15 +574,15 @@ bool RequesterCore::enlarge(Call& call, const wire::HeaderView& error) {
   const std::span segments = std::span(f.segments).first(f.segment_count).subspan(f.read_segments);
   if (error.segment_index > segments.size()) return false;
   ++call.enlargements;
-  // Which chunk the segment belongs to, and what that has before it. Of an unknown one, and with
-  // no Reply chunk offered, it can be that which is missing.
+  // Find the chunk of the segment, and the bytes before it. Without a segment index, and without a
+  // Reply chunk offered, the missing one is the Reply chunk.
   std::uint32_t chunk = 0;
   std::uint32_t first = 0;  // of the chunk
   const std::uint32_t at = error.segment_index - 1;
   if (error.segment_index == 0) {
     if (f.reply_segments != 0) return false;
-    // The peer sends less inline than is expected here. As long as the binding says, unless it
-    // knows better.
+    // The peer sends less inline than is expected here. Use the binding's lengths unless the peer
+    // asks for more.
     call.offers_all = true;
     link_->peer_sends_short = true;  // so that later Calls need not be refused first
     std::uint64_t most = call.max_reply;
@@ -665,7 +668,7 @@ void RequesterCore::post_fences() {
           link_->connection->invalidate(WorkId{WorkKind::kFence, at, f.generation, part}.encode(),
                                         f.segments[f.next_fence].handle);
       if (!posted) {
-        // Without a connection it is fenced already, which is about to be told.
+        // Without a connection it is already fenced, which the fabric is about to report.
         if (posted.error().code == Errc::kBadArgument) {
           link_->fail(posted.error().message, trace::kHere);
         }
@@ -712,7 +715,7 @@ void RequesterCore::expire(Time now) {
     }
     ++counters_.timeouts;
     if (c.state == State::kEnding) {
-      // About to be sent again, and told instead as soon as its memory is fenced.
+      // It was to be resent. It ends instead as soon as its memory is fenced.
       c.again = false;
       c.deadline = fabric::kNever;
       c.outcome.status = CallStatus::kTimedOut;
@@ -723,8 +726,8 @@ void RequesterCore::expire(Time now) {
     const bool was_sent = has_in_flight && !unsend(c);
     c.outcome.lost = c.lost && !was_sent;
     end(i, CallStatus::kTimedOut,
-        was_sent         ? "no Reply came in time"
-        : c.outcome.lost ? "its connection ended before a Reply came"
+        was_sent         ? "no Reply in time"
+        : c.outcome.lost ? "its connection ended before the Reply arrived"
                          : "it was not sent in time",
         now);
     if (was_sent) {
@@ -759,7 +762,7 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   if (trace_.on()) trace_call_end(trace_, outcome);
   const auto result_bytes = c.result_bytes;
   outcome.result_bytes = std::span(result_bytes).first(c.result_count);
-  // The Reply lies in one of these until it has been told.
+  // The Reply lies in one of these until the callback returns.
   Block reply;
   Block received;
   std::uint32_t pull = kNoSlot;

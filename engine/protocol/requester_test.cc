@@ -1,5 +1,5 @@
-// The requester against a scripted peer: credits, what is exposed and when it is fenced, and every
-// Reply that cannot be true.
+// The requester against a scripted peer: credits, which memory is advertised and when it is fenced,
+// and every invalid Reply.
 #include "channel_for_tests.h"
 
 #include <functional>
@@ -67,7 +67,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
     if (then) then();
   }
 
-  // A short Call; flush() sends it, if it may.
+  // A short Call; flush() sends it if it may be sent.
   std::uint32_t call(std::uint64_t cookie = 0, fabric::Time timeout = fabric::kNever) {
     const std::uint32_t xid = call_unflushed(cookie, timeout);
     channel->flush(now);
@@ -82,7 +82,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
     spec.timeout = timeout;
     return requester->call(spec, now).value();
   }
-  // One with a Read chunk, a Write chunk of two segments and an unused one, and a Reply chunk.
+  // A Call with a Read chunk, a Write chunk of two segments and an unused one, and a Reply chunk.
   std::uint32_t call_with_chunks(bool registered = true) {
     const std::array<Piece, 3> message{
         Piece{small, nullptr, false},
@@ -105,7 +105,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
     h.credit = credits;
     return encode(h, words({xid, 1, 0, 0}));
   }
-  // What comes back for a Call with chunks, all empty.
+  // The chunks that a Reply returns for a Call with chunks, all empty.
   static OpenHeader return_of(const Buffer& call) {
     OpenHeader o = open(call);
     o.header.proc = wire::Proc::kMsg;
@@ -116,7 +116,7 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
     o.reply.reset();
     return o;
   }
-  // Calls that were sent and whose Sends have not been looked at.
+  // Calls sent whose Sends have not been checked.
   std::size_t sends() {
     return static_cast<std::size_t>(
         std::count_if(fabric.posted.begin(), fabric.posted.end(),
@@ -172,12 +172,12 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   EXPECT_EQ(requester->credits_in_use(), 3U);
   EXPECT_EQ(requester->credit_limit(), 3U);
   EXPECT_EQ(requester->outstanding(), 3U);
-  // Up, further than its own.
+  // Up, above its own.
   arrive(reply_to(xids[1], 100));
   EXPECT_EQ(requester->granted(), 100U);
   EXPECT_EQ(requester->credit_limit(), 8U);
   EXPECT_EQ(requester->outstanding(), 8U);
-  // Down: nothing is sent until fewer are outstanding than granted.
+  // Down: nothing is sent until fewer are in flight than granted.
   for (int i = 2; i < 8; ++i) {
     arrive(reply_to(xids[static_cast<std::size_t>(i)], 2));
     EXPECT_EQ(sends(), 10U);
@@ -196,7 +196,7 @@ TEST_F(RequesterTest, OneCallUntilTheFirstReplyThenWhatIsGranted) {
   EXPECT_EQ(requester->counters().stalls, 19U);
 }
 
-// The ACK of a Send can come long after the Reply.
+// The ACK of a Send can arrive long after the Reply.
 TEST_F(RequesterTest, ACallWithACreditDoesNotWaitForAcksOfAnsweredOnes) {
   make({.credits = 1});
   for (std::size_t i = 0; i < 16; ++i) {
@@ -220,7 +220,7 @@ TEST_F(RequesterTest, AReceiveForEachThatMayBeAnswered) {
     EXPECT_EQ(fabric.receives.size(), all);
     complete_posted();
   }
-  // Also while Replies are looked at until their Calls are fenced.
+  // Also while Replies are held until their Calls are fenced.
   call_with_chunks();
   arrive(return_of(sent()).encode(words({requester->counters().calls == 51 ? 51U : 0U, 1, 0, 0})));
   EXPECT_EQ(requester->outstanding(), 1U);
@@ -233,7 +233,7 @@ TEST_F(RequesterTest, ChunksAreExposedWithTheLeastRights) {
   make({.credits = 8}, kSmallSegments);
   call_with_chunks();
   const OpenHeader h = open(sent());
-  // Position: header words, then the count stands at the end of the piece before.
+  // Position: header words, then the count at the end of the preceding piece.
   ASSERT_EQ(h.reads.size(), 2U);
   EXPECT_EQ(h.reads[0].position, small.size());
   EXPECT_EQ(h.reads[1].position, small.size());
@@ -293,7 +293,7 @@ TEST_F(RequesterTest, TheOutcomeIsEmittedWhenEveryHandleIsInvalidated) {
   arrive(reply);
   EXPECT_THAT(fabric.advertised, IsEmpty());
   ASSERT_EQ(fabric.invalidated.size(), 7U);
-  // The same again means nothing.
+  // A second copy has no effect.
   arrive(reply);
   EXPECT_EQ(requester->counters().unmatched, 1U);
   now = 6000;
@@ -308,7 +308,7 @@ TEST_F(RequesterTest, TheOutcomeIsEmittedWhenEveryHandleIsInvalidated) {
   EXPECT_THAT(emitted[0].result_bytes, ElementsAre(1499U, 0U));
   EXPECT_EQ(emitted[0].times.replied, 5000);
   EXPECT_EQ(emitted[0].times.ended, 6000);
-  // What comes late for it is nobody's.
+  // A late completion for it has no effect.
   for (const auto& w : all) complete(w.id, fabric::Operation::kInvalidate);
   EXPECT_EQ(failure(), "");
 }
@@ -317,7 +317,7 @@ TEST_F(RequesterTest, AReplyStaysAsItIsUntilItsOutcomeIsEmitted) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
   arrive(return_of(sent()).encode(words({xid, 1, 8, 9})));
-  // Every Receive there is gets something else meanwhile.
+  // Every Receive gets something else meanwhile.
   for (std::uint32_t i = 0; i < channel->depths().receive; ++i) arrive(reply_to(99));
   complete_withdrawals();
   ASSERT_EQ(emitted.size(), 1U);
@@ -406,7 +406,7 @@ TEST_F(RequesterTest, MessagesThatNobodyWaitsForAreCounted) {
   arrive(words({1, 1, 1}));
   const std::uint32_t xid = call();
   arrive(reply_to(xid + 1));
-  // A Call to us with the XID of one of ours.
+  // A Call from the peer with the XID of one of ours.
   wire::Header h;
   h.xid = xid;
   arrive(encode(h, words({xid, 0, 2, 0})));
@@ -440,7 +440,7 @@ void PrintTo(const HostileReply& h, std::ostream* out) {
 class HostileReplyTest : public RequesterTest,
                          public ::testing::WithParamInterface<HostileReply> {};
 
-// Each breaks one rule; the Call ends, and nothing of its memory stays within reach.
+// Each violates one rule; the Call ends, and none of its memory stays accessible.
 TEST_P(HostileReplyTest, EndsItsCallAlone) {
   make({.credits = 8}, kSmallSegments);
   const std::uint32_t xid = call_with_chunks();
@@ -460,7 +460,7 @@ TEST_P(HostileReplyTest, EndsItsCallAlone) {
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
   EXPECT_THAT(emitted[0].reason, HasSubstr(GetParam().reason));
-  EXPECT_EQ(requester->credit_limit(), 1U);  // what else it says is not believed either
+  EXPECT_EQ(requester->credit_limit(), 1U);  // its other fields are not used either
   EXPECT_EQ(failure(), "");
   // And the next one can be answered.
   const std::uint32_t next = call();
@@ -517,7 +517,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "gap"},
         HostileReply{"ReplyChunkWithRdmaMsg",
                      [](OpenHeader& h, Buffer&) { (*h.reply)[0].length = 8; },
-                     "Reply chunk was written"},
+                     "Reply chunk as written"},
         HostileReply{"ReplyChunkOtherHandle",
                      [](OpenHeader& h, Buffer&) { ++(*h.reply)[1].handle; }, "another handle"},
         HostileReply{"ReplyChunkOtherShape", [](OpenHeader& h, Buffer&) { h.reply->pop_back(); },
@@ -601,7 +601,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   arrive(encode(h));
   EXPECT_THAT(emitted, IsEmpty());
   complete_withdrawals();
-  // One that contradicts itself, as version 1 is what it refuses.
+  // It contradicts itself: it refuses version 1 and offers it.
   h.error = wire::RdmaErr::kVers;
   h.vers_low = 0;
   h.vers_high = 4;
@@ -620,8 +620,8 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   EXPECT_EQ(emitted[2].status, CallStatus::kErrorVersion);
   EXPECT_EQ(requester->counters().error_chunk, 1U);
   EXPECT_EQ(requester->counters().error_version, 2U);
-  EXPECT_EQ(requester->credit_limit(), 1U);  // which nobody knows the direction of
-  // Cut short, it is none.
+  EXPECT_EQ(requester->credit_limit(), 1U);  // whose direction is unknown
+  // Truncated, it is not an ERR_VERS.
   h.xid = call();
   Buffer cut = encode(h);
   cut.resize(24);
@@ -642,9 +642,9 @@ TEST_F(RequesterTest, APeerThatSpeaksNoneOfOurVersionsEndsTheConnection) {
   arrive(encode(h));
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kErrorVersion);
-  EXPECT_EQ(failure(), "the peer speaks none of our versions");
+  EXPECT_EQ(failure(), "the peer supports none of our versions");
   EXPECT_EQ(channel->refused(), (Versions{2, 4}));
-  // What is called now waits, and has the same end.
+  // A Call made now waits, and has the same outcome.
   call();
   channel.reset();
   requester->refuse({2, 4}, now);
@@ -680,7 +680,7 @@ TEST_F(RequesterTest, ASentCallThatTimesOutEndsTheConnection) {
   EXPECT_EQ(emitted[0].cookie, 2U);
   EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
   EXPECT_EQ(emitted[0].times.ended, 1600);
-  // The other goes again, with its XID.
+  // The other is resent with its XID.
   EXPECT_EQ(requester->waiting(), 1U);
   start_again();
   ASSERT_EQ(sends(), 1U);
@@ -730,7 +730,7 @@ TEST_F(RequesterTest, ACallWhoseConnectionsEndedSaysThatItWasSent) {
   requester->expire(now);
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
-  EXPECT_EQ(emitted[0].reason, "its connection ended before a Reply came");
+  EXPECT_EQ(emitted[0].reason, "its connection ended before the Reply arrived");
   EXPECT_EQ(emitted[0].attempts, 2U);
   EXPECT_TRUE(emitted[0].lost);
 }
@@ -803,7 +803,7 @@ TEST_F(RequesterTest, CloseEndsAll) {
   emitted.clear();
   const Buffer late = return_of(fabric.posted[1].bytes).encode(words({2, 1, 0, 0}));
   requester->close(now);
-  // What was not sent, and what was sent without memory.
+  // Calls that were not sent, and Calls that were sent without memory.
   EXPECT_EQ(emitted.size(), 11U);
   channel->flush(now);
   arrive(late);
@@ -876,7 +876,7 @@ TEST_F(RequesterTest, WorkWaitsForRoomInTheSendQueue) {
   EXPECT_EQ(failure(), "");
 }
 
-// Of those that wait for room some stand in the next batch and some behind it.
+// Some of those that wait for room are in the next batch, others after it.
 TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedIsNotSent) {
   make({.credits = 40});
   arrive(reply_to(call(), 40));
@@ -889,7 +889,7 @@ TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedIsNotSent) {
   call_with_chunks();
   emitted.clear();
   requester->close(now);
-  // All but those with memory that the peer could reach, had it been told of it.
+  // All but those whose memory the peer could access if it knew of it.
   EXPECT_EQ(emitted.size(), 31U);
   fabric.send_room = SIZE_MAX;
   channel->flush(now);
@@ -938,7 +938,7 @@ TEST_F(RequesterTest, WhatTimesOutBeforeItWasPostedIsNotSentAndDoesNoHarm) {
     EXPECT_EQ(testing::payload_of(p.bytes), words({went.back(), 0, 2, 3, 4, 5}));
   }
   EXPECT_EQ(went, others);
-  // All places are free again.
+  // All slots are free again.
   complete_posted();
   for (const std::uint32_t xid : others) arrive(reply_to(xid, 40));
   EXPECT_EQ(pool.in_use(), idle);
@@ -1049,7 +1049,7 @@ TEST_F(RequesterTest, AConnectionLostWhileExposing) {
 TEST_F(RequesterTest, TheReplyMayComeBeforeItsSendIsComplete) {
   make({.credits = 2});
   arrive(reply_to(call()));
-  // As many as there are slots for; then the next waits for a Send.
+  // As many as there are slots; then the next waits for a Send.
   std::vector<std::uint32_t> xids;
   for (int i = 0; i < 4; ++i) {
     const std::size_t before = sends();
@@ -1076,7 +1076,7 @@ TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
   EXPECT_EQ(emitted.at(0).times.sent, 1200);
   EXPECT_EQ(emitted[0].times.arrived, 0);
   complete_posted();
-  // Behind the Reply, while its memory is fenced.
+  // After the Reply, while its memory is fenced.
   const std::uint32_t chunks = call_with_chunks();
   now = 1300;
   arrive(return_of(sent()).encode(words({chunks, 1, 0, 0})));
@@ -1163,7 +1163,7 @@ TEST_F(RequesterTest, WhatSucceedsIsASignOfLifeAndAProbeAsksForOne) {
   now = 5000;
   complete(fabric.posted[1].id, fabric::Operation::kWrite, fabric::Status::kRetriesExceeded);
   EXPECT_EQ(channel->heard(), 4000);
-  // It was nobody's Write.
+  // It was no Write of a Call.
   EXPECT_THAT(failure(), HasSubstr("the peer does not answer: "));
 }
 
@@ -1174,7 +1174,7 @@ TEST_F(RequesterTest, FlushedWorkIsNotAFailureButTheEnd) {
   EXPECT_EQ(failure(), "");
   disconnect();
   EXPECT_EQ(requester->waiting(), 1U);
-  // Nothing more comes of it.
+  // It has no further effect.
   complete(fabric.posted[0].id, fabric::Operation::kSend);
   channel->flush(now);
 }
@@ -1231,7 +1231,7 @@ class SmallPoolTest : public RequesterTest {
 TEST_F(SmallPoolTest, ACallWaitsForMemoryIfThereIsATimeWhenItCanBe) {
   make({.credits = 4});
   arrive(reply_to(call()));
-  // Each takes a block of 16 KiB beside those of Receives and Sends.
+  // Each uses a block of 16 KiB in addition to those of Receives and Sends.
   const auto big_call = [&](std::uint32_t bytes) {
     const std::array<Piece, 2> message{Piece{small, nullptr, false},
                                        Piece{{memory_bytes.data(), bytes}, nullptr, true}};
@@ -1254,7 +1254,7 @@ TEST_F(SmallPoolTest, ACallWaitsForMemoryIfThereIsATimeWhenItCanBe) {
     complete_posted();
   }
   EXPECT_EQ(emitted.size(), 3U);
-  // More than there ever is.
+  // More than the pool ever has.
   big_call(64'000);
   EXPECT_EQ(emitted.back().status, CallStatus::kCannotSend);
 }

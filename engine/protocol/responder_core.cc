@@ -1,3 +1,5 @@
+// The responder's state machine: accepts Calls within the credits granted, pulls their Read chunks,
+// delivers them, and sends Replies.
 #include "responder_core.h"
 
 #include "trace_hooks.h"
@@ -16,7 +18,8 @@ using State = ServedCall::State;
 
 namespace {
 
-// How soon a Call asks again for memory that others have, of whom nothing is heard here.
+// Retry interval when other connections have exhausted the memory pool. Nothing signals here that
+// they have released memory.
 constexpr Time kRetry = 5 * fabric::kMillisecond;
 constexpr const char* kNoMemory = "there is no memory for it";
 
@@ -93,9 +96,9 @@ void ResponderCore::expire(Time now) {
   if (done_.deadline() <= now) {
     std::uint32_t xid = 0;
     if (!done_.overdue(now, xid)) return;
-    return link_->fail("no RDMA_DONE came for a Reply with Read chunks", trace::kPeer, xid);
+    return link_->fail("no RDMA_DONE for a Reply with Read chunks", trace::kPeer, xid);
   }
-  link_->fail("neither Read chunks nor a Reply got through for too long", trace::kPeer);
+  link_->fail("neither Read chunks nor a Reply made progress for too long", trace::kPeer);
 }
 
 void ResponderCore::transfer_begins(Time now) {
@@ -149,7 +152,7 @@ void ResponderCore::receive_done(std::uint32_t xid) {
   }
   ++counters_.ignored;
   if (link_->trace.on()) {
-    trace_error(link_->trace, trace::kPeer, xid, "an RDMA_DONE, which nothing waits for",
+    trace_error(link_->trace, trace::kPeer, xid, "an RDMA_DONE that no Reply waits for",
                 link_->now);
   }
 }
@@ -228,7 +231,7 @@ Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) 
   if (handler != nullptr) {
     bytes = message.payload().empty() ? (*handler)(header.optinfo, link_->now, out) : std::nullopt;
     verdict.answer = CallAnswer::kErrorChunk;
-    verdict.reason = "the option has another content";
+    verdict.reason = "the content does not match the option";
   }
   if (!bytes) {
     refuse(index, verdict, trace::kPeer, link_->now);
@@ -247,8 +250,8 @@ Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   s.received_at = message.at;
   if (s.call.read_count != 0 && link_->options.terms.max_reads == 0) {
     refuse(index,
-           {CallAnswer::kErrorChunk, s.call.xid, "DEP-02", "the peer lets nobody read from it",
-            s.call.version},
+           {CallAnswer::kErrorChunk, s.call.xid, "DEP-02",
+            "the peer does not allow reading from it", s.call.version},
            trace::kPeer, link_->now);
     return Keep::kNo;
   }
@@ -279,7 +282,7 @@ void ResponderCore::pull(Time now) {
     ServedCall& s = served_[index];
     if (reading_ >= link_->options.terms.max_reads) return;
     const std::uint64_t bytes = std::bit_ceil(chunk_block_bytes(s.call));
-    // The end of one of the others lets it try again.
+    // The end of one of the others triggers a retry.
     if (pulled_ != 0 && pulled_ + bytes > options_.max_pulled_bytes) return;
     const std::uint64_t most = pool_->limit() - pool_->limit() / 4;
     const bool room = pool_->in_use() + bytes <= most;
@@ -353,7 +356,7 @@ fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const
   ServedCall* const s = served_.find(index, static_cast<std::uint32_t>(id >> 32U));
   if (s == nullptr || s->state != State::kOwned) return fabric::fail(Errc::kNotConnected);
   if (link_ == nullptr) {
-    // From within the cancelling of another; this one has ended with it.
+    // Called from within the cancelling of another Call; this one has ended with it.
     s->state = State::kRefusing;
     return fabric::fail(Errc::kNotConnected);
   }
@@ -362,12 +365,12 @@ fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const
   Shortage shortage;
   auto planned = starts_well ? plan(s->call, message, shortage)
                              : fabric::fail(Errc::kBadArgument,
-                                            "the Reply does not begin with the XID's place");
+                                            "the Reply does not begin with room for the XID");
   auto built = planned.map([](const ReplyPlan&) {});
   if (planned) built = build(index, *planned, message);
   if (!built && s->state == State::kRefusing) return built;
   if (!built) {
-    // All but what the Call offered is ours.
+    // Only an insufficient offer is the peer's fault.
     const bool offers_too_little = !planned && planned.error().code == Errc::kNoRoom;
     const std::string& why = built.error().message;
     if (offers_too_little && s->call.version == kVersionTwo) {
@@ -399,8 +402,8 @@ fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const
   return {};
 }
 
-// In version 2 more than its threshold only goes to a peer that is known to take it, or that has
-// left no other way.
+// In version 2, messages above its default threshold are sent only to a peer that is known to
+// accept them, or that has left no alternative.
 fabric::Expected<ReplyPlan> ResponderCore::plan(const CheckedCall& call,
                                                 std::span<const Piece> message,
                                                 Shortage& shortage) const {
@@ -433,7 +436,7 @@ fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan
   auto built = build_reply(*link_, plan, message, terms, s);
   if (!built && s.reads != kNoSlot) {
     done_.give_up(std::exchange(s.reads, kNoSlot));
-    // Its memory stays as it is until nothing of it is exposed.
+    // Its memory stays valid until none of it is advertised.
     s.state = State::kRefusing;
     link_->fail(built.error().message, trace::kHere, s.call.xid);
   }
@@ -444,8 +447,8 @@ std::uint32_t ResponderCore::grant_now() const {
   return std::max(grant_, done_.size() + 1) - done_.size();
 }
 
-// Version 1 leaves the choice to the responder, where both peers can (RFC 8797); in version 2 it is
-// the requester's (section 5.2.3 of draft-cel-nfsv4-rpcrdma-version-two-02).
+// Version 1 leaves the choice to the responder, if both peers support it (RFC 8797); in version 2
+// it is the requester's (section 5.2.3 of draft-cel-nfsv4-rpcrdma-version-two-02).
 void ResponderCore::choose_invalidation(ServedCall& served) const {
   if (!link_->options.sends_invalidate) return;
   const CheckedCall& call = served.call;
@@ -467,10 +470,10 @@ void ResponderCore::refuse_short(std::uint32_t index, const Shortage& shortage, 
   wire::Header details;
   details.processed = processed;
   if (of_reply && !call.offer.has_reply_chunk) {
-    // There is none to point at, and this is how long it would have to be.
+    // There is no segment to point at; this is the length that it would need.
     details.length_needed = static_cast<std::uint32_t>(shortage.bytes);
   } else if (shortage.chunk != Shortage::kUnknown) {
-    // A chunk is filled in order, so what it lacks is missing at its last segment.
+    // A chunk is filled in order, so the missing bytes belong to its last segment.
     const ChunkRange& chunk = of_reply ? call.reply : call.writes[shortage.chunk];
     std::uint64_t before = 0;
     for (const wire::Segment& s : call.of({chunk.first, chunk.count - 1})) before += s.length;
@@ -498,7 +501,7 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
     case CallAnswer::kErrorVersion:
       ++counters_.error_version;
       error.error = wire::RdmaErr::kVers;
-      // One that is spoken here, whatever the peer speaks (ERR-04).
+      // One that is supported here, whatever the peer supports (ERR-04).
       error.vers = error.vers_low = link_->options.versions.low;
       error.vers_high = link_->options.versions.high;
       break;
@@ -550,7 +553,7 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
     work.request.id = WorkId{WorkKind::kRead, slot, s.generation, s.pulled.reads}.encode();
     const bool last = s.pulled.next_read(s.call, link_->options.max_transfer, work);
     if (link_->options.terms.max_reads == UINT32_MAX) return last;
-    // Each slot has one under way, and so many slots.
+    // Each slot has one Read in flight, and the number of slots is limited.
     work.request.signaled = true;
     return true;
   }
@@ -598,7 +601,7 @@ void ResponderCore::completed(const WorkId& id, Time now) {
     const CallVerdict verdict = check_stream(s->pulled.stream, s->call.xid, s->call.version);
     if (verdict.answer == CallAnswer::kServe) {
       deliver(id.slot, now);
-      // What the peer lets be read at a time is another's now; memory is not, yet.
+      // The peer's limit on Reads has room for another now; the memory is still in use.
       if (link_ != nullptr && link_->options.terms.max_reads != UINT32_MAX) pull(now);
       return;
     }

@@ -1,11 +1,11 @@
-// The responder's state machine. A Call costs the peer a credit from its Receive until its Reply,
-// or the RDMA_ERROR for it, is put into the send queue; it keeps its slot until that Send is
-// complete. The peer may have received the Reply and have sent the next Call before that, so there
-// are twice as many slots as credits; Calls that come when all are taken wait in their Receives'
-// blocks.
+// The responder's state machine. A Call uses a credit of the peer from its Receive until its Reply,
+// or the RDMA_ERROR for it, is queued for sending; it keeps its slot until that Send is complete.
+// The peer may have received the Reply and have sent the next Call before that, so there are twice
+// as many slots as credits. Calls that arrive when all are in use wait in their Receives' blocks.
 //
-// Read chunks are pulled in the order of their Calls, as there is memory for them: what one peer
-// lets us read is bounded, and never takes the quarter of the pool that all else lives on.
+// Read chunks are pulled in the order of their Calls, as memory for them becomes available. The
+// amount read from one peer is bounded, and never uses the quarter of the pool that is reserved for
+// everything else.
 #pragma once
 
 #include "done_table.h"
@@ -25,14 +25,14 @@ class ResponderCore : public WorkSource {
  public:
   ResponderCore(ResponderOwner& owner, const ResponderOptions& options);
 
-  // As of Responder.
+  // As in Responder.
   [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
                                              fabric::Time now);
   void grant(std::uint32_t credits);
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] const ResponderCounters& counters() const { return counters_; }
 
-  // As of Channel.
+  // As in Channel.
   void attach(Link& link);
   void detach();
   [[nodiscard]] fabric::Time deadline() const;
@@ -44,7 +44,7 @@ class ResponderCore : public WorkSource {
   void flush();
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
-  // An RDMA_DONE can come while each credit is in use by a Call.
+  // An RDMA_DONE can arrive while each credit is in use by a Call.
   [[nodiscard]] std::uint32_t receives() const {
     return options_.rfc5666 ? 2 * options_.credits : options_.credits;
   }
@@ -62,35 +62,35 @@ class ResponderCore : public WorkSource {
                                                 fabric::Time now);
   [[nodiscard]] Keep begin(std::uint32_t index, const Received& message);
   [[nodiscard]] Keep serve(std::uint32_t index, const Received& message);
-  // Begins with the Read chunks of those that wait, as far as there is memory.
+  // Starts to read the Read chunks of waiting Calls while there is memory.
   void pull(fabric::Time now);
   void deliver(std::uint32_t index, fabric::Time pulled);
   [[nodiscard]] Keep answer_option(std::uint32_t index, const Received& message);
-  // `verdict`: what is wrong with the Call; `side`: by whom; `details`: of RDMA2_ERR_CANT_REPLY.
+  // `verdict`: what is wrong with the Call; `side`: the side at fault; `details`: of
+  // RDMA2_ERR_CANT_REPLY.
   void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now,
               const wire::Header& details = {});
-  // What its Call offered is too little, which was found after the upper layer processed it, or
-  // before.
+  // The Call offered too little, which was found before or after the upper layer processed it.
   void refuse_short(std::uint32_t index, const Shortage& shortage, const char* why, bool processed,
                     fabric::Time now);
   [[nodiscard]] fabric::Expected<ReplyPlan> plan(const CheckedCall& call,
                                                  std::span<const Piece> message,
                                                  Shortage& shortage) const;
-  // Of the Reply to this Call, and whether what has no room in it may be left to be read.
+  // Limits of the Reply to this Call, and whether parts without room may be left to be read.
   [[nodiscard]] Limits reply_limits(const CheckedCall& call, std::span<const Piece> message) const;
   [[nodiscard]] fabric::Expected<void> build(std::uint32_t index, const ReplyPlan& plan,
                                              std::span<const Piece> message);
-  // A handle of a Reply's Read chunk is withdrawn.
+  // A handle of a Reply's Read chunk is invalidated.
   void reads_ended(const WorkId& id, fabric::Time now);
   void receive_done(std::uint32_t xid);
-  // What Replies grant: without those whose RDMA_DONE is still to come, which takes a credit
-  // (RFC 5666 section 11).
+  // Credits that Replies grant: without those of Replies whose RDMA_DONE is still expected, which
+  // uses a credit (RFC 5666 section 11).
   [[nodiscard]] std::uint32_t grant_now() const;
   void choose_invalidation(ServedCall& served) const;
   void send(std::uint32_t index, ServedCall::State state, fabric::Time now);
   void release(std::uint32_t index);
   void give_blocks(ServedCall& served);
-  // Reads or a Send, of which the last completes.
+  // Reads or a Send; the last one is signaled.
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
   void over_credit(const Received& message);
@@ -110,17 +110,17 @@ class ResponderCore : public WorkSource {
   std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
   std::uint64_t pulled_ = 0;   // bytes of the blocks for Read chunks
   fabric::Time retry_at_ = fabric::kNever;
-  std::uint32_t transfers_ = 0;  // under way
+  std::uint32_t transfers_ = 0;  // in flight
   fabric::Time progress_ = 0;    // when one ended, or the first began
   std::uint32_t outstanding_ = 0;
-  std::uint32_t most_outstanding_ = 0;  // since credits were told
-  bool credits_changed_ = false;        // and are to be told
+  std::uint32_t most_outstanding_ = 0;  // since the last credit event
+  bool credits_changed_ = false;        // and an event is to be emitted
   std::uint32_t grant_;
-  // What the last Call asked for, and the last Reply of this connection granted.
+  // The credit request of the last Call, and the grant of this connection's last Reply.
   std::uint32_t asked_ = 0;
   std::uint32_t traced_grant_ = 1;
-  // The most that a Reply of this connection has granted: what the peer may rely on, since a lower
-  // grant can cross its Calls. One before the first (RFC 8166 section 3.3.3).
+  // Highest grant of any Reply of this connection: the peer may use it, since a lower grant can
+  // cross its Calls. One before the first (RFC 8166 section 3.3.3).
   std::uint32_t highest_grant_ = 1;
 };
 

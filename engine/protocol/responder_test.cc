@@ -1,5 +1,5 @@
 // The responder against a scripted peer: what is read and written and in which order, credits, and
-// what hostile Calls are answered.
+// the answers to hostile Calls.
 #include "channel_for_tests.h"
 
 #include <functional>
@@ -77,7 +77,7 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
     o.header.credit = 8;
     return o;
   }
-  // With a Read chunk behind the stream, whose handle is the XID.
+  // With a Read chunk after the stream, whose handle is the XID.
   static OpenHeader bulk_call(std::uint32_t xid, std::uint32_t bytes) {
     OpenHeader o = open_call(xid);
     o.reads = {{20, {xid, bytes, 1000}}};
@@ -103,7 +103,7 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
     seen.clear();
     sent_ids.clear();
   }
-  // What is read is this.
+  // Fills the memory of a Read with this byte.
   static void fill(const FakeFabric::Posted& read, std::uint8_t with) {
     for (const fabric::Slice& s : read.local) std::memset(s.data, with, s.length);
   }
@@ -157,7 +157,7 @@ TEST_F(ResponderTest, ReadChunksAreReadWholeBeforeTheCallIsHandedUp) {
   make();
   OpenHeader h = open_call(5);
   h.reads = {{12, {1, 100, 1000}}, {12, {2, 51, 2000}}, {20, {3, 7, 1ULL << 63}}};
-  // The second chunk's position lies beyond the first by mistake of the peer's.
+  // By the peer's mistake the second chunk's position lies beyond the first.
   arrive(h.encode(call_stream(5)));
   EXPECT_EQ(open(sent()).header.error, wire::RdmaErr::kChunk);
   complete_posted();
@@ -271,7 +271,7 @@ TEST_F(ResponderTest, APositionZeroChunkIsTheStream) {
       complete_posted();
     }
   }
-  // The second one's RPC message has another XID than its header.
+  // The second Call's RPC message has another XID than its header.
   EXPECT_EQ(seen.size(), 1U);
   EXPECT_EQ(responder->counters().error_chunk, 1U);
   EXPECT_EQ(responder->outstanding(), 0U);
@@ -291,7 +291,7 @@ TEST_F(ResponderTest, AReplyThroughWriteChunks) {
                                  {tail, nullptr, false},
                                  {{}, nullptr, true},
                                  {copied, nullptr, true}}));
-  std::fill(copied.begin(), copied.end(), 0);  // the owner's again
+  std::fill(copied.begin(), copied.end(), 0);  // returned to the owner
   ASSERT_EQ(fabric.posted.size(), 4U);
   const auto& p = fabric.posted;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -380,7 +380,7 @@ TEST_F(ResponderTest, ALongReply) {
   EXPECT_THAT(testing::payload_of(sent()), IsEmpty());
 }
 
-// What the first piece lies in is not written to, and it goes out with the Call's XID.
+// The memory of the first piece is not written, and the Reply carries the Call's XID.
 TEST_F(ResponderTest, ALongReplyWhoseFirstPieceIsRegistered) {
   make();
   OpenHeader h = open_call(5);
@@ -408,7 +408,7 @@ TEST_F(ResponderTest, AReplyThatDoesNotFitIsAnErrorToBothSides) {
   complete_posted();
   EXPECT_THAT(sent_ids, IsEmpty());
   EXPECT_EQ(responder->outstanding(), 0U);
-  // Or not to be understood.
+  // Or one that cannot be parsed.
   arrive(call(6));
   EXPECT_EQ(reply(seen[1].id, {}).error().code, fabric::Errc::kBadArgument);
   EXPECT_EQ(sent(), words({6, 1, 8, 4, 2}));
@@ -482,7 +482,7 @@ TEST_F(ResponderTest, AsManyAsWereGrantedAndNotOneMore) {
   }
   EXPECT_EQ(failure(), "");
   EXPECT_EQ(responder->outstanding(), 8U);
-  // One is answered: one may come.
+  // One is answered, so one may arrive.
   ASSERT_TRUE(reply(seen[3].id));
   arrive(call(20));
   EXPECT_EQ(failure(), "");
@@ -540,7 +540,7 @@ TEST_F(ResponderTest, CallsWaitForSlotsWhoseSendsAreNotComplete) {
   ASSERT_EQ(seen.size(), 6U);
   EXPECT_EQ(seen[5].stream, call_stream(5));
   EXPECT_EQ(responder->outstanding(), 0U);
-  // And more than those are too many.
+  // Any more are too many.
   arrive(call(6));
   arrive(call(7));
   arrive(call(8));
@@ -563,7 +563,7 @@ TEST_F(ResponderTest, RepliesInAnyOrder) {
   EXPECT_THAT(fabric.receives, ::testing::SizeIs(channel->depths().receive));
 }
 
-// HDR-09 is the peer's affair: each is answered, as it was asked.
+// HDR-09 is the peer's responsibility: each Call is answered.
 TEST_F(ResponderTest, TwoCallsWithOneXid) {
   make();
   greet();
@@ -597,7 +597,7 @@ TEST_F(ResponderTest, WhatIsAnsweredWhileTheConnectionEndsHasNobodyToAnswer) {
   make();
   greet();
   for (std::uint32_t i = 0; i < 3; ++i) arrive(call(i));
-  // From within the cancelling of one the others are answered.
+  // From within the cancelling of one, the others are answered.
   at_cancel = [this] {
     for (const Seen& s : seen) {
       EXPECT_EQ(reply(s.id).error().code, fabric::Errc::kNotConnected);
@@ -626,7 +626,7 @@ TEST_F(ResponderTest, TheEndOfTheConnectionCancelsWhatIsNotAnswered) {
   EXPECT_EQ(responder->outstanding(), 0U);
   EXPECT_EQ(reply(seen[1].id).error().code, fabric::Errc::kNotConnected);
   EXPECT_EQ(pool.in_use(), 0U);
-  // On the next one, names of the last mean nothing, and credits begin anew.
+  // On the next connection, the ids of the last have no meaning, and credits start over.
   start(nullptr, &*responder);
   complete(read, Operation::kRead);
   arrive(call(1));
@@ -703,7 +703,7 @@ TEST_F(ResponderTest, RepliesThatAreNotTakenInTimeEndTheConnection) {
   make({.credits = 8, .patience = 500});
   greet();
   for (std::uint32_t i = 0; i < 3; ++i) arrive(call(i));
-  // The upper layer may take its time.
+  // The upper layer has no time limit.
   EXPECT_EQ(channel->deadline(), fabric::kNever);
   now = 9000;
   for (const Seen& s : seen) {
@@ -712,7 +712,7 @@ TEST_F(ResponderTest, RepliesThatAreNotTakenInTimeEndTheConnection) {
   }
   channel->flush(now);
   EXPECT_EQ(channel->deadline(), 9500);
-  // Each that gets through puts it off.
+  // Each completion extends the deadline.
   now = 9499;
   complete(fabric.posted[0].id, Operation::kSend);
   EXPECT_EQ(channel->deadline(), 9999);
@@ -720,7 +720,7 @@ TEST_F(ResponderTest, RepliesThatAreNotTakenInTimeEndTheConnection) {
   complete(fabric.posted[1].id, Operation::kSend);
   complete(fabric.posted[2].id, Operation::kSend);
   EXPECT_EQ(channel->deadline(), fabric::kNever);
-  // An RDMA_ERROR is to be taken, too.
+  // An RDMA_ERROR must be received, too.
   Buffer bad = call(6);
   bad[15] = 9;
   arrive(bad);
@@ -747,7 +747,7 @@ TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
   arrive(call(9));
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(seen[0].xid, 9U);
-  // In the order that they came in, as memory is free again: with the Reply that has left.
+  // In the order of arrival, as memory becomes free: with the Reply that was sent.
   complete_posted();
   ASSERT_EQ(seen.size(), 3U);
   EXPECT_THAT(fabric.posted, IsEmpty());
@@ -768,10 +768,10 @@ TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
   ASSERT_TRUE(reply(seen[4].id));
   channel->flush(now);
   complete_posted();
-  // One alone may have more.
+  // A single one may have more.
   arrive(bulk_call(20, 50'000).encode(call_stream(20)));
   EXPECT_EQ(fabric.posted.size(), 1U);
-  // What waits when the connection ends leaves nothing behind.
+  // Calls that wait when the connection ends leave nothing behind.
   arrive(bulk_call(21, 4000).encode(call_stream(21)));
   channel->disconnected(now);
   EXPECT_EQ(pool.in_use(), 0U);
@@ -782,7 +782,7 @@ TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
   EXPECT_EQ(fabric.posted[0].handle, 30U);
 }
 
-// What a Call that is refused had pulled is free for others.
+// Memory pulled for a refused Call becomes free for others.
 TEST_F(ResponderTest, ARefusedCallMakesRoomToo) {
   make({.credits = 8, .max_pulled_bytes = 4096});
   greet();
@@ -833,7 +833,7 @@ TEST_F(SmallPoolResponderTest, ChunksThatThereIsNoMemoryForAreRefused) {
   EXPECT_EQ(sent(), words({7, 1, 4, 4, 2}));
 }
 
-// While others have it, a Call waits for it, but not for ever.
+// While others use it, a Call waits for it, but not for ever.
 TEST_F(SmallPoolResponderTest, ReadChunksWaitForThePool) {
   make({.credits = 4, .patience = fabric::kSecond});
   Block others = pool.acquire(16'000).value();

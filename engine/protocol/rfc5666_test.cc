@@ -1,6 +1,6 @@
-// What RFC 8166 took out of RFC 5666 and both roles can still do: RDMA_MSGP, Replies with Read
-// chunks and their RDMA_DONE, the roundup of Write chunks; between two endpoints, and against a
-// scripted peer.
+// Features of RFC 5666 that RFC 8166 removed and both roles still support: RDMA_MSGP, Replies with
+// Read chunks and their RDMA_DONE, the roundup of Write chunks; between two endpoints, and against
+// a scripted peer.
 #include "channel_for_tests.h"
 #include "exchange_for_tests.h"
 
@@ -88,9 +88,10 @@ TEST(Rfc5666, PaddedCallsAreReadWithoutTheirPadding) {
                               {{{300}}, {}},               // at it
                               {{{1001}, {5}, {900}}, {}},  // two of three
                               {{{100, false}, {600}}, {}},
-                              {{{400, false}, {600}}, {}},  // the first could be taken for padded
+                              {{{400, false}, {600}}, {}},  // the first could be mistaken for
+                                                            // padded
                               {{{3800}}, {}},               // no room for padding
-                              {{{700}, {9000}}, {}}});      // beside a Read chunk
+                              {{{700}, {9000}}, {}}});      // with a Read chunk
   EXPECT_EQ(e.requester.counters().padded_calls, 4U);
 }
 
@@ -189,7 +190,7 @@ TEST_F(Rfc5666Channel, AReplyIsItsOwnersAgainWhenItsDoneHasComeAndItIsFenced) {
   ASSERT_EQ(h.reads.size(), 1U);
   EXPECT_EQ(h.reads[0].position, 12U);
   EXPECT_EQ(h.reads[0].target.length, 5000U);
-  EXPECT_EQ(h.header.credit, 3U);  // its RDMA_DONE takes the fourth
+  EXPECT_EQ(h.header.credit, 3U);  // its RDMA_DONE uses the fourth
   complete_posted();
   EXPECT_THAT(sent_ids, IsEmpty());
   arrive(done_message(7));
@@ -326,7 +327,7 @@ TEST_F(Rfc5666Channel, ThePaddingOfACallIsSkipped) {
   EXPECT_THAT(contents, ElementsAre(Buffer{1, 2, 3, 4, 5, 6, 7, 8, 9}));
   reply(ids.back(), 4);
   complete_posted();
-  // An alignment that cannot be is refused.
+  // An impossible alignment is refused.
   for (const std::uint32_t align : {0U, 4097U, 0xffffffffU}) {
     h.align = align;
     arrive(encode(h, stream));
@@ -428,7 +429,7 @@ TEST_F(Rfc5666Channel, TheSecondReplyWhileTheFirstIsReadIsIgnored) {
   arrive(message);
   EXPECT_EQ(requester->counters().unmatched, 1U);
   EXPECT_EQ(fabric.posted.size(), 1U);
-  // Closed meanwhile: its outcome comes when nothing is read into its memory any more.
+  // Closed meanwhile: its outcome is reported when nothing is read into its memory any more.
   requester->close(now);
   channel->flush(now);
   EXPECT_THAT(statuses, IsEmpty());
@@ -491,7 +492,7 @@ TEST_F(Rfc5666Channel, TheLengthOfAWriteChunkCountsRoundup) {
       written += static_cast<std::uint32_t>(p.bytes.size());
   }
   EXPECT_EQ(written, 2001U);
-  // Where there is no room for it, it is not counted.
+  // If there is no room for it, it is not counted.
   call = reply_with(8, {});
   call.writes = {{{50, 2002, 0}}};
   arrive(call.encode(words({8, 0, 0})));

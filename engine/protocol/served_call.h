@@ -1,4 +1,4 @@
-// A Call that a responder has received, until nothing of its Reply is under way any more.
+// Served Call: a Call that a responder has received, until nothing of its Reply is in flight.
 #pragma once
 
 #include "call_check.h"
@@ -17,18 +17,18 @@ struct ServedCall {
     kWaiting,     // for memory for its Read chunks
     kReading,     // its Read chunks are being pulled
     kOwned,       // the upper layer has it
-    kReplying,    // the upper layer's Reply is under way
-    kAdvertised,  // it was sent, and the peer reads what of it is exposed
-    kRefusing,    // an RDMA_ERROR is, or an option's answer: the upper layer hears nothing of it
+    kReplying,    // the upper layer's Reply is in flight
+    kAdvertised,  // it was sent, and the peer reads the memory that it advertises
+    kRefusing,  // an RDMA_ERROR or an option's answer is in flight; the upper layer does not see it
   };
   std::uint32_t generation = 0;
   State state = State::kFree;
   CheckedCall call;
   Block received;          // its Receive, if the stream lies there
-  bool handed_up = false;  // the upper layer has got it
+  bool handed_up = false;  // it was delivered to the upper layer
   fabric::Time received_at = 0;
-  fabric::Time pulled_at = 0;   // `handed_up`: its Read chunks were there
-  fabric::Time replied_at = 0;  // its Reply, or RDMA_ERROR, goes to the fabric; 0: not yet
+  fabric::Time pulled_at = 0;   // `handed_up`: when its Read chunks were complete
+  fabric::Time replied_at = 0;  // when its Reply, or RDMA_ERROR, goes to the fabric; 0: not yet
 
   PulledChunks pulled;  // its Read chunks, and what is read of the Call
 
@@ -41,7 +41,7 @@ struct ServedCall {
 
   Block send;
   std::uint32_t send_bytes = 0;
-  Block copies;  // of what is written from here
+  Block copies;  // of pieces that are written from here
   ChunkWriter writer;
 
   void give_blocks(MemoryPool& pool);

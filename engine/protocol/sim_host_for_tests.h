@@ -57,7 +57,7 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
   }
   bool poll(fabric::Event& event) override {
     if (!event_waits_ && !adapter.poll(event_)) return false;
-    event_waits_ = true;  // until there is memory for what its owner gets
+    event_waits_ = true;  // until there is memory for its owner
     std::unique_ptr<fabric::Connection> request;
     if (event_.type == fabric::EventType::kRequest) {
       request = std::make_unique<SimConnection>(*this, event_.connection);
@@ -67,7 +67,7 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
     event_waits_ = false;
     return true;
   }
-  // Something was done that may have to be sent.
+  // Called after something that may have to be sent.
   void wake() { net_.wake(id_); }
 
   soft::Adapter adapter;

@@ -1,5 +1,5 @@
-// A list of slots, linked through themselves: a slot stands in one list at a time, and leaves it
-// from anywhere.
+// A list of slots, linked through themselves: a slot is in one list at a time, and can be removed
+// from any place.
 #pragma once
 
 #include "slots.h"
@@ -40,7 +40,7 @@ class SlotList {
     (slot.next == kNoSlot ? last_ : slots_[slot.next].previous) = slot.previous;
     --size_;
   }
-  // Moves all of `other` in front of what is here.
+  // Moves all of `other` to the front of this list.
   void take_before(SlotList& other) {
     if (other.empty()) return;
     slots_[other.last_].next = first_;

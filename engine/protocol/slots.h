@@ -1,5 +1,5 @@
-// A table of slots that are used again and again. It grows to what was needed at a time, up to its
-// limit, and keeps that; places do not move.
+// A table of reusable slots. It grows to the most that were in use at a time, up to its limit, and
+// keeps that size; slots do not move.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace rpcrdma::protocol {
 
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
-// T has a `generation`, which changes each time that its slot is given back, and never is 0.
+// T has a `generation`, which changes each time its slot is released, and never is 0.
 template <typename T>
 class Slots {
  public:
   explicit Slots(std::uint32_t limit) : limit_(limit) {}
 
-  // kNoSlot: all are in use. Throws std::bad_alloc, and then all is as it was.
+  // kNoSlot: all are in use. Throws std::bad_alloc, and then nothing has changed.
   [[nodiscard]] std::uint32_t acquire() {
     if (!free_.empty()) {
       const std::uint32_t index = free_.back();
@@ -38,13 +38,13 @@ class Slots {
 
   [[nodiscard]] T& operator[](std::uint32_t index) { return *slots_[index]; }
   [[nodiscard]] const T& operator[](std::uint32_t index) const { return *slots_[index]; }
-  // That ever were in use at the same time.
+  // The most that were ever in use at the same time.
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
   [[nodiscard]] std::uint32_t in_use() const {
     return size() - static_cast<std::uint32_t>(free_.size());
   }
   [[nodiscard]] bool full() const { return in_use() >= limit_; }
-  // The slot that a completion names; null when it has been given back since.
+  // The slot that a completion names; null if it has been released since.
   [[nodiscard]] T* find(std::uint32_t index, std::uint32_t generation) {
     return index < size() && slots_[index]->generation == generation ? slots_[index].get()
                                                                      : nullptr;

@@ -15,11 +15,11 @@ StreamReader::StreamReader(Bytes stream, std::span<const Placed> items, const Pa
   ok_ = items_fit();
 }
 
-// Positions count the items and their roundup; what is left of a position without the items before
-// it is a place in the stream.
+// Positions count the items and their roundup; a position minus the items before it is an offset in
+// the stream.
 bool StreamReader::items_fit() const {
-  std::uint64_t end = 0;    // of the item before
-  std::uint64_t items = 0;  // bytes of all before
+  std::uint64_t end = 0;    // of the preceding item
+  std::uint64_t items = 0;  // bytes of all preceding items
   for (const Placed& item : items_) {
     if (item.position % 4 != 0 || item.position < end) return false;
     if (item.position - items > stream_.size()) return false;
@@ -80,7 +80,7 @@ Bytes StreamReader::opaque_result(std::uint32_t max) {
   if (length > max) ok_ = false;
   if (!ok_) return {};
   if (at_item()) {
-    // Of this result a Write chunk that was offered is not used.
+    // The Write chunk that was offered for this result is not used.
     if (result_ < results_.size()) ++result_;
     return take(items_[item_++].bytes, length);
   }

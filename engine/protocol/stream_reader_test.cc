@@ -1,5 +1,5 @@
-// A stream whose items lie elsewhere reads like the same stream in one piece; what does not fit
-// together is refused, in bounds.
+// A stream whose items are elsewhere reads like the same stream in one piece; contradictory input
+// is refused, in bounds.
 #include "wire_testing.h"
 
 #include <algorithm>
@@ -236,7 +236,7 @@ TEST(StreamReaderTest, PlainOpaqueDataIsNoResult) {
   EXPECT_TRUE(reader.at_end());
 }
 
-// A random message: scalars and opaques, all inline, and the same with some opaques apart.
+// A random message: scalars and opaques, all inline, and the same with some opaques as items.
 struct Message {
   enum class Kind { kWord, kDouble, kOpaque, kFixed };
   struct Field {
@@ -271,7 +271,7 @@ class MessageGenerator {
       put(m, kind == Message::Kind::kWord ? 4 : 8);
       return;
     }
-    // Not empty where it may be an item: a Read chunk has bytes.
+    // Not empty if it may be an item: a Read chunk has bytes.
     const std::uint32_t length = 1 + below(20);
     m.fields.push_back({kind, length});
     if (kind == Message::Kind::kOpaque) {
@@ -335,8 +335,8 @@ TEST(StreamReaderPropertyTest, ReadsWhatAReaderOfTheWholeMessageReads) {
   EXPECT_GT(items, 10'000U);
 }
 
-// Anything may be asked of any stream with any items: what comes back lies in what was given, for
-// AddressSanitizer to watch, and after a failure nothing comes any more.
+// Any read of any stream with any items is safe: results lie within the input, which
+// AddressSanitizer checks, and after a failure there are none.
 TEST(StreamReaderPropertyTest, HostileItemsAreHarmless) {
   MessageGenerator generator(2);
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Puts the pieces of an RPC message behind each other, as one XDR stream.
+// Joins the pieces of an RPC message to one XDR stream.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace rpcrdma::protocol {
 
-// Copies all but the pieces of `apart` to `out`, where there is room for them, with roundups and
-// padding, and the XID into the first word. Returns its length, bytes.
+// Copies all but the pieces of `apart` to `out`, which has room for them, with roundups and
+// padding, and the XID as the first word. Returns the length in bytes.
 std::size_t write_stream(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
                          std::uint32_t xid, std::uint8_t* out, const Padding& padding = {});
 
@@ -20,8 +20,9 @@ std::size_t write_stream(std::span<const Piece> message, const std::array<bool, 
                                           const std::array<bool, kMaxPieces>& apart,
                                           const Padding& padding);
 
-// The reader pads each counted opaque that is long enough, and which those are within a piece that
-// is not DDP-eligible only its upper layer knows: where one could be, there may be no padding.
+// Returns whether the message may be padded. The reader pads each counted opaque that is long
+// enough, but only the upper layer knows the opaques within a piece that is not DDP-eligible. If
+// there could be one, padding is not allowed.
 [[nodiscard]] bool may_be_padded(std::span<const Piece> message, const Padding& padding);
 
 }  // namespace rpcrdma::protocol

@@ -1,3 +1,4 @@
+// Builds the trace events of a channel and its roles.
 #include "trace_hooks.h"
 
 #include "work_id.h"
@@ -19,10 +20,10 @@ using trace::ConnectionTracer;
 
 namespace {
 
-// Where a tail is put together of several slices.
+// Buffer for a payload that is copied from several slices.
 using Copy = std::array<std::uint8_t, std::max(trace::kMessageTail, trace::kOperationTail)>;
 
-// The first bytes of what the slices hold; in `copy` unless the first slice has them all.
+// The first bytes of the slices; in `copy` unless the first slice holds them all.
 wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit, Copy& copy) {
   if (slices.empty()) return {};
   if (slices.size() == 1 || slices[0].length >= limit) {
@@ -37,7 +38,8 @@ wire::Bytes first_bytes(std::span<const fabric::Slice> slices, std::size_t limit
   return {copy.data(), at};
 }
 
-// What is told of a message of which `front` lies together: its whole header at least.
+// Returns the payload of a Message event, at least the whole header. `front`: the contiguous front
+// of the message.
 wire::Bytes announced(wire::Bytes front) {
   if (front.size() <= trace::kMessageTail) return front;
   const auto header = wire::decode_header(front);
@@ -156,7 +158,7 @@ std::uint8_t side_of_failure(Status status) {
     case Status::kRemoteInvalid:
       return trace::kHere;
     case Status::kLocalLength:   // of a Receive: the peer's message did not fit
-    case Status::kRemoteAccess:  // through a handle that the peer gave
+    case Status::kRemoteAccess:  // through a handle that the peer advertised
     case Status::kRemoteOperation:
     case Status::kBadResponse:
     case Status::kRetriesExceeded:

@@ -1,6 +1,5 @@
-// What a channel and its roles tell of themselves while somebody listens (engine/trace). Whether
-// somebody does is asked where things happen; what is done then stands here, apart from what every
-// Call goes through.
+// Trace hooks of a channel and its roles (engine/trace). Callers check whether there is a reader;
+// the code for tracing is here, out of the path of every Call.
 #pragma once
 
 #include "served_call.h"
@@ -21,25 +20,25 @@
 
 namespace rpcrdma::protocol {
 
-// A Receive is complete. `message`: what of it lies in the Receive's block.
+// A Receive is complete. `message`: the bytes in the Receive's block.
 [[gnu::noinline]] void trace_received(const trace::ConnectionTracer& trace,
                                       const fabric::Completion& completion, wire::Bytes message,
                                       fabric::Time now);
 [[gnu::noinline]] void trace_receives(const trace::ConnectionTracer& trace, std::uint32_t posted,
                                       std::uint32_t total, fabric::Time now);
 
-// Work was handed to the fabric: Messages, and Operations, whose ids are the requests'.
+// Work was passed to the fabric: emits Messages, and Operations, whose ids are the requests' ids.
 [[gnu::noinline]] void trace_posted(const trace::ConnectionTracer& trace,
                                     std::span<const WorkRequest> work, fabric::Time now);
-// All Reads for a message are complete, each of which had `most` bytes at most. `id`: theirs, but
-// for the part.
+// All Reads for a message are complete, each of at most `most` bytes. `id`: theirs, except for the
+// part.
 [[gnu::noinline]] void trace_reads_ended(const trace::ConnectionTracer& trace,
                                          const CheckedReads& message, const PulledChunks& pulled,
                                          std::uint32_t most, WorkId id, fabric::Time now);
-// A request failed, which the Error behind it explains: if it is an Operation, that has ended.
+// A request failed; the Error event that follows explains it. An Operation gets its OperationEnd.
 [[gnu::noinline]] void trace_failed(const trace::ConnectionTracer& trace,
                                     const fabric::Completion& completion, fabric::Time now);
-// Who did what made a request fail, as far as its status says.
+// Returns the side that caused a request to fail, if its status shows it.
 [[nodiscard]] std::uint8_t side_of_failure(fabric::Status status);
 
 [[gnu::noinline]] void trace_advertised(const trace::ConnectionTracer& trace,

@@ -1,4 +1,4 @@
-// What a channel and its roles tell of each kind of Call, event by event.
+// Events that a channel and its roles emit for each kind of Call.
 #include "../trace/emitted_for_tests.h"
 #include "channel_for_tests.h"
 
@@ -111,12 +111,12 @@ TEST_F(TraceTest, RequesterInlineCall) {
   be_requester();
   EXPECT_THAT(emitted.take(),
               ElementsAre("receives +6 = 6",
-                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                          "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 2000;
   ASSERT_EQ(call(), 1U);
   EXPECT_THAT(emitted.take(),
               ElementsAre("call 0 xid 1: 100003.3.7",
-                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 0",
                           "message 0, 52 bytes"));
   EXPECT_EQ(emitted.tails[2], sent());
   now = 3000;
@@ -125,7 +125,7 @@ TEST_F(TraceTest, RequesterInlineCall) {
       emitted.take(),
       ElementsAre("message 1, 44 bytes",
                   "call end 0 xid 1: status 0, attempts 1, 2000 2000 3000 3000", "receives +1 = 6",
-                  "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
+                  "credits 0: requested 4, granted 2, used 0 of at most 0, waiting 0"));
   EXPECT_EQ(emitted.tails[0], reply_to(1));
   complete_posted();
   EXPECT_THAT(emitted.take(), IsEmpty());
@@ -140,25 +140,25 @@ TEST_F(TraceTest, RequesterReadChunk) {
   spec.message = message;
   spec.max_reply = 100;
   ASSERT_EQ(call(spec), 1U);
-  EXPECT_THAT(
-      emitted.take(),
-      ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1001 bytes, access 1, xid 1",
-                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
-                  "message 0, 76 bytes"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("call 0 xid 1: 100003.3.7",
+                          "advertise 1 at 100000000, 1001 bytes, access 1, xid 1",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 0",
+                          "message 0, 76 bytes"));
   now = 3000;
   arrive(reply_to(1));
   // It ends when its memory is fenced.
   EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 44 bytes", "receives +1 = 6",
-                          "credits 0: asked 4, granted 2, used 0 of at most 0, waiting 0"));
+                          "credits 0: requested 4, granted 2, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
   EXPECT_THAT(emitted.take(),
-              ElementsAre("withdraw 1 by 0",
+              ElementsAre("invalidate 1 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
 }
 
-// Three handles, of which the peer invalidates one.
+// Three handles, one of which the peer invalidates.
 TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   be_requester();
   (void)emitted.take();
@@ -170,13 +170,13 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   spec.results = results;
   spec.max_reply = 2000;
   ASSERT_EQ(call(spec), 1U);
-  EXPECT_THAT(
-      emitted.take(),
-      ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 1500 bytes, access 2, xid 1",
-                  "expose 2 at 200000000, 100 bytes, access 2, xid 1",
-                  "expose 3 at 300000000, 2000 bytes, access 2, xid 1",
-                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
-                  "message 0, 120 bytes"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("call 0 xid 1: 100003.3.7",
+                          "advertise 1 at 100000000, 1500 bytes, access 2, xid 1",
+                          "advertise 2 at 200000000, 100 bytes, access 2, xid 1",
+                          "advertise 3 at 300000000, 2000 bytes, access 2, xid 1",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 0",
+                          "message 0, 120 bytes"));
   OpenHeader back = open(sent());
   for (auto& chunk : back.writes) {
     for (wire::Segment& s : chunk) s.length = 0;
@@ -187,12 +187,12 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
   arrive(back.encode(words({1, 1, 0, 0})), 2);
   EXPECT_THAT(
       emitted.take(),
-      ElementsAre("message 1, 92 bytes, invalidates 2", "withdraw 2 by 1", "receives +1 = 6",
-                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+      ElementsAre("message 1, 92 bytes, invalidates 2", "invalidate 2 by 1", "receives +1 = 6",
+                  "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 4000;
   complete_withdrawals();
   EXPECT_THAT(emitted.take(),
-              ElementsAre("withdraw 1 by 0", "withdraw 3 by 0",
+              ElementsAre("invalidate 1 by 0", "invalidate 3 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
 }
 
@@ -206,11 +206,11 @@ TEST_F(TraceTest, RequesterLongCall) {
   spec.message = message;
   spec.max_reply = 100;
   ASSERT_EQ(call(spec), 1U);
-  EXPECT_THAT(
-      emitted.take(),
-      ElementsAre("call 0 xid 1: 100003.3.7", "expose 1 at 100000000, 3000 bytes, access 1, xid 1",
-                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
-                  "message 0, 52 bytes"));
+  EXPECT_THAT(emitted.take(),
+              ElementsAre("call 0 xid 1: 100003.3.7",
+                          "advertise 1 at 100000000, 3000 bytes, access 1, xid 1",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 0",
+                          "message 0, 52 bytes"));
 }
 
 TEST_F(TraceTest, OfALongMessageTheFirstBytes) {
@@ -250,7 +250,7 @@ TEST_F(TraceTest, OfALongHeaderAllAndTheFirstBytesBehindIt) {
 TEST_F(TraceTest, OfALongMalformedMessageAsMuchAsOfALongHeader) {
   be_responder();
   Buffer message = open_call(1).encode();
-  // The Read list goes on to the end.
+  // The Read list extends to the end.
   message.resize(message.size() - 12);
   message.resize(900, 0xff);
   arrive(message);
@@ -267,24 +267,24 @@ TEST_F(TraceTest, CallsWaitForACredit) {
   call();
   EXPECT_THAT(emitted.take(),
               ElementsAre("call 0 xid 2: 100003.3.7", "credit wait begins 2",
-                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 1",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 1",
                           "call 0 xid 3: 100003.3.7", "credit wait begins 3",
-                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 2"));
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 2"));
   arrive(reply_to(1, 1));
   EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 44 bytes",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 1000 1000",
                           "receives +1 = 6", "credit wait ends 2",
-                          "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 1",
+                          "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 1",
                           "message 0, 52 bytes"));
-  // One that is not sent at all waits no longer either.
+  // A Call that is never sent ends its credit wait, too.
   now = 5000;
   requester->close(now);
   EXPECT_THAT(
       emitted.take(),
       ElementsAre("credit wait ends 3", "call end 0 xid 3: status 6, attempts 0, 1000 0 0 5000",
                   "call end 0 xid 2: status 6, attempts 1, 1000 1000 0 5000",
-                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                  "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
 }
 
 TEST_F(TraceTest, CallsComeToAnotherConnection) {
@@ -295,7 +295,7 @@ TEST_F(TraceTest, CallsComeToAnotherConnection) {
   now = 2000;
   channel->disconnected(now);
   EXPECT_THAT(emitted.take(), IsEmpty());
-  // Of this nothing is told before there is a connection again.
+  // Nothing of this is emitted until there is a connection again.
   channel.reset();
   call();
   EXPECT_THAT(emitted.take(), IsEmpty());
@@ -305,14 +305,14 @@ TEST_F(TraceTest, CallsComeToAnotherConnection) {
               ElementsAre("[10] receives +6 = 6", "[10] call 0 xid 1: 100003.3.7",
                           "[10] call 0 xid 2: 100003.3.7", "[10] credit wait begins 2",
                           "[10] call 0 xid 3: 100003.3.7", "[10] credit wait begins 3",
-                          "[10] credits 0: asked 4, granted 1, used 0 of at most 0, waiting 2",
-                          "[10] credits 0: asked 4, granted 1, used 1 of at most 1, waiting 2",
+                          "[10] credits 0: requested 4, granted 1, used 0 of at most 0, waiting 2",
+                          "[10] credits 0: requested 4, granted 1, used 1 of at most 1, waiting 2",
                           "[10] message 0, 52 bytes"));
   now = 4000;
   arrive(reply_to(1));
   EXPECT_THAT(emitted.take("[10] call end"),
               ElementsAre("[10] call end 0 xid 1: status 0, attempts 2, 1000 3000 4000 4000"));
-  // Those that end without a connection are of none.
+  // Calls that end without a connection belong to none.
   channel->disconnected(now);
   requester->close(5000);
   EXPECT_THAT(emitted.take("[0] "),
@@ -349,7 +349,7 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
   EXPECT_THAT(emitted.take("error"), ::testing::SizeIs(1));
   arrive(open_call(1).encode(call_stream(1)));
   EXPECT_THAT(emitted.take("error"),
-              ElementsAre("error by 1, xid 1: a Call, and nobody here serves any"));
+              ElementsAre("error by 1, xid 1: a Call, but there is no responder here"));
   arrive(reply_to(1, 0));
   EXPECT_THAT(emitted.take("error"), ElementsAre("error by 1, xid 1: a grant of zero credits"));
   call();
@@ -361,7 +361,7 @@ TEST_F(TraceTest, RepliesThatCannotBeTrue) {
       emitted.take(),
       ElementsAre("message 1, 68 bytes", "error by 1, xid 2: a Reply has a Read list",
                   "call end 0 xid 2: status 4, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
-                  "credits 0: asked 4, granted 0, used 0 of at most 0, waiting 0, limit 1"));
+                  "credits 0: requested 4, granted 0, used 0 of at most 0, waiting 0, limit 1"));
 }
 
 TEST_F(TraceTest, RequesterIsRefused) {
@@ -374,7 +374,7 @@ TEST_F(TraceTest, RequesterIsRefused) {
       emitted.take(),
       ElementsAre("message 1, 20 bytes",
                   "call end 0 xid 1: status 3, attempts 1, 1000 1000 1000 1000", "receives +1 = 6",
-                  "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                  "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
 }
 
 TEST_F(TraceTest, ACallThatDoesNotFit) {
@@ -400,14 +400,14 @@ TEST_F(TraceTest, ACallThatTimesOutEndsTheConnection) {
   channel->expire(now);
   EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 1: a Call timed out",
-                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                          "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 1600;
   channel->disconnected(now);
   EXPECT_THAT(emitted.take(),
               ElementsAre("call end 0 xid 1: status 1, attempts 1, 1000 1000 0 1600"));
 }
 
-// A requester's user asks it directly, not by its channel.
+// The requester's user calls it directly, not through its channel.
 TEST_F(TraceTest, ATimeoutIsEmittedWithTheTimeAtWhichItIsFound) {
   be_requester();
   call(500);
@@ -416,7 +416,7 @@ TEST_F(TraceTest, ATimeoutIsEmittedWithTheTimeAtWhichItIsFound) {
   requester->expire(now);
   EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 1: a Call timed out",
-                          "credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0"));
+                          "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
   EXPECT_THAT(emitted.times, ElementsAre(1500, 1500));
 }
 
@@ -456,7 +456,7 @@ TEST_F(TraceTest, WorkThatFails) {
   (void)emitted.take();
   complete(fabric.posted[0].id, Operation::kSend, Status::kRnrRetriesExceeded);
   EXPECT_THAT(emitted.take(), ElementsAre("error by 1, xid 0: Send failed: RNR retries exceeded"));
-  // What follows from it is not told.
+  // Consequences of it are not emitted.
   complete(fabric.posted[0].id, Operation::kSend, Status::kFlushed);
   EXPECT_THAT(emitted.take(), IsEmpty());
 }
@@ -479,12 +479,12 @@ TEST_F(TraceTest, ResponderInlineCall) {
   arrive(open_call(5).encode(call_stream(5)));
   EXPECT_THAT(emitted.take(),
               ElementsAre("message 1, 52 bytes", "call 1 xid 5: 300.4.5", "receives +1 = 6",
-                          "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0"));
+                          "credits 1: requested 6, granted 1, used 1 of at most 1, waiting 0"));
   EXPECT_EQ(emitted.tails[0], open_call(5).encode(call_stream(5)));
   now = 2000;
   reply({{reply_head, nullptr, false}});
   EXPECT_THAT(emitted.take(),
-              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+              ElementsAre("credits 1: requested 6, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 44 bytes"));
   EXPECT_EQ(emitted.tails[1], sent());
   now = 3000;
@@ -493,7 +493,7 @@ TEST_F(TraceTest, ResponderInlineCall) {
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 2000 3000"));
 }
 
-// A program that answers at once: of how many Calls came together only this tells.
+// With a program that answers at once, only this shows how many Calls arrived together.
 TEST_F(TraceTest, CreditsAreEmittedOnceForAllThatCameAtATime) {
   be_responder();
   greet();
@@ -504,7 +504,7 @@ TEST_F(TraceTest, CreditsAreEmittedOnceForAllThatCameAtATime) {
   }
   channel->flush(now);
   EXPECT_THAT(emitted.take("credits"),
-              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 2, waiting 0"));
+              ElementsAre("credits 1: requested 6, granted 4, used 0 of at most 2, waiting 0"));
   channel->flush(now);
   EXPECT_THAT(emitted.take("credits"), IsEmpty());
 }
@@ -518,7 +518,7 @@ TEST_F(TraceTest, ResponderReadChunks) {
   EXPECT_THAT(
       emitted.take(),
       ElementsAre("message 1, 124 bytes", "receives +1 = 6",
-                  "credits 1: asked 6, granted 1, used 1 of at most 1, waiting 0",
+                  "credits 1: requested 6, granted 1, used 1 of at most 1, waiting 0",
                   "read 0 #1: 1 at 1000, 300 bytes, xid 5", "read 0 #2: 2 at 2000, 51 bytes, xid 5",
                   "read 0 #3: 3 at 3000, 7 bytes, xid 5"));
   for (std::uint8_t i = 0; i < 3; ++i) {
@@ -583,18 +583,18 @@ TEST_F(TraceTest, ResponderWriteChunk) {
   (void)emitted.take();
   reply({{reply_head, nullptr, false}, {{&memory_bytes[50], 400}, &memory, true}});
   EXPECT_THAT(emitted.take(),
-              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+              ElementsAre("credits 1: requested 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 1 at 1000, 300 bytes, xid 5",
                           "write 0 #2: 2 at 2000, 100 bytes, xid 5", "message 0, 84 bytes"));
   EXPECT_EQ(emitted.tails[1], Buffer(&memory_bytes[50], &memory_bytes[50 + trace::kOperationTail]));
   EXPECT_EQ(emitted.tails[2], Buffer(&memory_bytes[350], &memory_bytes[450]));
-  // Of Writes that succeed no end is told.
+  // Writes that succeed have no end event.
   complete_posted();
   EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 1000 1000"));
 }
 
-// One Write of several pieces, whose front is made of them.
+// One Write of several pieces, whose payload is copied from them.
 TEST_F(TraceTest, ResponderReplyChunk) {
   be_responder();
   OpenHeader h = open_call(5);
@@ -605,7 +605,7 @@ TEST_F(TraceTest, ResponderReplyChunk) {
          {{&memory_bytes[0], 100}, &memory, false},
          {{&memory_bytes[500], 1000}, &memory, false}});
   EXPECT_THAT(emitted.take(),
-              ElementsAre("credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+              ElementsAre("credits 1: requested 6, granted 4, used 0 of at most 1, waiting 0",
                           "write 0 #1: 7 at 1000, 1116 bytes, xid 5", "message 0, 48 bytes"));
   Buffer front = words({5, 1, 5, 6});
   front.insert(front.end(), &memory_bytes[0], &memory_bytes[100]);
@@ -623,7 +623,7 @@ TEST_F(TraceTest, ResponderRefusesAHeader) {
               ElementsAre("message 1, 76 bytes",
                           "error by 1, xid 5: ERR_CHUNK: a Position is not a multiple of 4 (RD-02)",
                           "receives +1 = 6",
-                          "credits 1: asked 0, granted 4, used 0 of at most 1, waiting 0",
+                          "credits 1: requested 0, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 20 bytes"));
   complete_posted();
   EXPECT_THAT(emitted.take(), IsEmpty());
@@ -631,7 +631,7 @@ TEST_F(TraceTest, ResponderRefusesAHeader) {
   other[7] = 9;
   arrive(other);
   EXPECT_THAT(emitted.take("error"),
-              ElementsAre("error by 1, xid 6: ERR_VERS: rdma_vers is not spoken here (HDR-03)"));
+              ElementsAre("error by 1, xid 6: ERR_VERS: rdma_vers is not supported (HDR-03)"));
 }
 
 TEST_F(TraceTest, ResponderRefusesAStream) {
@@ -647,7 +647,7 @@ TEST_F(TraceTest, ResponderRefusesAStream) {
   EXPECT_THAT(emitted.take(),
               ElementsAre("read end 0 #1: status 0, 24 bytes",
                           "error by 1, xid 5: ERR_CHUNK: the RPC message has another XID (HDR-02)",
-                          "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+                          "credits 1: requested 6, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 20 bytes"));
 }
 
@@ -659,11 +659,11 @@ TEST_F(TraceTest, ResponderCannotReply) {
   EXPECT_THAT(emitted.take(),
               ElementsAre("error by 1, xid 5: ERR_CHUNK: the Reply does not fit "
                           "inline, and has no Reply chunk",
-                          "credits 1: asked 6, granted 4, used 0 of at most 1, waiting 0",
+                          "credits 1: requested 6, granted 4, used 0 of at most 1, waiting 0",
                           "message 0, 20 bytes"));
   now = 2000;
   complete_posted();
-  // It was the program's, so it has an end.
+  // It was delivered to the program, so it has an end.
   EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 1000 2000"));
 }
@@ -672,21 +672,20 @@ TEST_F(TraceTest, ResponderIgnores) {
   be_responder();
   arrive(error_to(5, wire::RdmaErr::kChunk));
   EXPECT_THAT(emitted.take(),
-              ElementsAre("message 1, 20 bytes",
-                          "error by 1, xid 5: an RDMA_ERROR, for nothing that was asked",
+              ElementsAre("message 1, 20 bytes", "error by 1, xid 5: an RDMA_ERROR for no Call",
                           "receives +1 = 6"));
 }
 
-// Of a peer that grants more than its own four.
+// From a peer that grants more than its own four.
 TEST_F(TraceTest, AGrantIsReportedAsItWasGivenBesideTheLimit) {
   be_requester();
   ASSERT_EQ(call(), 1U);
   arrive(reply_to(1, 32));
   EXPECT_THAT(
       emitted.take("credits"),
-      ElementsAre("credits 0: asked 4, granted 1, used 0 of at most 0, waiting 0",
-                  "credits 0: asked 4, granted 1, used 1 of at most 1, waiting 0",
-                  "credits 0: asked 4, granted 32, used 0 of at most 0, waiting 0, limit 4"));
+      ElementsAre("credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0",
+                  "credits 0: requested 4, granted 1, used 1 of at most 1, waiting 0",
+                  "credits 0: requested 4, granted 32, used 0 of at most 0, waiting 0, limit 4"));
 }
 
 TEST_F(TraceTest, MoreCallsThanCredits) {
@@ -737,13 +736,13 @@ TEST_F(TraceTest, CallsEndWithTheirConnection) {
   (void)emitted.take();
   now = 3000;
   channel->disconnected(now);
-  // One that was not handed to the program has not begun.
+  // The second was not delivered to the program, so it has no start.
   EXPECT_THAT(emitted.take(),
               ElementsAre("call end 1 xid 5: status 0, attempts 0, 1000 1000 0 3000",
                           "call end 1 xid 6: status 0, attempts 0, 1000 1000 2000 3000"));
 }
 
-// ----- nobody listens
+// ----- no reader
 
 TEST_F(TraceTest, WithoutAListenerNothingIsEmitted) {
   emitted.tracer.listen(false);

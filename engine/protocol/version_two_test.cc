@@ -94,7 +94,7 @@ class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
     h.inv_handle = inv_handle;
     return encode(h, words({xid, 1, 0, 0}));
   }
-  // The Call that was posted last, and no other.
+  // The only Call that was posted.
   OpenHeader only_sent() {
     EXPECT_EQ(fabric.posted.size(), 1U);
     const OpenHeader h = open(sent());
@@ -147,7 +147,7 @@ TEST_F(VersionTwoRequester, FallsBackOnTheSameConnection) {
   arrive(error_version(1, xid, {1, 1}));
   EXPECT_THAT(emitted, IsEmpty());
   EXPECT_THAT(fabric.posted, IsEmpty());
-  complete_withdrawals();  // what the peer could reach is fenced before it is offered anew
+  complete_withdrawals();  // memory that the peer could access is fenced before it is offered again
   const OpenHeader again = only_sent();
   EXPECT_EQ(again.header.vers, 1U);
   EXPECT_EQ(again.header.xid, xid);
@@ -194,7 +194,7 @@ TEST_F(VersionTwoRequester, ASilentPeerEndsTheConnectionAndIsRemembered) {
   channel->expire(now);
   EXPECT_THAT(failure(), HasSubstr("no answer to the first message of version 2"));
   EXPECT_TRUE(channel->lacks_version_two());
-  EXPECT_THAT(emitted, IsEmpty());  // the Call goes with the next connection
+  EXPECT_THAT(emitted, IsEmpty());  // the Call goes to the next connection
 }
 
 TEST_F(VersionTwoRequester, NamesAHandleThatMayBeInvalidated) {
@@ -272,7 +272,8 @@ TEST_F(VersionTwoRequester, OffersAReplyChunkWhereThereWasNone) {
   EXPECT_EQ(again.reply->size(), 5U);
 }
 
-// A peer that keeps to 4096 bytes, though private data says more, and cannot tell how long it is.
+// A peer that keeps to 4096 bytes although private data allows more, and cannot state the length it
+// needs.
 TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
   ChannelOptions o = speaking({2, 2});
   o.terms.inline_receive_2 = 65'536;
@@ -298,7 +299,7 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
     complete_withdrawals();
     ASSERT_EQ(emitted.size(), 2U);
     EXPECT_EQ(emitted[1].status, CallStatus::kCantReply);
-    // What does not fit into 4096 bytes either gets its chunk at once from now on.
+    // From now on, a Reply that does not fit into 4096 bytes gets its chunk at once.
     static_cast<void>(call(2500, 0, result));
     EXPECT_EQ(only_sent().writes.size(), result == 0 ? 0U : 1U);
   }
@@ -336,7 +337,7 @@ TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
   const OpenHeader again = only_sent();
   ASSERT_EQ(again.writes.size(), 1U);
   EXPECT_EQ(again.writes[0].size(), 3U);
-  // A peer that is never satisfied is not followed for ever.
+  // Requests for ever more room are limited.
   for (std::uint32_t more = 2001; emitted.empty() && more < 2100; ++more) {
     e.header.segment_index = 2;
     e.header.length_needed = more;
@@ -370,7 +371,7 @@ TEST_F(VersionTwoRequester, TheOtherErrorsEndACallByTheirNames) {
     arrive(error_of(2, call(), error).encode());
     ASSERT_EQ(emitted.size(), 1U);
     EXPECT_EQ(emitted[0].status, status);
-    // An error says nothing of credits (V2-06).
+    // An error carries no credit grant (V2-06).
     EXPECT_EQ(requester->credit_limit(), 1U);
   }
 }
@@ -611,7 +612,7 @@ TEST_F(VersionTwoResponder, ChoosesAHandleOfAVersionOneCallWhereBothCan) {
   EXPECT_EQ(fabric.posted.back().operation, fabric::Operation::kSendInvalidate);
   EXPECT_EQ(fabric.posted.back().invalidate, 11U);
   complete_posted();
-  // Not with an error (INV-03), and not where there is nothing to invalidate.
+  // Not with an error (INV-03), and not without a handle to invalidate.
   h.writes.erase(h.writes.begin());
   arrive(h.encode(stream(5)));
   EXPECT_FALSE(reply(500, true));
@@ -685,7 +686,7 @@ TEST_F(VersionTwoResponder, AnswersOptionsItKnows) {
   EXPECT_EQ(echo->sent, 77U);
   EXPECT_EQ(echo->answered, 99U);
   complete_posted();
-  // Content that is not the option's, a payload that it does not have, and one that is not known.
+  // Content that is not the option's, a payload that it does not have, and an unknown option.
   h.header.optinfo = std::span(info).first(4);
   arrive(h.encode());
   EXPECT_EQ(refusal().header.error, wire::RdmaErr::kChunk);
@@ -722,7 +723,7 @@ TEST_F(VersionTwoResponder, ARequesterThatComesLaterSpeaksThePeersVersion) {
     channel->flush(now);
     const OpenHeader h = open(sent());
     EXPECT_EQ(h.header.vers, version);
-    // The peer has shown that it takes 4096 bytes.
+    // The peer has shown that it accepts 4096 bytes.
     EXPECT_EQ(h.reply.has_value(), version == 1);
     complete_posted();
     wire::Header answer;

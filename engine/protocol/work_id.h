@@ -1,6 +1,6 @@
-// What a completion's id tells: which part of the endpoint posted the work, in which of its slots,
-// for which use of that slot, so that a late completion is not taken for its successor's, and which
-// of its parts it is.
+// The fields of a completion's id: which part of the endpoint posted the work, in which of its
+// slots, for which use (generation) of that slot, so that a late completion is not mistaken for its
+// successor's, and which part of it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ enum class WorkKind : std::uint8_t {
   kReceive = 1,
   kCallSend,  // the requester's
   kAdvertise,
-  kFence,      // a handle is withdrawn
+  kFence,      // a handle is invalidated
   kRead,       // the responder's: of a Call's Read chunks
   kWrite,      // into a Write chunk or the Reply chunk
   kReplySend,  // of a Reply or an RDMA_ERROR
   kProbe,
-  kReplyFence,  // the responder's: a handle of a Reply's Read chunk is withdrawn
+  kReplyFence,  // the responder's: a handle of a Reply's Read chunk is invalidated
   kReplyRead,   // the requester's: of a Reply's Read chunks
   kDoneSend     // of the RDMA_DONE for those
 };
@@ -25,7 +25,7 @@ struct WorkId {
   WorkKind kind = WorkKind::kReceive;
   std::uint32_t slot = 0;  // 20 bits
   std::uint32_t generation = 0;
-  // kFence: which segment's handle; kRead, kWrite: which of the Call's.
+  // kFence: which segment's handle; kRead, kWrite: which of the Call's operations.
   std::uint8_t part = 0;
 
   [[nodiscard]] constexpr std::uint64_t encode() const {

@@ -1,5 +1,5 @@
-// What is to be posted to a connection's send queue, in order. A source is asked for its requests
-// one by one as they find room, so what waits is one place per Call, however many segments it has.
+// Requests to be posted to a connection's send queue, in order. A source provides its requests one
+// by one as there is room, so the queue holds one entry per Call, however many segments it has.
 #pragma once
 
 #include "fixed_ring.h"
@@ -17,27 +17,27 @@ struct WorkRequest {
   fabric::SendRequest request;  // without `local`
   std::array<fabric::Slice, fabric::kMaxSlices> slices;
   std::uint32_t slice_count = 0;
-  std::uint32_t xid = 0;  // kRead, kWrite: of the Call that it is done for
+  std::uint32_t xid = 0;  // kRead, kWrite: of the Call that it serves
 };
 
 class WorkSource {
  public:
   virtual ~WorkSource() = default;
-  // Fills in the next request of a slot's; true: it was the last. `work` is as new.
+  // Fills in the next request of a slot; returns true for the last. `work` is in its initial state.
   [[nodiscard]] virtual bool next_work(std::uint32_t slot, WorkRequest& work) = 0;
 };
 
 class WorkQueue {
  public:
-  // `slots`: of all sources together; each is in the queue once at most.
+  // `slots`: of all sources together; each is in the queue at most once.
   explicit WorkQueue(std::size_t slots) : waiting_(slots) {}
 
   void add(WorkSource& source, std::uint32_t slot) { waiting_.push({&source, slot}); }
-  // For a slot that has one request: it is here, and was not posted.
+  // For a slot with one request: returns whether it is here and was not posted.
   [[nodiscard]] bool holds(const WorkSource& source, std::uint32_t slot) const;
-  // Takes it out again; false: it is not here.
+  // Removes it; returns false if it is not here.
   [[nodiscard]] bool invalidate(const WorkSource& source, std::uint32_t slot);
-  // Posts until nothing is left, or nothing finds room. Error: other than kNoRoom.
+  // Posts until nothing is left, or there is no room. Error: other than kNoRoom.
   [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection,
                                             const trace::ConnectionTracer& trace, fabric::Time now);
   void clear();
@@ -56,14 +56,14 @@ class WorkQueue {
 
   void fill();
   void refer(std::size_t i);  // requests_[i] to batch_[i]
-  // Of a slot's only request.
+  // Finds a slot's only request.
   [[nodiscard]] std::size_t place_in_batch(const WorkSource& source, std::uint32_t slot) const;
   [[nodiscard]] std::size_t place_waiting(const WorkSource& source, std::uint32_t slot) const;
 
   FixedRing<Job> waiting_;
-  // Of the front ones; [first_, last_) have found no room yet.
+  // The first requests of the queue; [first_, last_) have found no room yet.
   std::array<WorkRequest, kBatch> batch_;
-  std::array<Job, kBatch> jobs_;  // whose request each is
+  std::array<Job, kBatch> jobs_;  // source and slot of each request
   std::array<fabric::SendRequest, kBatch> requests_;
   std::size_t first_ = 0;
   std::size_t last_ = 0;

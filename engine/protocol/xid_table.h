@@ -1,7 +1,7 @@
-// Which Call an XID belongs to. XIDs are given out in order, so their low bits spread them: those
-// of all Calls that are outstanding lie in one run, mostly each in its home. None is farther from
-// its home than one that stands behind it would be there, so that a look need not go through the
-// run. It grows to what was needed at a time, and keeps that.
+// Maps XIDs to Calls. XIDs are assigned in order, so their low bits distribute them: the XIDs of
+// all in-flight Calls form one run, mostly each in its home position. An entry that is farther from
+// its home displaces a nearer one (Robin Hood hashing), so a look-up need not search the whole run.
+// The table grows to the most that were needed at a time, and keeps that size.
 #pragma once
 
 #include "slots.h"
@@ -22,7 +22,7 @@ class XidTable {
     }
     return kNoSlot;
   }
-  // Is not there.
+  // Must not be there.
   void insert(std::uint32_t xid, std::uint32_t slot) {
     reserve_one();
     ++size_;
@@ -32,7 +32,7 @@ class XidTable {
   void reserve_one() {
     if ((size_ + 1) * 2 > entries_.size()) grow();
   }
-  // Is there. What stood behind it because of it moves up, so that no marks of the dead remain.
+  // Must be there. Displaced entries after it move up, so that no tombstones remain.
   void erase(std::uint32_t xid) {
     std::uint32_t hole = xid & mask_;
     while (entries_[hole].xid != xid || entries_[hole].slot == kNoSlot) hole = (hole + 1) & mask_;
@@ -52,7 +52,7 @@ class XidTable {
   };
   static constexpr std::size_t kFirst = 16;
 
-  // From the home of the one that is there.
+  // From the home of the entry there.
   [[nodiscard]] std::uint32_t distance_of(std::uint32_t at) const {
     return (at - entries_[at].xid) & mask_;
   }

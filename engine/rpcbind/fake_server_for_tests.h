@@ -1,4 +1,4 @@
-// Answers over TCP with bytes that the test gives.
+// Answers over TCP with bytes that the test provides.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ inline std::string text(const std::string& t) {
   put_word(bytes, static_cast<std::uint32_t>(t.size()));
   return bytes + t + std::string((4 - t.size() % 4) % 4, '\0');
 }
-// One entry of rpcblist_ptr, with the word before it that says that there is one.
+// One entry of rpcblist_ptr, preceded by the word that announces it.
 inline std::string entry(std::uint32_t program, std::uint32_t version, const std::string& netid,
                          const std::string& address, const std::string& owner = "superuser") {
   return words({1, program, version}) + text(netid) + text(address) + text(owner);
@@ -43,17 +43,17 @@ inline std::string entry(std::uint32_t program, std::uint32_t version, const std
 inline std::string record(const std::string& message) {
   return words({0x80000000U | static_cast<std::uint32_t>(message.size())}) + message;
 }
-// A Reply of success to this Call, as a record.
+// A successful Reply to this Call, as a record.
 inline std::string reply(const std::string& call, const std::string& results) {
   return record(words({word_at(call, 0), 1, 0, 0, 0, 0}) + results);
 }
 
 class FakeServer {
  public:
-  // Of a Call, what to send; the connection stays open until the other end closes it.
+  // Returns what to send for a Call; the connection stays open until the other end closes it.
   using Answer = std::function<std::string(const std::string& call)>;
 
-  // At this port; 0: at one that is free.
+  // At this port; 0: at a free one.
   explicit FakeServer(Answer answer, std::uint16_t wanted = 0) : answer_(std::move(answer)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int on = 1;

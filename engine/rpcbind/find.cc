@@ -21,7 +21,7 @@ fabric::Expected<std::optional<fabric::Endpoint>> read_address(std::uint32_t pro
   if (endpoint) return endpoint;
   return fabric::fail(
       fabric::Errc::kSystem,
-      fmt::format("rpcbind has a strange address of program {}: {}", program, quoted(address)));
+      fmt::format("rpcbind has an invalid address for program {}: {}", program, quoted(address)));
 }
 
 fabric::Expected<std::optional<fabric::Endpoint>> find(const Server& server, std::uint32_t program,

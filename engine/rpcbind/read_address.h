@@ -1,4 +1,4 @@
-// What rpcbind says of where a program is.
+// Parses the address that rpcbind returns for a program.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::rpcbind {
 
-// Error: kSystem, it makes no sense.
+// Error: kSystem: it is invalid.
 [[nodiscard]] fabric::Expected<std::optional<fabric::Endpoint>> read_address(
     std::uint32_t program, const std::string& address);
 

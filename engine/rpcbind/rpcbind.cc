@@ -39,7 +39,7 @@ bool_t xdr_text(XDR* xdr, std::string* text) {
   return 1;
 }
 
-// rpcblist_ptr: an optional entry, which has the next one behind it.
+// rpcblist_ptr: an optional entry, followed by the next one.
 bool_t xdr_registrations(XDR* xdr, std::vector<Registration>* all) {
   for (;;) {
     bool_t more = 0;

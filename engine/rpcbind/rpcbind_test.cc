@@ -1,3 +1,4 @@
+// The rpcbind client against a scripted server, with hostile answers.
 #include "fake_server_for_tests.h"
 
 #include <filesystem>
@@ -27,7 +28,7 @@ Server at(const FakeServer& fake) {
   server.port = fake.port;
   return server;
 }
-// Of one that never says enough, so that the test need not wait long.
+// With a short timeout, for tests of a server that never sends enough.
 Server impatient(const FakeServer& fake) {
   Server server = at(fake);
   server.timeout = 50 * fabric::kMillisecond;
@@ -93,7 +94,7 @@ TEST(Rpcbind, AProgramIsFoundByNetidAndVersion) {
   EXPECT_EQ(find(at(fake), kNfs, 3, "rdma").value()->port, 20051);
   EXPECT_EQ(find(at(fake), kNfs, 4, "rdma").value()->port, 20052);
   EXPECT_EQ(find(at(fake), kNfs, 4, "rdma6").value()->port, 20053);
-  // Of another version it is told that it does not have it.
+  // For another version, the program's address is returned, and the program itself refuses it.
   EXPECT_TRUE(find(at(fake), kNfs, 2, "rdma").value());
   EXPECT_FALSE(find(at(fake), kNfs + 1, 4, "rdma").value());
 }
@@ -177,7 +178,7 @@ TEST(Rpcbind, OneThatNeverAnswersIsNotWaitedForLong) {
   EXPECT_EQ(all.error().message, "rpcbind: no answer in time");
 }
 
-// Each empty fragment is a sign of life, and yet the time ends.
+// Each empty fragment is a sign of life, but the deadline holds.
 TEST(Rpcbind, OneThatKeepsAnsweringNothingIsNotWaitedForLong) {
   const FakeServer fake([](const std::string&) { return std::string(64U << 20, '\0'); });
   const auto all = dump(impatient(fake));
@@ -213,16 +214,16 @@ TEST(Rpcbind, ProgramsHaveNumbers) {
   EXPECT_FALSE(program_by_name("no such program"));
 }
 
-// As rpcbind does, with a place for one registration.
+// Like rpcbind, with room for one registration.
 struct OneEntry {
-  std::string there;  // what SET was called with; empty: nothing
+  std::string there;  // argument of SET; empty: nothing
   std::uint32_t unset_result = 1;
   std::vector<std::uint32_t> procedures;
 
   std::string answer(const std::string& call) {
     const std::uint32_t procedure = word_at(call, 20);
     procedures.push_back(procedure);
-    // Behind credentials of any length and a verifier without a body.
+    // After credentials of any length and a verifier without a body.
     const std::size_t verifier = 32 + word_at(call, 28);
     const std::string argument = call.substr(verifier + 8);
     switch (procedure) {

@@ -1,3 +1,4 @@
+// RPC Calls over TCP or a local socket (RFC 5531 record marking), all within one deadline.
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -22,13 +23,13 @@ using fabric::Errc;
 using fabric::Expected;
 using fabric::fail;
 
-// Both are many times what there is reason for: a path in a Call, hundreds of programs in a Reply.
+// Both are far above legitimate sizes: a path in a Call, hundreds of programs in a Reply.
 constexpr std::size_t kMostCall = 8192;
 constexpr std::size_t kMostReply = 256 << 10;
 constexpr std::uint32_t kLastFragment = 0x80000000U;
 constexpr std::size_t kMark = 4;
 
-// Of the socket; false: the time is over.
+// Waits for the socket. Returns false when the time is over.
 bool wait_for(int fd, short events, fabric::Time until) {
   for (;;) {
     const fabric::Time left = until - base::monotonic_ns();
@@ -36,7 +37,7 @@ bool wait_for(int fd, short events, fabric::Time until) {
     pollfd wait{fd, events, 0};
     const timespec time{left / fabric::kSecond, left % fabric::kSecond};
     const int n = ::ppoll(&wait, 1, &time, nullptr);
-    // What is wrong with the socket tells who uses it then.
+    // An error of the socket is reported by the next operation on it.
     if (n > 0 || (n < 0 && errno != EINTR)) return true;
   }
 }
@@ -94,7 +95,8 @@ Expected<void> StreamClient::send(std::span<const char> bytes) {
     if (n > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN || errno == EINTR) {
-      if (!wait_for(socket_.get(), POLLOUT, until_)) return lost("it takes no Call in time");
+      if (!wait_for(socket_.get(), POLLOUT, until_))
+        return lost("it did not accept the Call in time");
     } else {
       return lost(std::strerror(errno));
     }
@@ -104,7 +106,7 @@ Expected<void> StreamClient::send(std::span<const char> bytes) {
 
 Expected<void> StreamClient::receive(std::span<char> bytes) {
   while (!bytes.empty()) {
-    // Also before each piece: they may be many.
+    // Checked before each piece: there may be many.
     if (!wait_for(socket_.get(), POLLIN, until_)) return lost("no answer in time");
     const ssize_t n = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (n > 0) {
@@ -173,7 +175,7 @@ Expected<void> StreamClient::call_any(const Procedure& procedure, xdrproc_t enco
     return fail(Errc::kSystem, fmt::format("{}: its answer cannot be decoded", name_));
   }
   if (reply.rm_xid != xid_) {
-    return fail(Errc::kSystem, fmt::format("{}: it answers another Call", name_));
+    return fail(Errc::kSystem, fmt::format("{}: it answered another Call", name_));
   }
   rpc_err error{};
   ::_seterr_reply(&reply, &error);

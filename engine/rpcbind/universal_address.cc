@@ -20,7 +20,7 @@ std::optional<unsigned> octet(std::string_view text) {
   return value;
 }
 
-// Takes what stands behind the last dot off.
+// Removes and returns the number after the last dot.
 std::optional<unsigned> last_octet(std::string_view& text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;

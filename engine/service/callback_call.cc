@@ -21,7 +21,7 @@ const char* status_name(Status status) {
     case Status::kRefused:
       return "refused: no credits in the reverse direction";
     case Status::kTooMany:
-      return "refused: as many sessions as the server has, or lets one client have";
+      return "refused: the server's limit of sessions is reached, in total or for this client";
   }
   return "?";
 }

@@ -1,3 +1,5 @@
+// The server's side of the callback program: sessions of clients, and the reverse Calls that they
+// requested.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -35,7 +37,7 @@ std::optional<std::uint64_t> read_session(protocol::StreamReader& arguments) {
   return session;
 }
 
-// Bytes that the client writes back to where this end offers them.
+// Returns the length of the result that the client writes to memory offered by this end, in bytes.
 std::uint32_t bulk_result(const echo::Request& request) {
   const bool has = request.proc == echo::Proc::kSource || request.proc == echo::Proc::kEchoBulk;
   return has ? request.length : 0;
@@ -48,14 +50,14 @@ struct Budget {
   std::uint64_t left = 0;
 };
 
-// A Call to be made again and again, with space for results of so many bytes.
+// A reusable Call with space for results of up to `bytes` bytes.
 class ReverseCall {
  public:
-  // Nothing: there is no memory for it.
+  // Returns null if there is no memory for it.
   [[nodiscard]] static std::unique_ptr<ReverseCall> create(protocol::MemoryPool& memory,
                                                            echo::Pattern& pattern, Budget& budget,
                                                            std::uint32_t bytes) {
-    // A block is a power of two.
+    // A block's size is a power of two.
     const std::uint64_t cost = bytes == 0 ? 0 : std::bit_ceil(bytes);
     if (cost > budget.left) return nullptr;
     auto call = echo::EchoCall::create(memory, pattern, bytes);
@@ -81,8 +83,8 @@ class ReverseCall {
   const std::uint64_t cost_;
 };
 
-// Calls of one client's asking. It lives as long as a connection is bound to it, too, since that
-// has its requester.
+// Calls requested by one client. It also lives as long as a connection is bound to it, since the
+// connection uses its requester.
 class Session : public ReverseObserver {
  public:
   Session(std::uint64_t name, const fabric::Address& peer, protocol::MemoryPool& memory,
@@ -99,26 +101,26 @@ class Session : public ReverseObserver {
         client_(*this, requester_options(options, name), clock) {}
 
   [[nodiscard]] std::uint64_t name() const { return name_; }
-  // Whoever else guesses its name has nothing to do with it.
+  // A client at another address that guesses the name gets no access.
   [[nodiscard]] bool is_of(const fabric::Address& peer) const { return peer_ == peer; }
   [[nodiscard]] ReverseClient& client() { return client_; }
 
-  // Asks for so many more.
+  // Adds requested Calls.
   void add(const Plan& plan) {
     if (plan.count == 0) return;
     request_ = plan.request;
     depth_ = std::min({plan.depth, options_.depth, protocol::RequesterOptions().max_calls});
     left_ = std::min<std::uint64_t>(left_ + plan.count, UINT32_MAX);
   }
-  // As many as may be outstanding; those that were sent on another connection go first.
+  // Starts as many Calls as may be in flight; those that were sent on another connection go first.
   void go_on() {
     while (left_ != 0 && outstanding_ < depth_) {
       if (begin_one()) {
         --left_;
       } else if (outstanding_ != 0) {
-        break;  // with the end of one of these there may be memory
+        break;  // the end of one of these may free memory
       } else {
-        // Nothing will change for those that are left, however many a peer has asked for.
+        // Nothing will change for the remaining Calls, however many the peer has requested.
         result_.failed += static_cast<std::uint32_t>(std::exchange(left_, 0));
       }
     }
@@ -147,7 +149,7 @@ class Session : public ReverseObserver {
     if (client_.bound()) return fabric::kNever;
     return std::min(unbound_at_ + options_.forgotten, client_.deadline());
   }
-  // False: it is to be forgotten.
+  // Returns false if the session is to be removed.
   [[nodiscard]] bool expire(Time now) {
     client_.expire(now);
     return client_.bound() || now < unbound_at_ + options_.forgotten;
@@ -189,7 +191,7 @@ class Session : public ReverseObserver {
   [[nodiscard]] bool begin_one() {
     if (free_.empty()) {
       calls_.reserve(std::bit_ceil(calls_.size() + 1));
-      free_.reserve(calls_.capacity());  // so that an outcome finds its place
+      free_.reserve(calls_.capacity());  // so that storing an outcome needs no memory
       calls_.emplace_back();
       free_.push_back(calls_.size() - 1);
     }
@@ -238,10 +240,10 @@ class Session : public ReverseObserver {
   std::uint32_t seed_ = 0;
   Result result_;
   std::vector<std::unique_ptr<ReverseCall>> calls_;
-  std::vector<std::size_t> free_;  // of these
+  std::vector<std::size_t> free_;  // indices in calls_
   std::vector<Deferred> waiting_;
   Time unbound_at_;
-  ReverseClient client_;  // goes first: its Calls are the others'
+  ReverseClient client_;  // destroyed first: it uses the memory of the Calls above
 };
 
 struct CallbackProgram::Impl {
@@ -262,7 +264,7 @@ struct CallbackProgram::Impl {
     return at == sessions.end() ? nullptr : *at;
   }
 
-  // So that one client does not take the places of all.
+  // Keeps one client from using all sessions.
   [[nodiscard]] bool has_room_for(const fabric::Address& peer) const {
     const auto own = std::ranges::count_if(sessions, [&](const auto& s) { return s->is_of(peer); });
     return sessions.size() < options.sessions &&
@@ -275,7 +277,7 @@ struct CallbackProgram::Impl {
     std::shared_ptr<Session> session = find(plan->session, call.peer());
     const bool is_new = session == nullptr;
     if (is_new) {
-      // To be gone on with, and not to be begun.
+      // The request continues a session and may not start one.
       if (plan->count == 0) return reply(call, Status::kNoSession);
       if (!has_room_for(call.peer())) return reply(call, Status::kTooMany);
       session = std::make_shared<Session>(plan->session, call.peer(), memory, pattern, budget,
@@ -360,7 +362,7 @@ Time CallbackProgram::deadline() const {
 }
 
 void CallbackProgram::expire(Time now) {
-  // Closing one tells its Calls' outcomes, and nothing else of the others.
+  // Destroying a session reports the outcomes of its Calls, and calls nothing else here.
   const auto gone =
       std::stable_partition(impl_->sessions.begin(), impl_->sessions.end(),
                             [now](const auto& session) { return session->expire(now); });

@@ -1,4 +1,4 @@
-// A dispatcher without a connection: Calls are handed in as bytes, and Replies are kept.
+// A dispatcher without a connection: Calls are passed in as bytes, and Replies are kept.
 #pragma once
 
 #include "../fabric/null_provider_for_tests.h"
@@ -41,8 +41,8 @@ inline ByteVector call_bytes(std::uint32_t program, std::uint32_t version, std::
 struct KeptReply {
   std::uint64_t id = 0;
   ByteVector stream;             // without DDP-eligible pieces
-  std::vector<ByteVector> data;  // these
-  std::vector<bool> registered;  // each piece: it lies in registered memory
+  std::vector<ByteVector> data;  // DDP-eligible pieces
+  std::vector<bool> registered;  // per piece: it lies in registered memory
 };
 
 struct Dispatching {
@@ -81,7 +81,7 @@ struct Dispatching {
     return last_id;
   }
 
-  // The Reply's words, which is all there is of an error.
+  // Returns the Reply's words; an error consists of nothing else.
   ByteVector answer(const ByteVector& stream, std::span<const protocol::Placed> items = {}) {
     replies.clear();
     call(stream, items);

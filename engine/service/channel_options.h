@@ -1,4 +1,4 @@
-// What the channels of clients and of servers have in common.
+// Channel options that clients and servers have in common.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace rpcrdma::service {
 
-// Without terms, and with nothing of invalidation. `trace`: the connection's number there.
+// Leaves the terms and Remote Invalidation to the caller. `trace`: the connection's number in trace
+// events.
 [[nodiscard]] inline protocol::ChannelOptions channel_options(Loop& loop,
                                                               const VersionOptions& version,
                                                               std::uint32_t max_segment,
@@ -18,7 +19,7 @@ namespace rpcrdma::service {
   channel.versions = version.versions;
   channel.negotiation_timeout = version.negotiation_timeout;
   channel.max_segment = max_segment;
-  // A peer's segment may be longer than what the device moves at once.
+  // A peer's segment may be longer than the device's limit for one operation.
   if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
     channel.max_transfer = most;
   }

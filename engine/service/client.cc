@@ -1,3 +1,5 @@
+// The client's connections: setup, version fallback, probes, reconnection with backoff, and orderly
+// shutdown.
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
@@ -27,8 +29,8 @@ using fabric::Time;
 
 namespace {
 
-// So many intervals may pass without an answer. Usually the fabric says sooner that there is none,
-// but not if the peer has asked it for patience, as one without Receives can (RNR NAK).
+// Intervals that may pass without an answer. Usually the fabric reports a dead peer earlier, but
+// not if the peer keeps answering with RNR NAKs because it has no Receives.
 constexpr int kProbes = 3;
 
 // "1", "1 to 2"
@@ -65,14 +67,14 @@ void CallDurations::add(const protocol::CallTimes& times) {
   fence.add(times.ended - times.replied);
 }
 
-// One connection after another, and the requester that outlives them.
+// A sequence of connections, and the requester that outlives them.
 struct Link : protocol::RequesterOwner {
   Link(ClientObserver& o, CallDurations& d, const protocol::RequesterOptions& options,
        const protocol::Versions& v, std::uint32_t n)
       : observer(o), durations(d), versions(v), number(n), requester(*this, options) {
     info.number = n;
   }
-  // The server may call, too. `answered_later`: there is something to flush.
+  // Serves Calls of the server. `answered_later`: called when there is something to flush.
   void serve(const ClientOptions& options, Loop& loop, std::function<void()> answered_later) {
     dispatcher.emplace(options.programs, options.server, loop.memory(), loop.clock());
     responder.emplace(*dispatcher, options.reverse);
@@ -80,8 +82,8 @@ struct Link : protocol::RequesterOwner {
                               Time at) { return responder->reply(id, message, at); },
                        std::move(answered_later));
   }
-  // What the server speaks, if it is none of our versions. A channel may be told of fewer versions
-  // than the client speaks: see remember_version().
+  // Returns the server's versions if the client supports none of them. A channel may have been
+  // offered fewer versions than the client supports: see remember_version().
   [[nodiscard]] std::optional<protocol::Versions> refused() const {
     if (channel == nullptr) return info.refused;
     const auto spoken = channel->refused();
@@ -107,39 +109,39 @@ struct Link : protocol::RequesterOwner {
       return observer.on_outcome(outcome, number);
     }
     protocol::CallOutcome emitted = outcome;
-    // That a Call timed out is why the connection is lost, not the other way round. Of a version
-    // that the peer does not speak the outcome itself says all.
+    // If a Call timed out, the connection was lost because of it, not the other way round. If the
+    // peer does not support the version, the outcome itself explains it.
     const bool explained = outcome.status == protocol::CallStatus::kErrorVersion;
     if (!explained && (outcome.lost || outcome.attempts == 0)) emitted.lost_for = lost_for;
     observer.on_outcome(emitted, number);
   }
 
   ClientObserver& observer;
-  CallDurations& durations;           // of all
-  const protocol::Versions versions;  // that the client speaks
+  CallDurations& durations;           // of all links
+  const protocol::Versions versions;  // that the client supports
   const std::uint32_t number;
-  bool silent = false;  // the client ends
+  bool silent = false;  // the client is being destroyed
   protocol::Requester requester;
   std::optional<Dispatcher> dispatcher;
   std::optional<protocol::Responder> responder;
   std::unique_ptr<protocol::Channel> channel;
-  std::optional<std::uint32_t> configuring;  // the XID of CONF_RDMA, while that is outstanding
+  std::optional<std::uint32_t> configuring;  // the XID of CONF_RDMA while that is in flight
   std::function<void(const protocol::CallOutcome&)> configured;
   ConnectionInfo info;
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
-  std::uint32_t trace = 0;         // the connection's number there; 0: there is none to be told of
-  bool established = false;        // the connection is, or was
+  std::uint32_t trace = 0;         // the connection's number in trace events; 0: none
+  bool established = false;        // the connection is or was established
   std::uint32_t attempts = 0;      // in a row
-  Time backoff = 0;                // the next one
+  Time backoff = 0;                // before the next attempt
   Time up_since = fabric::kNever;  // this connection
-  std::uint64_t replies = 0;       // before it
+  std::uint64_t replies = 0;       // before this connection
   bool avoids_two = false;         // version 2, see remember_version()
-  Time due = fabric::kNever;       // of the state: when it has lasted long enough
+  Time due = fabric::kNever;       // time limit of the state
   Time probed = 0;
-  Time asked = 0;        // by the first probe since something was heard
-  std::string what;      // kClosing: why, unless it was asked for
-  std::string lost_for;  // why the last connection ended, or there was none
+  Time asked = 0;        // time of the first probe since the peer was last heard
+  std::string what;      // kClosing: the reason, unless the user requested it
+  std::string lost_for;  // why the last connection ended, or could not be set up
   bool dirty = false;    // has work for flush()
 };
 
@@ -153,7 +155,7 @@ struct Client::Impl : LoopMember {
         private_data(own_private_data(o.inline_threshold, accepts_invalidate)),
         config_call(o.inline_threshold, o.config),
         random(std::random_device()()) {
-    // What the peer reads or writes at once, a device like this one can.
+    // A peer with a device like this one can read or write this much in one operation.
     if (const std::uint32_t most = l.provider().limits().message; most != 0) {
       options.max_segment = std::min(options.max_segment, most);
     }
@@ -188,16 +190,16 @@ struct Client::Impl : LoopMember {
       detach(*link, {trace::kHere, 0, "the client ends"}, loop.now());
     }
     loop.leave(*this);
-    // So that the server learns of it.
+    // So that the server is notified.
     loop.provider().progress();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // ----- connections come and go
+  // ----- connections start and end
 
-  // Ends the connection first: then nobody reaches the memory of its Calls any more, and those that
-  // were about to end are told.
+  // Ends the connection first: then no peer can access the memory of its Calls any more, and
+  // outcomes that were about to be reported are reported.
   void detach(Link& link, const EndedConnection& end, Time now) {
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
     if (const auto channel = std::exchange(link.channel, nullptr)) channel->close(now);
@@ -214,14 +216,15 @@ struct Client::Impl : LoopMember {
     link.replies = link.requester.counters().replies;
     link.trace = new_trace_connection(loop);
     link.established = false;
-    // Receives are as long as ours may be; what may be sent is known when the peer has answered.
+    // Receives have our maximum length; the limit for Sends is known when the peer has answered.
     protocol::ChannelOptions channel =
         channel_options(loop, options.version, options.max_segment, link.trace);
     channel.terms =
         terms_of(options.version, {kLeastThreshold, options.inline_threshold, {}, false});
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
     channel.accepts_invalidate = accepts_invalidate;
-    // In version 1 Replies of the reverse direction invalidate nothing, and the terms say so.
+    // In version 1, Replies of the reverse direction do not use Remote Invalidation: the terms
+    // exclude it.
     channel.sends_invalidate =
         options.remote_invalidation && loop.provider().limits().sends_invalidate;
     link.channel = std::make_unique<protocol::Channel>(loop.memory(), channel, &link.requester,
@@ -257,18 +260,19 @@ struct Client::Impl : LoopMember {
          event.private_data, link.info.thresholds, event, options.version.versions},
         now);
     protocol::Terms terms = terms_of(options.version, link.info.thresholds);
-    terms.remote_invalidation = false;  // of Replies that are sent here
+    terms.remote_invalidation = false;  // for Replies that are sent here
     link.channel->agree(terms);
     link.info.configured.reset();
     link.channel->established(now);
     mark(link);
     observer.on_connected(link.info);
-    // In front of what its observer wants first.
+    // Before any Call of its observer.
     if (options.profile == Profile::k5666) configure(link, now);
     check_finished(link, now);
   }
 
-  // Before anything else is sent; one that was lost with the last connection is sent again anyway.
+  // Sends CONF_RDMA before anything else. One that was lost with the last connection is resent
+  // anyway.
   void configure(Link& link, Time now) {
     if (link.configuring) return;
     protocol::CallSpec spec = config_call.spec();
@@ -282,7 +286,7 @@ struct Client::Impl : LoopMember {
     const auto reply = RdmaConfigCall::read(outcome);
     if (reply) {
       protocol::Terms terms = terms_of(options.version, link.info.thresholds);
-      terms.remote_invalidation = false;  // of Replies that are sent here
+      terms.remote_invalidation = false;  // for Replies that are sent here
       configure_client(*reply, options.inline_threshold, options.config, terms);
       link.channel->agree(terms);
       link.info.thresholds.send = terms.inline_send;
@@ -292,8 +296,8 @@ struct Client::Impl : LoopMember {
     if (!link.silent) observer.on_configured(link.info);
   }
 
-  // A peer that never answered in version 2 is asked in version 1 from now on, unless it does not
-  // answer that either: then it was something else that failed.
+  // A peer that never answered in version 2 is tried in version 1 from now on. If it does not
+  // answer that either, something else failed, and version 2 is tried again.
   void remember_version(Link& link) const {
     if (link.channel == nullptr || !options.version.versions.contains(protocol::kVersionOne))
       return;
@@ -304,14 +308,14 @@ struct Client::Impl : LoopMember {
     }
   }
 
-  // A peer that accepts each connection only to drop it, with the first Call perhaps, is asked less
-  // and less often, too.
+  // Returns whether the connection was a success. A peer that accepts each connection only to drop
+  // it, perhaps with the first Call, is tried less and less often, too.
   [[nodiscard]] bool was_of_use(const Link& link, Time now) const {
     return link.requester.counters().replies != link.replies ||
            now >= later(link.up_since, options.backoff_most);
   }
 
-  // There is no connection any more, whatever the reason: it is tried again, or given up.
+  // The connection has ended, for whatever reason: schedules the next attempt, or closes the link.
   void lost(Link& link, const EndedConnection& end, Time now) {
     std::string why(end.what);
     const bool asked_for = link.state == LinkState::kClosing && link.what.empty();
@@ -319,7 +323,7 @@ struct Client::Impl : LoopMember {
     const auto spoken = link.refused();
     if (spoken) {
       link.info.refused = spoken;  // before the Calls' outcomes
-      why = fmt::format("the peer speaks RPC-over-RDMA version {}, and not {}", range_text(*spoken),
+      why = fmt::format("the peer supports RPC-over-RDMA version {}, not {}", range_text(*spoken),
                         range_text(link.versions));
     }
     link.lost_for = asked_for || closing ? "" : why;
@@ -351,8 +355,8 @@ struct Client::Impl : LoopMember {
     check_finished(link, now);
   }
 
-  // No other connection would have another answer. Observers know first, so that they make no more
-  // Calls when those that there are end.
+  // Another connection would get the same answer. Observers learn this first, so that they make no
+  // more Calls when the present ones end.
   void give_up(Link& link, const protocol::Versions& spoken, std::string_view why, Time now) {
     ++counters.given_up;
     link.state = LinkState::kClosed;
@@ -361,7 +365,7 @@ struct Client::Impl : LoopMember {
     link.requester.refuse(spoken, now);
   }
 
-  // `what`: empty when it was asked for.
+  // `what`: empty if the user requested it.
   void disconnect(Link& link, std::string_view what, Time now) {
     link.state = LinkState::kClosing;
     try {
@@ -399,7 +403,7 @@ struct Client::Impl : LoopMember {
     }
   }
 
-  // Of a client that closes: not before its Calls are told.
+  // For a client that closes: not before its Calls' outcomes are reported.
   void check_closed(Link& link, Time now) {
     switch (link.state) {
       case LinkState::kUp:
@@ -413,13 +417,13 @@ struct Client::Impl : LoopMember {
     }
   }
 
-  // ----- what the loop hands in
+  // ----- calls from the loop
 
   void on_event(std::uint32_t key, fabric::Event& event, Time now) override {
     or_lose(*links[key], now, [&] { on_event_of(*links[key], event, now); });
   }
 
-  // Where memory runs out for a connection, that one is lost.
+  // If memory runs out for a connection, that connection is lost.
   template <typename Function>
   void or_lose(Link& link, Time now, Function&& function) {
     try {
@@ -448,14 +452,14 @@ struct Client::Impl : LoopMember {
         break;
       case EventType::kDisconnected:
         if (link.state == LinkState::kUp) ++counters.lost;
-        // Of the two the failure says what failed, too.
+        // Prefer the failure: it also names what failed.
         if (link.state == LinkState::kClosing) {
           lost(link,
                {trace::kHere, 0, or_else(link.what, or_else(event.reason, "disconnected")),
                 event.failed},
                now);
         } else {
-          // Who found that something failed is who ends it.
+          // The side that detected the failure is the one that ends the connection.
           const std::string& failure = link.channel->failure();
           lost(link,
                {failure.empty() && !event.failed ? trace::kPeer : trace::kHere, 0,
@@ -491,7 +495,7 @@ struct Client::Impl : LoopMember {
   }
 
   void flush(Time now) override {
-    // What an outcome leads to waits for the next turn, at once: see deadline().
+    // Work caused by outcomes waits for the next iteration, which follows at once: see deadline().
     flushing.swap(dirty);
     for (const std::uint32_t number : flushing) {
       Link& link = *links[number];
@@ -520,7 +524,7 @@ struct Client::Impl : LoopMember {
     return std::min({link.due, link.requester.deadline(), serving_due(link), probe_due(link)});
   }
 
-  // Of a responder here; a requester has deadlines without a connection, too.
+  // The deadline of a responder here; a requester has deadlines without a connection, too.
   [[nodiscard]] static Time serving_due(const Link& link) {
     return link.responder && link.channel != nullptr ? link.channel->deadline() : fabric::kNever;
   }
@@ -588,7 +592,7 @@ struct Client::Impl : LoopMember {
     std::uint64_t least = UINT64_MAX;
     for (const auto& link : links) {
       if (link->state == LinkState::kClosed) continue;
-      // One that is up goes before one that may never be.
+      // A connection that is up is preferred to one that may never be.
       const std::uint64_t load = (link->state == LinkState::kUp ? 0 : std::uint64_t{1} << 32U) +
                                  link->requester.outstanding() + link->requester.waiting();
       if (load < least) {
@@ -615,15 +619,15 @@ struct Client::Impl : LoopMember {
 
   Loop& loop;
   ClientOptions options;
-  const std::vector<Program*> programs;  // of the options
+  const std::vector<Program*> programs;  // copied from the options
   ClientObserver& observer;
   const bool accepts_invalidate;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   const RdmaConfigCall config_call;
-  ClientCounters counters;  // without the requesters'
+  ClientCounters counters;  // without the requesters' counters
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
-  // When a connection wants to be looked at, or sooner: activity puts most times off.
+  // The time at which a link needs attention, or earlier: activity postpones most deadlines.
   fabric::TimeHeap timers;
   std::minstd_rand random;
   bool finishing = false;
@@ -640,7 +644,8 @@ Expected<std::unique_ptr<Client>> Client::create(Loop& loop, const ClientOptions
   if (options.connections == 0 || options.requester.credits == 0 ||
       options.requester.max_calls == 0 || options.connect_timeout <= 0 || options.probe <= 0 ||
       options.backoff_first <= 0 || options.backoff_most < options.backoff_first) {
-    return fabric::fail(fabric::Errc::kBadArgument, "a limit is 0, or a longest wait the shorter");
+    return fabric::fail(fabric::Errc::kBadArgument,
+                        "a limit is 0, or the longest backoff is shorter than the first");
   }
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(loop, options, observer)));
 }

@@ -1,5 +1,5 @@
-// Server and client over a fabric that never says that a connection has ended: it is given up in
-// time, for the reason that it was closed for.
+// Server and client over a fabric that never reports the end of a connection: it is abandoned in
+// time, with the reason for which it was closed.
 #include "../fabric/null_provider_for_tests.h"
 
 #include <deque>

@@ -1,4 +1,4 @@
-// Sums of what the roles of several connections count.
+// Sums of the roles' counters over several connections.
 #pragma once
 
 #include <rpcrdma/protocol/requester.h>

@@ -1,4 +1,4 @@
-// Clients and servers keep to what their provider can.
+// Clients and servers respect the limits of their provider.
 #include "../protocol/fake_fabric_for_tests.h"
 
 #include <deque>
@@ -15,7 +15,7 @@
 namespace rpcrdma::service {
 namespace {
 
-// Keeps what a client offers, and has no connection for it.
+// Stores the options that a client connects with, and refuses the connection.
 class Limited : public fabric::testing::NullProvider {
  public:
   const fabric::Limits& limits() const override { return all; }

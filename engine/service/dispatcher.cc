@@ -1,3 +1,5 @@
+// Decodes the RPC header of each Call, decodes its credential, finds its procedure, and encodes the
+// Reply header.
 #include "dispatcher_state.h"
 
 #include <algorithm>
@@ -16,8 +18,8 @@ constexpr std::uint32_t kAuthBadCred = 1;
 constexpr std::uint32_t kAuthRejectedCred = 2;
 constexpr std::uint32_t kAuthBadVerf = 3;
 
-// Of an accepted Reply with results: XID (filled in later), REPLY, MSG_ACCEPTED, AUTH_NONE without
-// a body, SUCCESS.
+// Start of an accepted Reply with results: XID (filled in later), REPLY, MSG_ACCEPTED, AUTH_NONE
+// without a body, SUCCESS.
 constexpr std::array<std::uint8_t, 24> kSuccess{0, 0, 0, 0, 0, 0, 0, 1};
 
 wire::RpcReply accepted(wire::AcceptStat stat) {
@@ -74,7 +76,7 @@ void DispatcherState::on_call(const protocol::IncomingCall& incoming) {
   try {
     serve(incoming);
   } catch (const std::bad_alloc&) {
-    // Of one that was answered already, or ended with its connection, this says nothing.
+    // No effect if it was already answered, or ended with its connection.
     (void)fail(incoming.id, CallError::kSystemError);
   }
 }
@@ -230,7 +232,7 @@ void DispatcherState::end(std::uint64_t id) {
 
 Expected<void> DispatcherState::bind(std::shared_ptr<ReverseClient> client) {
   if (!bind_) {
-    return fabric::fail(fabric::Errc::kBadArgument, "there are no Calls in the reverse direction");
+    return fabric::fail(fabric::Errc::kBadArgument, "reverse Calls are not supported here");
   }
   return bind_(std::move(client));
 }

@@ -1,5 +1,5 @@
-// What a dispatcher shares with the Calls that it has handed out: it lives until the last of them
-// is answered, which may be later than the connection and the server.
+// State that a dispatcher shares with the Calls that it has passed to handlers. It lives until the
+// last of them is answered, which may be later than the connection and the server.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
     bind_ = std::move(bind);
     configure_ = std::move(configure);
   }
-  // The dispatcher is gone, and its memory is to be in the pool before that ends.
+  // Called when the dispatcher is destroyed: its memory must be back in the pool before that ends.
   void orphan();
 
   void on_call(const protocol::IncomingCall& incoming);
@@ -41,11 +41,11 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   [[nodiscard]] bool waiting(std::uint64_t id) const;
   fabric::Expected<void> reply_deferred(std::uint64_t id, std::span<const protocol::Piece> results);
   fabric::Expected<void> fail_deferred(std::uint64_t id, CallError error);
-  // Its token is gone: of a Call that has ended nothing is left.
+  // Called when its token is destroyed: if the Call has ended, its state is removed.
   void drop_token(std::uint64_t id);
 
  private:
-  // Of a Call that has blocks or is deferred; the others leave nothing behind.
+  // State of a Call that has blocks or is deferred; others need none.
   struct Slot {
     std::array<protocol::Block, protocol::kMaxResults> blocks;
     std::uint32_t block_count = 0;
@@ -58,7 +58,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
                 std::uint32_t header_bytes);
   [[nodiscard]] bool check_credential(const wire::RpcCall& call, Credential& credential,
                                       std::uint32_t& auth_stat) const;
-  // Answers by a header alone.
+  // Answers with a header alone.
   fabric::Expected<void> answer(std::uint64_t id, const wire::RpcReply& reply);
   fabric::Expected<void> send(std::uint64_t id, std::span<const protocol::Piece> message);
   void end(std::uint64_t id);
@@ -71,11 +71,11 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   fabric::Address peer_;
   protocol::MemoryPool* memory_;  // null: orphaned
   const fabric::Time* clock_;
-  Dispatcher::ReplyTo reply_to_;          // empty: nobody is there
+  Dispatcher::ReplyTo reply_to_;          // empty: no responder any more
   std::function<void()> answered_later_;  // may be empty
   Dispatcher::Bind bind_;                 // may be empty
   Dispatcher::Configure configure_;       // may be empty
-  std::vector<std::uint64_t> ids_;        // of slots_, apart so that they are found quickly
+  std::vector<std::uint64_t> ids_;        // of slots_, separate for fast search
   std::vector<Slot> slots_;
   DispatcherCounters counters_;
 };

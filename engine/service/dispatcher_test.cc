@@ -1,4 +1,4 @@
-// Every way in which a Call ends, the golden bytes by RFC 5531 sections 8 and 9.
+// Every way in which a Call can end, with golden bytes by RFC 5531 sections 8 and 9.
 #include "calls_for_tests.h"
 #include "counting_new.h"
 
@@ -16,7 +16,7 @@ using testing::words;
 constexpr std::uint32_t kNumber = 0x20000001;
 constexpr std::uint32_t kNoVerifier = 0;
 
-// accept_stat or reject_stat and what follows, behind an XID of 0 that is filled in later.
+// accept_stat or reject_stat and the rest, after an XID of 0 that is filled in later.
 template <typename... Word>
 ByteVector accepted(Word... rest) {
   return words(0, 1, 0, kNoVerifier, 0, rest...);
@@ -149,14 +149,14 @@ TEST_F(DispatcherTest, RpcMismatch) {
 }
 
 TEST_F(DispatcherTest, CredentialsThatDoNotDecodeAreBad) {
-  // AUTH_SYS with nothing in it; with a name that is longer than the body.
+  // AUTH_SYS with an empty body; with a name that is longer than the body.
   EXPECT_EQ(d.answer(words(7, 0, 2, kNumber, 2, 0, 1, 0, 0, 0)), denied(1, 1));
   EXPECT_EQ(d.answer(words(7, 0, 2, kNumber, 2, 0, 1, 8, 0, 200, 0, 0)), denied(1, 1));
   EXPECT_EQ(counters().auth_error, 2U);
 }
 
 TEST_F(DispatcherTest, FlavorsThatAreNotKnownAreRejected) {
-  // AUTH_SHORT, AUTH_DH, RPCSEC_GSS, AUTH_TLS, and one that nobody has.
+  // AUTH_SHORT, AUTH_DH, RPCSEC_GSS, AUTH_TLS, and an unassigned one.
   for (const std::uint32_t flavor : {2U, 3U, 6U, 7U, 390003U}) {
     EXPECT_EQ(d.answer(words(7, 0, 2, kNumber, 2, 0, flavor, 0, 0, 0)), denied(1, 2)) << flavor;
   }
@@ -187,7 +187,7 @@ TEST_F(DispatcherTest, WhatIsNoCallIsAnsweredAllTheSame) {
   EXPECT_EQ(counters().not_calls, 5U);
 }
 
-// Every header that is cut short, and every word of it made worthless: always one answer.
+// Every truncated header, and a header with each word invalid in turn: always one answer.
 TEST_F(DispatcherTest, AlwaysOneAnswer) {
   const ByteVector body = words(9, 2, 0x61620000, 1000, 100, 2, 4, 5);
   const ByteVector good =
@@ -241,7 +241,7 @@ TEST_F(DispatcherTest, ADeferredCallIsAnsweredLater) {
 
 TEST_F(DispatcherTest, ATokenThatIsDroppedSaysSystemErr) {
   const std::uint64_t first = d.call(call_bytes(kNumber, 2, 3));
-  d.call(call_bytes(kNumber, 2, 3));  // takes the token's place
+  d.call(call_bytes(kNumber, 2, 3));  // reuses the token's slot
   ASSERT_EQ(d.replies.size(), 1U);
   EXPECT_EQ(d.replies[0].id, first);
   EXPECT_EQ(d.replies[0].stream, accepted(5));
@@ -326,7 +326,7 @@ TEST(Call, TakesNoMoreBlocksThanItMay) {
   EXPECT_EQ(d.pool.in_use(), 0U);
 }
 
-// In steady state, whichever way a Call goes.
+// In steady state, for every way in which a Call can end.
 TEST(DispatcherAllocations, None) {
   Deferred deferred;
   Program program(

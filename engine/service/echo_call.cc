@@ -1,3 +1,4 @@
+// The client's side of the echo program: encodes arguments and verifies results.
 #include "echo_wire.h"
 
 #include <algorithm>
@@ -146,7 +147,7 @@ struct EchoCall::Impl {
     }
   }
 
-  // The data is what was sent, or what the pattern says, and so says the checksum.
+  // The data must be what was sent or the pattern, and match the checksum.
   Verdict check_data(protocol::StreamReader& results) {
     const auto result =
         read_data_result(results, std::max(request.length, space.size), has_bulk_result());
@@ -208,7 +209,7 @@ struct EchoCall::Impl {
 
   protocol::MemoryPool& memory;
   Pattern& pattern;
-  protocol::Block space;  // of a bulk result; none if there is to be none
+  protocol::Block space;  // for a bulk result; none if none is expected
   std::array<CallHeader, kProcedures> headers;
   Request request;
   std::optional<ServerTimes> times;  // of the last Reply
@@ -241,7 +242,7 @@ fabric::Expected<protocol::CallSpec> EchoCall::begin(const Request& request) {
   const Request before = std::exchange(c.request, request);
   if (!c.fits()) {
     c.request = before;
-    return fabric::fail(fabric::Errc::kBadArgument, "longer than there is room for");
+    return fabric::fail(fabric::Errc::kBadArgument, "longer than the space for it");
   }
   c.piece_count = 0;
   c.add(c.headers[static_cast<std::size_t>(request.proc)].piece());

@@ -34,7 +34,7 @@ std::uint32_t checksum(wire::Bytes bytes) {
   std::uint32_t crc = 0xffffffff;
   while (!bytes.empty()) {
     const std::size_t step = std::min(bytes.size(), kCrcStep);
-    // It reads only; its parameter lacks a const.
+    // The function only reads; its parameter is not const.
     crc = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(step), crc);
     bytes = bytes.subspan(step);
   }
@@ -69,7 +69,7 @@ wire::Bytes Pattern::bytes(std::uint32_t seed, std::uint32_t length) const {
 }
 
 std::uint32_t Pattern::checksum(std::uint32_t seed, std::uint32_t length) {
-  if (length == 0) return 0;  // of nothing
+  if (length == 0) return 0;  // of no bytes
   seed %= kSeeds;
   Known& known = known_[(seed * 31 + length) % known_.size()];
   if (known.seed != seed || known.length != length) {

@@ -1,3 +1,4 @@
+// The server's side of the echo program: a handler for each procedure.
 #include "echo_wire.h"
 
 #include <algorithm>
@@ -10,10 +11,10 @@ using protocol::Piece;
 
 namespace {
 
-// SLEEPs that wait: Calls whose connection has ended go first.
+// Maximum of waiting SLEEPs; those whose connection has ended are dropped first.
 constexpr std::size_t kMaxSleepers = 65536;
 
-// Of a Call, on the server's clock.
+// Arrival of a Call, by the server's clock.
 struct Arrival {
   explicit Arrival(const Call& call) : received(call.received()), pulled(call.pulled()) {}
   Time received, pulled;
@@ -35,13 +36,13 @@ std::uint64_t between(Time from, Time to) {
 
 }  // namespace
 
-// The handlers. They see the counters and the pattern, and the program sees the sleepers.
+// The handlers. They use the counters and the pattern, and the program owns the sleepers.
 struct EchoProgram::Impl {
   Impl(Pattern p, Clock c) : pattern(std::move(p)), clock(c) {}
 
   void count(Proc proc) { ++counters.calls[static_cast<std::size_t>(proc)]; }
 
-  // Up to now, which is no earlier than `turn`: to be asked when the work is done.
+  // Measures up to now, which is no earlier than `turn`. Call it when the work is done.
   ServerTimes measure(const Arrival& a, Time turn) const {
     return {between(a.received, a.pulled), between(a.pulled, clock != nullptr ? clock() : turn)};
   }
@@ -51,14 +52,14 @@ struct EchoProgram::Impl {
     return {put_result(words, status, times, more...), nullptr, false};
   }
 
-  // A result that ends with its words: SINK's, and that of data that is refused.
+  // Sends a result that consists of words only: SINK's, and that of refused data.
   void reply_words(Call& call, Status status, std::uint32_t a, std::uint32_t b) const {
     Words words;
     const Piece piece = head(words, call, status, a, b);
     (void)call.reply({&piece, 1});
   }
 
-  // Corrupt or too long data is answered. True: go on.
+  // Answers corrupt or too long data. Returns true if the data is good.
   bool admit(Call& call, const DataArgs& args) {
     if (checksum(args.data) == args.checksum) return true;
     ++counters.corrupt;
@@ -198,7 +199,7 @@ struct EchoProgram::Impl {
   }
 
   Pattern pattern;
-  Clock clock;                    // null: that of the turns alone
+  Clock clock;                    // null: only the loop's time of each iteration
   std::vector<Sleeper> sleepers;  // a heap
   EchoCounters counters;
 };

@@ -1,5 +1,5 @@
-// The echo program from end to end without a connection: what EchoCall encodes is handed to the
-// server's handlers, and what they answer is checked; data inline and by chunks.
+// The echo program from end to end without a connection: Calls that EchoCall encodes are passed to
+// the server's handlers, and the answers are checked; data inline and in chunks.
 #include "calls_for_tests.h"
 
 #include <random>
@@ -215,7 +215,7 @@ TEST_F(EchoTest, SleepsAreWokenInTheOrderOfTheirTimes) {
   EXPECT_EQ(program->deadline(), fabric::kNever);
 }
 
-// Connections that come, send Calls for the longest time there is, and go.
+// Connections that start, send Calls with the longest sleep, and end.
 TEST_F(EchoTest, SleepersAreBoundedAndThoseOfNobodyGoFirst) {
   constexpr std::size_t kConnections = 64, kCalls = 1024;
   const ByteVector sleep = testing::call_bytes(kProgram, kVersion, 6, words(kMaxSleep));
@@ -257,18 +257,18 @@ TEST_F(EchoTest, RepliesSayHowLongTheServerHadTheCall) {
             testing::join({success, words(0, 4, 0xfffffc18, 1, 20, 0, 0)}));
   EXPECT_EQ(answer(Proc::kList, words(0, 0, 0)),
             testing::join({success, words(0, 4, 0xfffffc18, 1, 20, 0, 0)}));
-  // Also where it is refused.
+  // Also if it is refused.
   EXPECT_EQ(answer(Proc::kEcho, words(7, 0)),
             testing::join({success, words(1, 4, 0xfffffc18, 1, 20, 0, 0)}));
   EXPECT_EQ(answer(Proc::kNull, {}), success);
-  // A sleep is work, to the end.
+  // A sleep counts as work, to its end.
   other.replies.clear();
   other.call(testing::call_bytes(kProgram, kVersion, 6, words(1)));
   reading_of_clock = other.pulled + 5000;
   exact->expire(other.now + fabric::kMicrosecond);
   ASSERT_EQ(other.replies.size(), 1U);
   EXPECT_EQ(other.replies[0].stream, testing::join({success, words(0, 4, 0xfffffc18, 0, 5000)}));
-  // Clocks that went back have measured nothing.
+  // If the clock went back, nothing was measured.
   other.pulled = 0;
   reading_of_clock = -1;
   EXPECT_EQ(answer(Proc::kSource, words(0, 0)),
@@ -325,7 +325,7 @@ TEST_F(EchoTest, WhatTheSpecificationOfTheDataSays) {
   EXPECT_EQ(pattern.checksum(4097, 1000), checksum(pattern.bytes(1, 1000)));
 }
 
-// Replies of any kind, to any procedure: read within their bounds and never taken for right.
+// Replies of any kind, to any procedure: read within their bounds and never accepted as correct.
 TEST_F(EchoTest, HostileReplies) {
   Random random(1);
   for (int round = 0; round < 20'000; ++round) {

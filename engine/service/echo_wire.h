@@ -1,4 +1,4 @@
-// Arguments and results of the echo program as XDR: what stands around the data, and lists.
+// Arguments and results of the echo program as XDR: the words around the data, and lists.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::service::echo {
 
-// The words in front of data, or all there is.
+// The words in front of the data, or the whole message.
 inline constexpr std::size_t kMaxWords = 7;
 using Words = std::array<std::uint8_t, 4 * kMaxWords>;
 
@@ -23,10 +23,11 @@ wire::Bytes put_words(Words& out, Word... words) {
   return wire::Bytes(out).first(writer.size());
 }
 
-// What all results but NULL's begin with, status and times, bytes; with data's checksum and count.
+// Bytes at the start of all results except NULL's: status and times; with data, also its checksum
+// and count.
 inline constexpr std::uint32_t kResultBytes = 20;
 inline constexpr std::uint32_t kDataResultBytes = kResultBytes + 8;
-// These, and `words` behind them.
+// Encodes status, times and `words`.
 template <typename... Word>
 wire::Bytes put_result(Words& out, Status status, const ServerTimes& times, Word... words) {
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32U); };
@@ -35,7 +36,7 @@ wire::Bytes put_result(Words& out, Status status, const ServerTimes& times, Word
                    high(times.working), low(times.working), words...);
 }
 
-// What fills up data that is not DDP-eligible.
+// Roundup of data that is not DDP-eligible.
 [[nodiscard]] inline wire::Bytes roundup(std::size_t length) {
   static constexpr std::array<std::uint8_t, 3> kZeros{};
   return wire::Bytes(kZeros).first((4 - length % 4) % 4);
@@ -84,11 +85,11 @@ struct SleepResult {
 };
 [[nodiscard]] std::optional<SleepResult> read_sleep_result(protocol::StreamReader& results);
 
-// Bytes of `count` items as encoded, without their number.
+// Bytes of `count` encoded items, without their number.
 [[nodiscard]] constexpr std::uint64_t list_bytes(std::uint32_t count, std::uint32_t size) {
   return count * (4 + wire::xdr_padded(size));
 }
-// Writes them; `out` has the room. `data`: of all items, behind each other.
+// Writes the items; `out` has room for them. `data`: of all items, concatenated.
 void write_items(const ListArgs& list, wire::Bytes data, std::uint8_t* out);
 // Reads list_res up to the items.
 struct ListHead {
@@ -97,7 +98,7 @@ struct ListHead {
   std::uint32_t checksum = 0, count = 0;
 };
 [[nodiscard]] std::optional<ListHead> read_list_head(protocol::StreamReader& results);
-// True when the items are those, and nothing follows.
+// Returns whether the items match, and nothing follows.
 [[nodiscard]] bool items_are(protocol::StreamReader& results, const ListArgs& list,
                              wire::Bytes data);
 

@@ -1,5 +1,5 @@
 // A store of named data as an RPC program, its server and a client, in one process: docs/service.md
-// goes through it. Usage: service_example [ADDRESS]
+// explains it. Usage: service_example [ADDRESS]
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -20,7 +20,7 @@ using namespace rpcrdma;
 // program STORE {
 //   version STORE_1 {
 //     void  PUT(string name<MAX_NAME>, opaque data<MAX_DATA>) = 1;  /* data is DDP-eligible */
-//     opaque GET(string name<MAX_NAME>) = 2;                        /* the result, too */
+//     opaque GET(string name<MAX_NAME>) = 2;                        /* so is the result */
 //   } = 1;
 // } = 0x20000101;
 constexpr std::uint32_t kStore = 0x20000101;
@@ -40,7 +40,7 @@ class Store : public service::Program {
  private:
   void put(service::Call& call) {
     const auto name = call.arguments().opaque(kMaxName);
-    // Inline or from a Read chunk: the handler does not see which.
+    // Inline or from a Read chunk: the handler need not know which.
     const auto data = call.arguments().opaque(kMaxData);
     if (!call.arguments().at_end()) {
       call.fail(service::CallError::kGarbageArgs);
@@ -58,7 +58,7 @@ class Store : public service::Program {
     }
     const std::vector<std::uint8_t>& data = data_[{name.begin(), name.end()}];
     const auto length = static_cast<std::uint32_t>(data.size());
-    // Registered memory: the data leaves from there, and the block goes back to the pool by itself
+    // Registered memory: the data is sent from there, and the block returns to the pool by itself
     // when the Reply has been sent.
     const auto block = call.acquire(length);
     if (!block) {
@@ -78,7 +78,7 @@ class Store : public service::Program {
 
 // ----- the client's side
 
-// One Call at a time: what comes back is kept until it is looked at.
+// One Call at a time: its result is kept until it is read.
 class StoreClient : public service::ClientObserver {
  public:
   StoreClient(service::Loop& loop, const service::ClientOptions& options)
@@ -88,7 +88,7 @@ class StoreClient : public service::ClientObserver {
     wire::XdrWriter arguments(arguments_);
     arguments.opaque({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()});
     arguments.u32(static_cast<std::uint32_t>(data.size()));
-    // The data has no `memory`: it is copied once. In a block of loop.memory() it would not be.
+    // The data has no `memory`, so it is copied once. In a block of loop.memory() it would not be.
     const protocol::Piece message[] = {put_.piece(),
                                        {{arguments_.data(), arguments.size()}, nullptr, false},
                                        {data, nullptr, true}};
@@ -103,7 +103,7 @@ class StoreClient : public service::ClientObserver {
     arguments.opaque({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()});
     const protocol::Piece message[] = {get_.piece(),
                                        {{arguments_.data(), arguments.size()}, nullptr, false}};
-    // Where a result that does not fit inline comes to lie, by a Write chunk.
+    // Memory for a result that does not fit inline: the server writes it through a Write chunk.
     const auto block = loop_.memory().acquire(kMaxData);
     if (!block) return std::nullopt;
     const protocol::ResultSpace space[] = {{block->data, kMaxData, block->memory}};
@@ -136,7 +136,7 @@ class StoreClient : public service::ClientObserver {
     ended_ = false;
     result_.reset();
     if (!client_->call(spec)) return std::nullopt;
-    // What the Call points to stays until it has ended.
+    // Everything that the Call points to must live until it has ended.
     while (!ended_) {
       if (!loop_.run_once()) return std::nullopt;
     }
@@ -165,7 +165,7 @@ int run(const char* address) {
     std::fprintf(stderr, "%s\n", provider.error().message.c_str());
     return 2;
   }
-  // One loop for both, as they are in one process.
+  // One loop serves both, since they are in one process.
   auto loop = service::Loop::create(**provider).value();
 
   Store store;

@@ -1,4 +1,4 @@
-// Times that are added up do not overflow: never stays never.
+// Adds times without overflow: kNever stays kNever.
 #pragma once
 
 #include <rpcrdma/fabric/time.h>

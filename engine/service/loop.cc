@@ -1,3 +1,5 @@
+// The event loop: polls the provider, routes events and completions to members by cookie, and
+// sleeps in epoll until the next deadline.
 #include "later.h"
 
 #include <algorithm>
@@ -26,9 +28,9 @@ using fabric::Time;
 
 namespace {
 
-// Handed out before work leaves: the more, the larger the batches; the fewer, the sooner.
+// Completions delivered before work is posted: more make larger batches, fewer reduce delay.
 constexpr std::size_t kBatch = 128;
-// A loop that never sleeps looks for deadlines so often.
+// A loop that never sleeps checks deadlines at this interval.
 constexpr Time kDeadlineCheck = fabric::kMillisecond;
 
 constexpr std::uint64_t kWoken = 1;  // data of the descriptor that wake() writes to
@@ -60,13 +62,13 @@ struct Loop::Impl {
 
   template <typename Function>
   void for_each(Function&& function) {
-    // Members join and leave meanwhile.
+    // Members may join and leave meanwhile.
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (members[i] != nullptr) function(*members[i]);
     }
   }
 
-  // Whatever runs out of memory in `function`, the others are served.
+  // If `function` runs out of memory, the others are still served.
   template <typename Function>
   void guard(Function&& function) {
     try {
@@ -126,11 +128,11 @@ struct Loop::Impl {
     return any;
   }
 
-  // True when there was anything.
+  // Returns whether there was anything to do.
   Expected<bool> work() {
     guard([&] { provider.progress(); });
     now = read();
-    // Before a connection's first completion it is established, and after its last comes its end.
+    // A connection's established event precedes its completions, and its end follows them.
     bool any = give_events();
     if (lost.empty() && give_completions()) {
       any = true;
@@ -145,7 +147,7 @@ struct Loop::Impl {
       });
       check_at = now + kDeadlineCheck;
     }
-    // What came has been worked on since, and what leaves now is told with the time of now.
+    // Received messages have been processed since; events of what is sent get the current time.
     if (any && trace::on(options.tracer)) now = read();
     for_each([&](LoopMember& m) { guard([&] { m.flush(now); }); });
     std::erase(members, nullptr);
@@ -159,15 +161,15 @@ struct Loop::Impl {
     return least;
   }
 
-  // False: it did not, as there is something to do.
+  // Returns false if it did not sleep, because there is something to do.
   bool sleep(Time until) {
     if (!provider.arm()) return false;
     std::array<epoll_event, 4> events{};
     const Time left = std::max<Time>(until - read(), 0);
     const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};
     ++counters.sleeps;
-    // Of the provider's own instance, not through another one or poll(): the kernel then lets who
-    // is woken run at once where the sender was running.
+    // Waits on the provider's own epoll instance, not through another one or poll(): the kernel can
+    // then run the woken thread at once on the sender's processor.
     const int n = ::epoll_pwait2(provider.fd(), events.data(), static_cast<int>(events.size()),
                                  until == fabric::kNever ? nullptr : &timeout, nullptr);
     for (int i = 0; i < n; ++i) {
@@ -184,9 +186,9 @@ struct Loop::Impl {
   base::Wakeup wakeup;
   std::atomic<bool> stopped{false};
   Time now;
-  Time busy;  // when something happened last
+  Time busy;  // of the last activity
   Time check_at = 0;
-  std::vector<LoopMember*> members;  // null: left in this turn
+  std::vector<LoopMember*> members;  // null: left in this iteration
   std::vector<Route> routes;
   std::vector<std::uint32_t> free_routes;
   std::array<fabric::Completion, kBatch> completions;

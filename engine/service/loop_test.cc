@@ -1,4 +1,4 @@
-// A loop over a provider that is told what has happened: who gets it, and how long it sleeps.
+// A loop over a scripted provider: which member gets an event, and how long the loop sleeps.
 #include "../fabric/null_provider_for_tests.h"
 #include "calls_for_tests.h"
 
@@ -22,7 +22,7 @@ class Emitted final : public fabric::testing::NullProvider {
   }
   bool poll(fabric::Event& event) override {
     if (events.empty()) return false;
-    // As every provider: the end is given after all completions.
+    // As in every provider, the end is delivered after all completions.
     const fabric::EventType type = events.front().type;
     if (type == fabric::EventType::kDisconnected && !completions.empty()) return false;
     event = std::move(events.front());
@@ -112,8 +112,8 @@ TEST_F(LoopTest, EachGetsItsOwn) {
   EXPECT_GT(a.flushes, 0);
 }
 
-// A message may be there before its connection is known to be established; and what was completed
-// before the end still counts.
+// A message may arrive before its connection is known to be established, and completions before the
+// end still count.
 TEST_F(LoopTest, CompletionsComeBetweenTheBeginAndTheEnd) {
   const std::uint64_t cookie = loop->add_cookie(a, 7);
   for (std::uint64_t i = 0; i < 1000; ++i) provider.complete(cookie, i);
@@ -152,7 +152,7 @@ TEST_F(LoopTest, OneThatLeavesTakesItsCookiesAlong) {
   EXPECT_EQ(loop->counters().strays, 1U);
 }
 
-// Works on what comes until the clock shows another time.
+// Processes a completion until the clock shows another time.
 struct Busy : Member {
   using Member::Member;
   void on_completion(std::uint32_t, const fabric::Completion&, fabric::Time now) override {
@@ -176,7 +176,7 @@ TEST(LoopTime, WhoListensIsEmittedWhatATurnTook) {
   const std::uint64_t cookie = loop->add_cookie(busy, 1);
   provider.complete(cookie, 1);
   ASSERT_TRUE(loop->run_once(0));
-  EXPECT_EQ(busy.left, busy.came);  // nobody listens, and the clock is read once
+  EXPECT_EQ(busy.left, busy.came);  // no trace reader, so the clock is read once
   tracer.listen(true);
   provider.complete(cookie, 2);
   ASSERT_TRUE(loop->run_once(0));

@@ -1,3 +1,4 @@
+// XDR of NFS version 3 arguments and results, written by hand for the procedures of the probe.
 #include <algorithm>
 
 #include <rpcrdma/base/text.h>
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint32_t kMostName = 1024;  // bytes; servers have 255
 constexpr std::uint32_t kVerifierBytes = 8;
 
-// bool of XDR: anything but 0 and 1 is none, and what is behind it cannot be found.
+// XDR's bool: any value but 0 and 1 is invalid, and the data after it cannot be located.
 bool read_flag(StreamReader& r, bool& good) {
   const std::uint32_t flag = r.u32();
   if (flag > 1) good = false;
@@ -51,7 +52,7 @@ Verifier verifier(StreamReader& r) {
   return v;
 }
 
-// The status, then what `ok` reads of success, or what `failed` skips.
+// Reads the status, then the value by `ok` on success, or skips the rest by `failed`.
 template <typename Value, typename Ok, typename Failed>
 Result<Value> read(StreamReader& r, Ok&& ok, Failed&& failed) {
   bool good = true;
@@ -132,7 +133,7 @@ Result<FileSystem> read_fsinfo(StreamReader& r) {
         fs.read_most = r.u32();
         (void)r.opaque_fixed(8);  // preferred, multiple
         fs.write_most = r.u32();
-        (void)r.opaque_fixed(32);  // the same; of folders, of files, of times; properties
+        (void)r.opaque_fixed(32);  // the same; for folders, for files, for times; properties
       },
       [&](bool& good) { skip_post_op_attributes(r, good); });
 }

@@ -1,3 +1,4 @@
+// NFS version 3 arguments and results in the layout of RFC 1813.
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace {
 using protocol::StreamReader;
 using ::testing::ElementsAre;
 
-// Hexadecimal digits, spaces between them at will.
+// Hexadecimal digits with arbitrary spaces.
 std::vector<std::uint8_t> hex(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -43,7 +44,7 @@ const std::string kFolder =
 const std::string kNoWcc = "00000000 00000000";
 const std::string kWcc = "00000001" + std::string(48, '0') + "00000001" + kFolder;
 
-// What `read` makes of these results.
+// Returns what `read` decodes from these results.
 template <typename Read>
 auto results(const std::string& text, const Read& read) {
   const auto bytes = hex(text);
@@ -158,7 +159,7 @@ TEST(Nfs3, WhatDoesNotDecodeIsNothing) {
       << "a handle of 65 bytes";
   EXPECT_FALSE(results("00000000 00000001 00000000 00000000" + kNoWcc, read_create))
       << "a handle of no bytes";
-  // More data than was asked for, or than its count says.
+  // More data than was requested, or than its count states.
   const auto three = hex("00000000 00000000 00000003 00000001 00000003 61626300");
   StreamReader r(three, {});
   EXPECT_FALSE(read_read(r, 2));

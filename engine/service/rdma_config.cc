@@ -58,10 +58,10 @@ std::optional<wire::RdmaConfigReply> RdmaConfigCall::read(const protocol::CallOu
 void configure_client(const wire::RdmaConfigReply& reply, std::uint32_t threshold,
                       const ConfigOptions& options, protocol::Terms& terms) {
   terms.inline_send = std::min(reply.maxcall_sendsize, threshold);
-  // How much it sends inline a server does not say: longer Replies get a Reply chunk, which it need
-  // not use.
+  // A server does not state how much it sends inline: longer Replies get a Reply chunk, which it
+  // need not use.
   terms.inline_receive = terms.inline_send;
-  // Of what no Receive could hold nothing is made.
+  // An alignment that no Receive could hold is ignored.
   terms.padding = {reply.align <= protocol::kMaxAlign ? reply.align : 0, options.thresh, 0};
   terms.max_reads = reply.maxrdmaread;
   terms.peer_reads = reply.maxrdmaread != 0;

@@ -20,15 +20,15 @@ class RdmaConfigProgram : public Program {
   RdmaConfigProgram();
 };
 
-// The client's CONF_RDMA, which goes before all other Calls of a connection.
+// The client's CONF_RDMA, which precedes all other Calls of a connection.
 class RdmaConfigCall {
  public:
   // `threshold`: bytes that the client sends and receives inline.
   RdmaConfigCall(std::uint32_t threshold, const ConfigOptions& options);
 
-  // Valid as long as this is.
+  // Valid as long as this object.
   [[nodiscard]] protocol::CallSpec spec() const;
-  // Nothing: the server does not know the protocol, or says what cannot be.
+  // Returns nothing if the server does not know the protocol, or its answer is invalid.
   [[nodiscard]] static std::optional<wire::RdmaConfigReply> read(
       const protocol::CallOutcome& outcome);
 
@@ -38,8 +38,8 @@ class RdmaConfigCall {
   std::array<protocol::Piece, 2> pieces_;
 };
 
-// What the two say means for the channel of the one and of the other. `threshold`: of the side that
-// it is for, bytes.
+// Applies request and answer to the terms of the client's and of the server's channel. `threshold`:
+// of the side concerned, bytes.
 void configure_client(const wire::RdmaConfigReply& reply, std::uint32_t threshold,
                       const ConfigOptions& options, protocol::Terms& terms);
 void configure_server(const wire::RdmaConfigRequest& request, std::uint32_t threshold,

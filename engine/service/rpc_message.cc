@@ -1,3 +1,4 @@
+// Encodes the headers of Calls, and decodes and describes Replies.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -48,7 +49,7 @@ CallHeader::CallHeader(std::uint32_t program, std::uint32_t version, std::uint32
   call.cred.body =
       call.cred.body.first(std::min<std::size_t>(call.cred.body.size(), wire::kMaxAuthBytes));
   bytes_.resize(wire::encoded_size(call));
-  // It is as long as it has to be.
+  // bytes_ has exactly the length of the header.
   (void)wire::encode_rpc(call, bytes_);
 }
 
@@ -127,12 +128,12 @@ ReplyReader::ReplyReader(const protocol::CallOutcome& outcome,
 
 namespace {
 
-// Without a Reply.
+// Describes an outcome without a Reply.
 std::string describe(const protocol::CallOutcome& outcome) {
   std::string text = protocol::call_status_name(outcome.status);
   if (*outcome.reason != '\0') text += fmt::format(": {}", outcome.reason);
   if (outcome.status == protocol::CallStatus::kErrorVersion) {
-    return text + fmt::format("; it says {} to {}", outcome.vers_low, outcome.vers_high);
+    return text + fmt::format("; it supports {} to {}", outcome.vers_low, outcome.vers_high);
   }
   if (outcome.lost || outcome.attempts > 1) {
     text += fmt::format("; sent {} time{}", outcome.attempts, outcome.attempts == 1 ? "" : "s");

@@ -70,25 +70,25 @@ TEST(ReplyReader, ShowsEveryEnd) {
 TEST(Describe, ShowsWhatBecameOfACallWithoutReply) {
   CallOutcome outcome;
   outcome.status = protocol::CallStatus::kTimedOut;
-  outcome.reason = "no Reply came in time";
+  outcome.reason = "no Reply in time";
   outcome.attempts = 1;
   const auto text = [&] { return describe(outcome, ReplyReader(outcome)); };
-  EXPECT_EQ(text(), "timed out: no Reply came in time");
-  outcome.reason = "its connection ended before a Reply came";
+  EXPECT_EQ(text(), "timed out: no Reply in time");
+  outcome.reason = "its connection ended before the Reply arrived";
   outcome.lost = true;
-  EXPECT_EQ(text(), "timed out: its connection ended before a Reply came; sent 1 time");
+  EXPECT_EQ(text(), "timed out: its connection ended before the Reply arrived; sent 1 time");
   outcome.attempts = 3;
   outcome.lost_for = "a Write outside the memory advertised to it";
   EXPECT_EQ(text(),
-            "timed out: its connection ended before a Reply came; sent 3 times; the last "
+            "timed out: its connection ended before the Reply arrived; sent 3 times; the last "
             "connection: a Write outside the memory advertised to it");
   CallOutcome refused;
   refused.status = protocol::CallStatus::kErrorVersion;
-  refused.reason = "the peer speaks none of our versions";
+  refused.reason = "the peer supports none of our versions";
   refused.vers_low = 3;
   refused.vers_high = 4;
   EXPECT_EQ(describe(refused, ReplyReader(refused)),
-            "ERR_VERS: the peer speaks none of our versions; it says 3 to 4");
+            "ERR_VERS: the peer supports none of our versions; it supports 3 to 4");
 }
 
 TEST(ReplyReader, ReadsResultsWhereverTheyAre) {

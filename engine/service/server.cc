@@ -1,3 +1,4 @@
+// The server's connections: admission, setup, grants of credits, probes, and closing.
 #include "channel_options.h"
 #include "counters.h"
 #include "later.h"
@@ -30,15 +31,15 @@ namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 constexpr std::string_view kNoMemory = "too little memory";
-// Beyond all places there is an eighth more for peers that have none, so that none shuts out all
-// others; and an eighth of the memory is for the connections that there are.
+// An eighth of the connections is reserved for peers that have none, so that no peer can exclude
+// all others; an eighth of the memory is reserved for existing connections.
 constexpr std::uint32_t kReservedPart = 8;
-// The reason that a peer is told whom an owner of connections rejects (IBA 12.6.7.2).
+// Reason code for a rejection by the consumer of connections (IBA 12.6.7.2).
 constexpr std::uint16_t kConsumerReject = 28;
 
 enum class State : std::uint8_t { kAccepted, kUp, kClosing };
 
-// A cookie of the loop's, which is dropped unless it is kept.
+// A cookie of the loop, which is dropped unless it is kept.
 class Cookie {
  public:
   Cookie(Loop& loop, std::uint64_t value) : loop_(loop), value_(value) {}
@@ -57,7 +58,7 @@ class Cookie {
   bool kept_ = false;
 };
 
-// Members in the order that they need each other: the channel goes first.
+// Members in the order of their dependencies: the channel is destroyed first.
 struct Connection {
   Connection(std::span<Program* const> programs, const fabric::Address& peer, Loop& loop,
              const protocol::ResponderOptions& options)
@@ -69,13 +70,13 @@ struct Connection {
   std::unique_ptr<protocol::Channel> channel;
   ConnectionInfo info;
   std::uint64_t cookie = 0;
-  std::uint32_t trace = 0;                      // its number there
-  std::vector<std::uint8_t> peer_private_data;  // if there is a tracer to tell it when it is up
+  std::uint32_t trace = 0;                      // its number in trace events
+  std::vector<std::uint8_t> peer_private_data;  // for the event when it is up, if there is a tracer
   State state = State::kAccepted;
   CloseReason reason = CloseReason::kPeer;  // kClosing
   std::string what;                         // kClosing
-  Time changed = 0;                         // when it came to this state
-  Time active = 0;                          // when something happened last
+  Time changed = 0;                         // start of the present state
+  Time active = 0;                          // time of the last activity
   Time probed = 0;
   bool dirty = false;  // has work for flush()
 };
@@ -125,7 +126,7 @@ struct Server::Impl : LoopMember {
     }
     listener.reset();
     loop.leave(*this);
-    // So that the peers learn of it.
+    // So that the peers are notified.
     loop.provider().progress();
   }
   Impl(const Impl&) = delete;
@@ -138,9 +139,9 @@ struct Server::Impl : LoopMember {
     return {};
   }
 
-  // ----- connections come and go
+  // ----- connections start and end
 
-  // What an observer does with it is its own affair, and no connection's.
+  // An observer's failure must not affect a connection.
   template <typename Function>
   void observe(Function&& function) {
     try {
@@ -152,7 +153,7 @@ struct Server::Impl : LoopMember {
 
   void reject(fabric::Event& event, std::string_view what, std::uint64_t& counter, Time now) {
     ++counter;
-    // The peer learns it, or that nobody answers.
+    // The peer receives it, or finds that there is no answer.
     (void)event.request->reject(base::as_bytes(what));
     trace_failed(loop, new_trace_connection(loop),
                  {trace::kHere, kConsumerReject, what, false, base::as_bytes(what)},
@@ -184,7 +185,7 @@ struct Server::Impl : LoopMember {
     }
   }
 
-  // A key, with all that the connection of that key may need a place in.
+  // Returns a free key. Reserves the memory that a connection with that key may need in the lists.
   std::uint32_t next_key() {
     if (free_keys.empty()) {
       const std::size_t places = slots.size() + 1;
@@ -211,7 +212,7 @@ struct Server::Impl : LoopMember {
         channel_options(loop, options.version, options.max_segment, c->trace);
     channel.terms = terms_of(options.version, c->info.thresholds);
     const protocol::Terms agreed = channel.terms;
-    // CONF_RDMA can raise it later, and Receives are as long as they are.
+    // CONF_RDMA can raise it later, and Receives keep their length.
     if (options.profile == Profile::k5666) channel.terms.inline_receive = options.inline_threshold;
     channel.sends_invalidate = invalidates;
     channel.accepts_invalidate = invalidates;
@@ -256,7 +257,7 @@ struct Server::Impl : LoopMember {
     share_credits();
   }
 
-  // `side`: who ended it, unless we are closing it already; `failed`: see fabric::Event.
+  // `side`: the side that ended it, unless we are closing it already; `failed`: see fabric::Event.
   void remove(std::uint32_t key, CloseReason reason, std::string_view what, std::uint8_t side,
               bool failed = false) {
     const std::unique_ptr<Connection> c = std::move(slots[key]);
@@ -269,7 +270,7 @@ struct Server::Impl : LoopMember {
       what = c->what;
       side = trace::kHere;
     }
-    // The connection first, and then nobody reaches the memory of its Calls any more.
+    // The connection first: then no peer can access the memory of its Calls any more.
     c->channel->close(loop.now());
     c->channel.reset();
     if (c->reverse != nullptr) ReverseBinding::unbind(*c->reverse);
@@ -294,7 +295,7 @@ struct Server::Impl : LoopMember {
       return fabric::fail(fabric::Errc::kBadArgument,
                           "the connection has no credits for Calls in the reverse direction");
     }
-    // A client that has come back before the end of its last connection was seen here.
+    // A client can come back before the end of its last connection was noticed here.
     for (std::uint32_t other = 0; other < slots.size(); ++other) {
       if (slots[other] == nullptr || slots[other]->reverse != client) continue;
       remove(other, CloseReason::kStopped, "its client has another connection", trace::kHere);
@@ -366,7 +367,7 @@ struct Server::Impl : LoopMember {
     }
   }
 
-  // ----- what the loop hands in
+  // ----- calls from the loop
 
   void on_event(std::uint32_t key, fabric::Event& event, Time now) override {
     if (key == kListener) {
@@ -411,8 +412,8 @@ struct Server::Impl : LoopMember {
         remove(key, CloseReason::kHandshake, event.reason, trace::kPeer);
         break;
       case EventType::kDisconnected:
-        // Of the two the failure says what failed, too.
-        // Who found that something failed is who ends it.
+        // Prefer the failure: it also names what failed. The side that detected it is the one that
+        // ends the connection.
         if (const std::string& failure = c.channel->failure(); !failure.empty()) {
           event.reason = failure;
           remove(key, CloseReason::kPeer, event.reason, trace::kHere, event.failed);
@@ -440,7 +441,7 @@ struct Server::Impl : LoopMember {
     mark(key);
   }
 
-  // Something happened on it: a message came, work is complete, a deferred Call was answered.
+  // Called on activity: a message arrived, work completed, a deferred Call was answered.
   void mark(std::uint32_t key) {
     if (slots[key] == nullptr) return;
     slots[key]->active = loop.now();
@@ -537,21 +538,21 @@ struct Server::Impl : LoopMember {
   ServerOptions options;
   ServerObserver silent;
   ServerObserver& observer;
-  // The flag R says of both roles that they can (RFC 8797 section 4.1).
+  // The flag R applies to both roles (RFC 8797 section 4.1).
   const bool invalidates;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::unique_ptr<fabric::Listener> listener;
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
-  // When a connection wants to be looked at, or sooner: activity puts most times off.
+  // The time at which a connection needs attention, or earlier: activity postpones most deadlines.
   fabric::TimeHeap timers;
   std::uint32_t count = 0;
   std::uint32_t last_number = 0;
   std::uint32_t most_granted;
   std::uint32_t granted;
   bool closing = false;
-  ServerCounters counters;  // of connections that were
+  ServerCounters counters;  // of past connections
 };
 
 Expected<std::unique_ptr<Server>> Server::create(Loop& loop, std::span<Program* const> programs,

@@ -9,7 +9,7 @@ Thresholds agree(std::uint32_t own, bool sent, bool remote_invalidation,
   Thresholds result;
   const auto peer = wire::decode_private_data(peer_private_data);
   if (!peer) {
-    // Where there is none the fabric may tell zeros.
+    // Without private data the fabric may report zeros.
     result.peer_sent_other =
         std::ranges::any_of(peer_private_data, [](std::uint8_t byte) { return byte != 0; });
     return result;

@@ -1,4 +1,4 @@
-// What both sides say of inline thresholds when they connect.
+// Encoding of inline thresholds in private data, for both sides.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ namespace rpcrdma::service {
 inline constexpr std::uint32_t kLeastThreshold = 1024;
 inline constexpr std::uint32_t kMostThreshold = 256U << 10;
 
-// In KiB steps, as it can be said.
+// In KiB steps, the unit of private data.
 [[nodiscard]] inline bool is_threshold(std::uint32_t bytes) {
   return bytes >= kLeastThreshold && bytes <= kMostThreshold && bytes % 1024 == 0;
 }
 
-// `remote_invalidation`: as a requester this side knows what to do when a peer invalidates a handle
-// for it, and as a responder it does so.
+// `remote_invalidation`: this side accepts Remote Invalidation as a requester, and uses it as a
+// responder.
 [[nodiscard]] inline std::array<std::uint8_t, wire::kPrivateDataBytes> own_private_data(
     std::uint32_t threshold, bool remote_invalidation) {
   wire::PrivateData data;

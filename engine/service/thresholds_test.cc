@@ -1,4 +1,4 @@
-// RFC 8797 section 4.2: the smaller of what one side sends and the other receives.
+// RFC 8797 section 4.2: the smaller of one side's send size and the other's receive size.
 #include "thresholds.h"
 
 #include <vector>
@@ -45,7 +45,7 @@ TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
     EXPECT_TRUE(agree(4096, true, false, bad).peer_sent_other) << at;
   }
   EXPECT_EQ(agree(4096, true, false, wire::Bytes(good).first(7)).receive, 1024U);
-  // What stands behind it is another's.
+  // Bytes after it belong to another protocol.
   auto longer = good;
   longer.resize(56, 0xff);
   EXPECT_EQ(agree(4096, true, false, longer).send, 4096U);

@@ -14,7 +14,7 @@ using fabric::Time;
 
 namespace {
 
-// A rejection's message is as long whatever is said in it.
+// A rejection's message always has the same length, filled with zeros.
 wire::Bytes without_fill(wire::Bytes private_data) {
   while (!private_data.empty() && private_data.back() == 0) {
     private_data = private_data.first(private_data.size() - 1);
@@ -48,7 +48,7 @@ void trace_established(Loop& loop, std::uint32_t connection, const EstablishedCo
   event.peer_qpn = what.event.peer_qpn;
   event.port = what.port;
   event.active = what.active ? 1 : 0;
-  // Of two it is known with the first Reply.
+  // With two versions, it is known only with the first Reply.
   if (what.versions.low == what.versions.high) {
     event.version = static_cast<std::uint8_t>(what.versions.low);
   }

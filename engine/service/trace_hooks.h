@@ -1,5 +1,5 @@
-// What servers and clients tell of their connections' begin and end (engine/trace). Told whether or
-// not somebody listens, so that who listens later learns which connections there are.
+// Trace hooks for the start and end of servers' and clients' connections (engine/trace). They emit
+// events with and without a reader, so that later readers know the open connections.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct EstablishedConnection {
   wire::Bytes sent, received;          // private data
   const Thresholds& thresholds;        // as agreed on
   const fabric::Event& event;          // kEstablished
-  const protocol::Versions& versions;  // that this side speaks
+  const protocol::Versions& versions;  // that this side supports
 };
 void trace_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
                        fabric::Time now);
 
 struct EndedConnection {
-  std::uint8_t side = trace::kHere;  // who ended it
+  std::uint8_t side = trace::kHere;  // the side that ended it
   std::uint16_t reject_reason = 0;   // see fabric::Event
-  std::string_view what;             // one clause for a person
+  std::string_view what;             // one clause for display
   bool failed = false;               // see fabric::Event
   wire::Bytes private_data = {};     // of a rejection; zeros may follow it
 };
@@ -40,7 +40,7 @@ struct FailedConnection {
   std::uint16_t port = 0;  // the listener's
   fabric::Address peer;
 };
-// Of a connection that was established, or of one that was not: nothing else tells of it.
+// For a connection that was established, and for one that was not, which has no other event.
 void trace_end(Loop& loop, std::uint32_t connection, const EndedConnection& end, fabric::Time now);
 void trace_failed(Loop& loop, std::uint32_t connection, const EndedConnection& end,
                   const FailedConnection& what, fabric::Time now);

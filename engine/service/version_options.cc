@@ -10,7 +10,7 @@ fabric::Expected<void> check(const VersionOptions& options) {
     return fabric::fail(fabric::Errc::kBadArgument, "versions are 1, 2, or 1 to 2");
   }
   if (options.negotiation_timeout <= 0) {
-    return fabric::fail(fabric::Errc::kBadArgument, "the time for negotiation is 0");
+    return fabric::fail(fabric::Errc::kBadArgument, "the negotiation timeout is 0");
   }
   return {};
 }

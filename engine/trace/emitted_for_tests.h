@@ -1,4 +1,4 @@
-// A tracer that somebody listens to, and what it was told, as text.
+// A tracer with a reader, and the events that it emitted, as text.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 
 namespace rpcrdma::trace::testing {
 
-// One line an event; operations are called #1, #2 and so on in the order of their first mention.
+// One line per event; operations are named #1, #2 and so on in the order of their first appearance.
 class Emitted {
  public:
-  // Lines of another connection begin with its number.
+  // Lines of another connection start with its number.
   explicit Emitted(std::uint32_t connection, std::size_t bytes = 1U << 20)
       : tracer(0, bytes), connection_(connection) {
     tracer.listen(true);
   }
 
-  // What was told since the last call; `tails` and `times` are theirs.
+  // Returns the events since the last call; `tails` and `times` are their payloads and times.
   [[nodiscard]] std::vector<std::string> take() {
     std::vector<std::string> lines;
     tails.clear();
@@ -36,7 +36,7 @@ class Emitted {
     });
     return lines;
   }
-  // Those of them that begin so.
+  // Returns those of them that start with `front`.
   [[nodiscard]] std::vector<std::string> take(std::string_view front) {
     std::vector<std::string> some;
     std::vector<std::vector<std::uint8_t>> some_tails;
@@ -52,7 +52,7 @@ class Emitted {
 
   Tracer tracer;
   std::vector<std::vector<std::uint8_t>> tails;
-  std::vector<std::int64_t> times;  // of take() of all
+  std::vector<std::int64_t> times;  // of take() without an argument
 
  private:
   template <typename... Arguments>
@@ -113,12 +113,12 @@ class Emitted {
       }
       case EventType::kAdvertise: {
         const auto e = get<Advertise>(view);
-        return format("expose %u at %llx, %u bytes, access %u, xid %u", e.handle,
+        return format("advertise %u at %llx, %u bytes, access %u, xid %u", e.handle,
                       static_cast<unsigned long long>(e.offset), e.length, e.access, e.xid);
       }
       case EventType::kInvalidate: {
         const auto e = get<Invalidate>(view);
-        return format("withdraw %u by %u", e.handle, e.side);
+        return format("invalidate %u by %u", e.handle, e.side);
       }
       case EventType::kReceives: {
         const auto e = get<Receives>(view);
@@ -127,9 +127,9 @@ class Emitted {
       case EventType::kCredits: {
         const auto e = get<Credits>(view);
         const std::string emitted =
-            format("credits %u: asked %u, granted %u, used %u of at most %u, waiting %u", e.side,
-                   e.requested, e.granted, e.in_use, e.in_use_most, e.waiting);
-        // Where it is not as many as are granted.
+            format("credits %u: requested %u, granted %u, used %u of at most %u, waiting %u",
+                   e.side, e.requested, e.granted, e.in_use, e.in_use_most, e.waiting);
+        // Only if it differs from the grant.
         return e.limit != 0 && e.limit != e.granted ? emitted + format(", limit %u", e.limit)
                                                     : emitted;
       }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// Whole pages from a page's beginning on, so that none is shared with anything else.
+// Whole pages, aligned to a page, so that none is shared with other data.
 constexpr std::align_val_t alignment(std::size_t bytes) {
   return std::align_val_t{bytes < kHugePage ? kPage : kHugePage};
 }

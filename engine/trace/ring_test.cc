@@ -1,3 +1,4 @@
+// The ring between a tracer and its reader: order, losses, reserved space, and two threads.
 #include <thread>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace {
 
 constexpr std::size_t kBytes = 4096;
 
-// Withdrawals with growing handles and tails of all lengths: what arrives is whole and in order.
+// Invalidates with growing handles and payloads of all lengths: all of them arrive whole and in
+// order.
 void emit(Tracer& tracer, std::uint32_t n) {
   std::vector<std::uint8_t> payload(n % 41, static_cast<std::uint8_t>(n));
   tracer.emit(7, n, Invalidate{n, 1, {}}, std::span(payload).first(payload.size() / 2),
@@ -58,7 +60,7 @@ TEST(TraceRing, AFullOneLosesTheNewestAndCounts) {
   std::uint32_t read = 0;
   tracer.ring().read(
       [&](const EventHeader& h,
-          std::span<const std::uint8_t> bytes) {  // A short one may fit behind one that was lost.
+          std::span<const std::uint8_t> bytes) {  // A short one may fit after one that was lost.
         check(h, bytes, static_cast<std::uint32_t>(h.time));
         ++read;
       });
@@ -107,7 +109,7 @@ TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
   }
 }
 
-// Whatever is told so takes none of that room, also if it is an end.
+// Such an event uses none of the reserved space, even if it is an end.
 TEST(TraceRing, WhatIsEmittedIfThereIsRoomLeavesThatToOthers) {
   Tracer tracer(3, kBytes);
   const std::vector<std::uint8_t> why(50, 'x');
@@ -141,7 +143,7 @@ TEST(TraceRing, ARowIsThereWhenItEnds) {
     ASSERT_EQ(view->payload.size(), seen % 41);
     ++seen;
   };
-  // Often enough that rows go around the ring's end.
+  // Often enough that rows wrap around the ring.
   for (std::uint32_t emitted = 0; emitted < 1000;) {
     {
       Tracer::Row row(tracer, 7, 9);
@@ -254,8 +256,8 @@ TEST(TraceRingThreads, WhatIsSeenAsEmittedIsThereToBeRead) {
   EXPECT_EQ(missed, 0U);
 }
 
-// Events are numbered by their times: of those before the newest of a batch, what is missing is
-// among the lost that the batch knows of.
+// Events are numbered by their times: events missing before the newest of a batch are among the
+// losses that the batch reports.
 TEST(TraceRingThreads, ABatchKnowsWhatWasLostBeforeIt) {
   constexpr std::uint64_t kEvents = 500'000;
   Tracer tracer(0, kBytes);

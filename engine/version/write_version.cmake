@@ -1,5 +1,5 @@
-# Writes the file OUT from version.cc.in: version VERSION, with the commit of the clone SOURCE by git's program
-# GIT, or the one that `git archive` wrote into packaging/commit, or none.
+# Writes the file OUT from version.cc.in: version VERSION, with the commit of the clone SOURCE by
+# git's program GIT, or the one that `git archive` wrote into packaging/commit, or none.
 set(commit)
 if(GIT AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND ${GIT} rev-parse --short=7 HEAD WORKING_DIRECTORY ${SOURCE}

@@ -20,8 +20,8 @@ class DevScript : public ::testing::Test {
   DevScript() {
     namespace fs = std::filesystem;
     for (const char* made :
-         {"tools", "home", "tmp", "cmake", "packaging", "tests/lab", "tests/portability",
-          "build/quick/bin", "build/release/bin", "build/release/extcap",
+         {"tools", "home", "tmp", "cmake", "packaging", "tests/docs", "tests/lab",
+          "tests/portability", "build/quick/bin", "build/release/bin", "build/release/extcap",
           "build/release/wireshark/epan", "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
     }

@@ -285,7 +285,7 @@ TEST_F(Endpoint, PacketsThatWereSentAgainAreReported) {
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
   EXPECT_GE(r["packets_retransmitted"], 5);
   const Result text = run("RPCRDMA load " + to_server() + lossy);
-  EXPECT_THAT(text.out, ::testing::ContainsRegex("[1-9][0-9]* packets sent again; "));
+  EXPECT_THAT(text.out, ::testing::ContainsRegex("[1-9][0-9]* packets retransmitted; "));
   stop(server);
 }
 
@@ -572,7 +572,7 @@ TEST_F(Endpoint, AClientGivesUpAServerThatSpeaksNoneOfItsVersions) {
     const std::string version = std::string("--rdma-version ") + own;
     const std::string hint = std::string("; give --rdma-version ") + other + "\n";
     const std::string why =
-        std::string("the peer speaks RPC-over-RDMA version ") + other + ", and not " + own + hint;
+        std::string("the peer supports RPC-over-RDMA version ") + other + ", not " + own + hint;
     const Result load = run("RPCRDMA load " + to_server() + version + " --count 50");
     EXPECT_EQ(load.status, 2) << load.out;
     EXPECT_EQ(load.err, "rpcrdma: load: " + why);
@@ -581,8 +581,9 @@ TEST_F(Endpoint, AClientGivesUpAServerThatSpeaksNoneOfItsVersions) {
     EXPECT_EQ(ping.err, "rpcrdma: ping: " + server_ + " port 20049: " + why);
     const Result call = run("RPCRDMA call " + to_server() + version);
     EXPECT_EQ(call.status, 1) << call.out;
-    EXPECT_THAT(call.out, HasSubstr("ERR_VERS: the peer speaks none of our versions; it says " +
-                                    std::string(other) + " to " + other + hint));
+    EXPECT_THAT(call.out,
+                HasSubstr("ERR_VERS: the peer supports none of our versions; it supports " +
+                          std::string(other) + " to " + other + hint));
     const Result probe =
         run("RPCRDMA nfs-probe --handle 00 " + server_ + ":/x --from " + client_ + " " + version);
     EXPECT_EQ(probe.status, 1) << probe.err;
@@ -680,10 +681,10 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("ping 127.0.0.1 --from ::1", "other IP version");
   refused("ping 127.0.0.1 --program nsf", "--program nsf");
   refused("ping 127.0.0.1 -i soon", "--interval soon");
-  refused("call 127.0.0.1 --procedure nothing", "\"nothing\" is not known");
-  refused("load 127.0.0.1 --procedure ecko", "\"ecko\" is not known");
+  refused("call 127.0.0.1 --procedure nothing", "\"nothing\" is unknown");
+  refused("load 127.0.0.1 --procedure ecko", "\"ecko\" is unknown");
   refused("load 127.0.0.1 --size big", "\"big\" is not a size");
-  refused("load 127.0.0.1 --procedure echo --size 2M", "echo takes 1048576 bytes at most");
+  refused("load 127.0.0.1 --procedure echo --size 2M", "the maximum for echo is 1048576 bytes");
   refused("load 127.0.0.1 --depth 0", "--depth 0");
   refused("load 127.0.0.1 --threads 2", "--connections");
   refused("load 192.0.2.1 --from 192.0.2.2 --threads 2 --connections 2", "127.0.0.0/8 only");
@@ -703,8 +704,8 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
     }
   }
   refused("load 127.0.0.1 --procedure source --size 5Gi",
-          "\"5Gi\" is more than 268435456 bytes, the most that is possible");
-  refused("load 127.0.0.1 --size 5Gi", "\"5Gi\" is more than 1048576 bytes");
+          "\"5Gi\" exceeds the maximum of 268435456 bytes");
+  refused("load 127.0.0.1 --size 5Gi", "\"5Gi\" exceeds the maximum of 1048576 bytes");
   refused("serve --listen 127.0.0.1 --max-bulk 8Ti", "--max-bulk 8Ti: more than 256 MiB, the most");
   refused("serve --listen 127.0.0.1 --idle 0", "--idle 0: it must be more than zero");
   refused("ping 127.0.0.1 --interval 0", "--interval 0: it must be more than zero");

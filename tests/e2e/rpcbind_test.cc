@@ -219,7 +219,7 @@ TEST_F(Rpcbind, NonsenseIsALineAndTheWellKnownPort) {
       {[](const std::string& call) {
          return reply(call, entry(100003, 4, "rdma", "\x1b[31mno address") + words({0}));
        },
-       "rpcbind has a strange address of program 100003: \"?[31mno address\""},
+       "rpcbind has an invalid address for program 100003: \"?[31mno address\""},
       {[](const std::string& call) {
          return reply(call, words({1, 100003, 4, 0xffffffff}) + std::string(1 << 16, 'x'));
        },

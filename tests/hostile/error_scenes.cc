@@ -9,8 +9,9 @@ using scenes::err_chunk;
 using scenes::err_vers;
 
 constexpr const char* kRefused =
-    "its Call ends, ERR_CHUNK: the peer could not read the header, or not place the Reply";
-constexpr const char* kNoVersion = "its Call ends, ERR_VERS: the peer speaks none of our versions";
+    "its Call ends, ERR_CHUNK: the peer could not read the header or place the Reply";
+constexpr const char* kNoVersion =
+    "its Call ends, ERR_VERS: the peer supports none of our versions";
 
 void add_forms(Matrix& to) {
   to.push_back(

@@ -196,9 +196,8 @@ void add_answers(Matrix& to) {
        .client = server_first_sends([](const Message& c) { return AgainstClient::reply_to(c); })});
   to.push_back({.rule = "HDR-10",
                 .did = "never answers a Call that may take two seconds",
-                .answer =
-                    "its Call ends, timed out: no Reply came in time; connection ended: a Call "
-                    "timed out",
+                .answer = "its Call ends, timed out: no Reply in time; connection ended: a Call "
+                          "timed out",
                 .client = [](AgainstClient& s) {
                   s.accept();
                   s.exchange();

@@ -68,7 +68,7 @@ void add_invalidation_scenes(Matrix& to) {
                 .not_in_recording = "its device refused the message"});
   to.push_back({.rule = "INV-03",
                 .did = "sends an ERR_CHUNK by Send With Invalidate",
-                .answer = "its Call ends, ERR_CHUNK: the peer could not read the header, or not "
+                .answer = "its Call ends, ERR_CHUNK: the peer could not read the header or "
                           "place the Reply",
                 .client = [](AgainstClient& s) {
                   const Message call = s.begin_with_read(kLongCount);

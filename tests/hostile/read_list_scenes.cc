@@ -131,7 +131,7 @@ void add_lengths(Matrix& to) {
 void add_binding(Matrix& to) {
   to.push_back({.rule = "RD-11",
                 .did = "refuses a Read chunk that has no roundup",
-                .answer = "its Call ends, ERR_CHUNK: the peer could not read the header, or not "
+                .answer = "its Call ends, ERR_CHUNK: the peer could not read the header or "
                           "place the Reply",
                 .client = [](AgainstClient& s) {
                   s.accept();

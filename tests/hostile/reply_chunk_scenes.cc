@@ -36,23 +36,24 @@ auto call_with(const std::function<std::vector<wire::Segment>(AgainstServer& s)>
 void add_reply_chunk_scenes(Matrix& to) {
   to.push_back({.rule = "RP-01",
                 .did = "returns the Reply chunk with another offset",
-                .answer = "its Call ends, bad Reply: a segment came back with another offset",
+                .answer = "its Call ends, bad Reply: a returned segment has another offset",
                 .client = long_reply([](Message& r) { r.reply_chunk->front().offset += 8; })});
-  to.push_back({.rule = "RP-01",
-                .did = "returns a Reply chunk that was not offered",
-                .answer = "its Call ends, bad Reply: a Reply chunk came back that was not offered",
-                .client = server_answers([](const Message& c) {
-                  Message reply = AgainstClient::reply_to(c);
-                  reply.reply_chunk = std::vector<wire::Segment>{{0x100, 0, 0x1000}};
-                  return reply;
-                })});
+  to.push_back(
+      {.rule = "RP-01",
+       .did = "returns a Reply chunk that was not offered",
+       .answer = "its Call ends, bad Reply: a Reply chunk that was not offered was returned",
+       .client = server_answers([](const Message& c) {
+         Message reply = AgainstClient::reply_to(c);
+         reply.reply_chunk = std::vector<wire::Segment>{{0x100, 0, 0x1000}};
+         return reply;
+       })});
   to.push_back({.rule = "RP-02",
                 .did = "sends an RDMA_NOMSG that says that nothing was written",
                 .answer = "its Call ends, bad Reply: an RDMA_NOMSG has nothing in a Reply chunk",
                 .client = long_reply([](Message& r) { r.reply_chunk->front().length = 0; })});
   to.push_back({.rule = "RP-03",
                 .did = "sends an RDMA_MSG that says that its Reply chunk was written",
-                .answer = "its Call ends, bad Reply: an RDMA_MSG says that its Reply chunk was "
+                .answer = "its Call ends, bad Reply: an RDMA_MSG reports its Reply chunk as "
                           "written",
                 .client = long_reply([](Message& r) {
                   r.proc = wire::Proc::kMsg;

@@ -150,7 +150,7 @@ void add_errors(Matrix& to) {
                 .answer = "RDMA2_ERR_BAD_XDR",
                 .server = client_sends_2(with_byte(version2(scenes::call(2)), 24, 0xff))});
   to.push_back(of_client("V2-08", "answers an option with INVAL_PROC, which is about its rdma_proc",
-                         "its Call ends, INVAL_PROC: the peer does not know the kind of message",
+                         "its Call ends, INVAL_PROC: the peer does not support the message type",
                          [](AgainstClient& s) {
                            s.accept();
                            s.exchange();
@@ -160,8 +160,8 @@ void add_errors(Matrix& to) {
                            s.send(error(s.next_message().xid, RdmaErr::kInvalProc));
                          }));
   to.push_back(of_client("V2-09", "sends CANT_REPLY for segment 5 of a Call that has one",
-                         "its Call ends, CANT_REPLY: the Reply is longer than what the Call "
-                         "offered for it",
+                         "its Call ends, CANT_REPLY: the Reply does not fit into the chunks that "
+                         "the Call offered",
                          [](AgainstClient& s) {
                            s.accept();
                            s.exchange();
@@ -188,7 +188,7 @@ void add_errors(Matrix& to) {
                          })));
   to.push_back(of_client("V2-11",
                          "sends an RDMA2_ERR_VERS whose lowest version is above the highest",
-                         "its Call ends, ERR_VERS: the peer speaks none of our versions",
+                         "its Call ends, ERR_VERS: the peer supports none of our versions",
                          server_answers([](const Message& c) {
                            Message m = error(c.xid, RdmaErr::kVers);
                            m.vers_low = 3;

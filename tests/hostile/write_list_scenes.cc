@@ -53,31 +53,30 @@ auto with_room(std::uint32_t count, std::uint32_t room, std::uint32_t returned) 
 void add_copies(Matrix& to) {
   to.push_back({.rule = "WR-01",
                 .did = "returns a Write chunk with a segment more",
-                .answer = "its Call ends, bad Reply: a chunk came back with another number of "
+                .answer = "its Call ends, bad Reply: a returned chunk has another number of "
                           "segments",
                 .client = nfs_read([](Message& r) {
                   r.writes[0].push_back({0x101, 0, 0x2000});
                 })});
   to.push_back({.rule = "WR-01",
                 .did = "returns one Write chunk too many",
-                .answer = "its Call ends, bad Reply: the Write list came back with another number "
+                .answer = "its Call ends, bad Reply: the returned Write list has another number "
                           "of chunks",
                 .client = nfs_read([](Message& r) {
                   r.writes.push_back({{0x101, 0, 0x2000}});
                 })});
   to.push_back({.rule = "WR-02",
                 .did = "returns a Write segment with another handle",
-                .answer = "its Call ends, bad Reply: a segment came back with another handle",
+                .answer = "its Call ends, bad Reply: a returned segment has another handle",
                 .client = nfs_read([](Message& r) { ++r.writes[0][0].handle; })});
   to.push_back({.rule = "WR-02",
                 .did = "returns a Write segment with another offset",
-                .answer = "its Call ends, bad Reply: a segment came back with another offset",
+                .answer = "its Call ends, bad Reply: a returned segment has another offset",
                 .client = nfs_read([](Message& r) { ++r.writes[0][0].offset; })});
-  to.push_back(
-      {.rule = "WR-03",
-       .did = "returns a Write segment longer than it was offered",
-       .answer = "its Call ends, bad Reply: a segment came back longer than it was offered",
-       .client = nfs_read([](Message& r) { r.writes[0][0].length += 8; })});
+  to.push_back({.rule = "WR-03",
+                .did = "returns a Write segment longer than it was offered",
+                .answer = "its Call ends, bad Reply: a returned segment is longer than offered",
+                .client = nfs_read([](Message& r) { r.writes[0][0].length += 8; })});
   to.push_back({.rule = "WR-04",
                 .did = "uses the second segment while the first is not full",
                 .answer = "its Call ends, bad Reply: a chunk was filled with a gap",
@@ -88,7 +87,7 @@ void add_copies(Matrix& to) {
 void add_use(Matrix& to) {
   to.push_back({.rule = "WR-05",
                 .did = "leaves out a Write chunk that it did not use",
-                .answer = "its Call ends, bad Reply: the Write list came back with another number "
+                .answer = "its Call ends, bad Reply: the returned Write list has another number "
                           "of chunks",
                 .client = nfs_read(
                     [](Message& r) {

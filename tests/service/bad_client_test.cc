@@ -336,7 +336,7 @@ TEST_F(ImpatientServer, RepliesThatAreNotTakenEndTheirConnection) {
   ASSERT_TRUE(connect(bad));
   bad.send(0, null_call(1));
   ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
-  check_closed(CloseReason::kProtocol, "got through for too long");
+  check_closed(CloseReason::kProtocol, "made progress for too long");
   EXPECT_EQ(counters.responder.replies, counters.calls.calls);
 }
 

@@ -65,8 +65,8 @@ TEST(VersionsOverAConnection, NoneInCommonEndsTheConnection) {
       EXPECT_EQ(outcome.status, protocol::CallStatus::kErrorVersion);
     }
     ASSERT_TRUE(host.until([&] { return !echo.lost.empty(); }));
-    EXPECT_EQ(echo.lost[0], "the peer speaks RPC-over-RDMA version " + std::to_string(other) +
-                                ", and not " + std::to_string(own.low));
+    EXPECT_EQ(echo.lost[0], "the peer supports RPC-over-RDMA version " + std::to_string(other) +
+                                ", not " + std::to_string(own.low));
     EXPECT_EQ(echo.client().state(0), service::LinkState::kClosed);
     EXPECT_EQ(echo.client().info(0).refused, (Versions{other, other}));
     const service::ClientCounters counters = echo.client().counters();

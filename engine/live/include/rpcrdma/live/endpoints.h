@@ -1,5 +1,5 @@
-// The endpoints of this user that run on this machine and can be read (hub.h): their sockets are in
-// $XDG_RUNTIME_DIR/rpcrdma, or where there is no such variable in /tmp/rpcrdma-UID.
+// Finds and connects to this user's running endpoints on this machine (hub.h). Their sockets are in
+// $XDG_RUNTIME_DIR/rpcrdma, or in /tmp/rpcrdma-UID if that variable is not set.
 #pragma once
 
 #include <chrono>
@@ -13,45 +13,47 @@
 
 namespace rpcrdma::trace {
 
-// Of an endpoint at a time; of its packets as many again.
+// Concurrent readers of one endpoint's events; its packets have as many readers of their own.
 inline constexpr std::size_t kMostReaders = 16;
 
 struct RunningEndpoint {
   std::string name;
-  std::uint32_t process = 0;  // its ID
+  std::uint32_t process = 0;  // process ID
   std::string path;           // of its socket
-  std::string packets;        // of the socket where its packets are; empty: there is none
-  std::string role;           // as it tells; empty when it does not answer
-  std::int64_t since = 0;     // the epoch, ns; 0 when it does not answer
-  std::string fault = {};     // when it does not answer: why, such as "does not answer"
+  std::string packets;        // path of the socket that serves its packets; empty: none
+  std::string role;           // as the endpoint states it; empty if it does not answer
+  std::int64_t since = 0;     // start time, ns since the epoch; 0 if it does not answer
+  std::string fault = {};     // why there is no answer, such as "does not answer"; else empty
 };
 
-// What endpoints are given to answer in, all together.
+// Time in which all endpoints together must answer.
 inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milliseconds(250);
 
-// In order of names and processes. Sockets that nobody listens at any more are removed; those that
-// this user has not made are passed over. Whatever comes from the others, all are asked within
-// `patience`: one that does not say by then what it is has a `fault`. Names and roles may be
-// anything, of a bounded length: they are to be escaped. Error: the folder is not to be trusted.
+// Returns the endpoints in order of names and process IDs. Removes sockets without a listener and
+// skips those that this user did not create. All others are queried and must identify themselves
+// within `patience`; one that does not has a `fault`. Names and roles are untrusted data of bounded
+// length: escape them before display. Error: the folder is not safe to use.
 [[nodiscard]] base::Expected<std::vector<RunningEndpoint>> list_endpoints(
     std::chrono::nanoseconds patience = kEndpointPatience);
 
-// The same by the names of their sockets alone, without asking them, which they do not notice: one
-// that a killed endpoint left is among them. `role`, `since` and `fault` are not filled.
+// Returns the endpoints by the names of their sockets alone. It does not query them, so they do not
+// notice, and the socket of a killed endpoint may be among them. `role`, `since` and `fault` stay
+// empty.
 [[nodiscard]] base::Expected<std::vector<RunningEndpoint>> find_endpoints();
 
-// `which`: a name, a process ID, or the path of a socket, which has a slash in it. What comes from
-// it is for a capture::LiveStream with live_check(). Errors: there is none, or several of that
-// name; it cannot be connected to, or has as many readers as it takes, which one that does not say
-// anything within `patience` is believed not to have.
+// Connects to an endpoint. `which`: a name, a process ID, or the path of a socket, which contains a
+// slash. Read the stream with a capture::LiveStream and live_check(). Errors: there is no such
+// endpoint, or several have this name; the connection fails; the endpoint has its maximum number of
+// readers. If it sends nothing within `patience`, it is assumed to have room for a reader.
 [[nodiscard]] base::Expected<base::FileDescriptor> connect_endpoint(
     const std::string& which, std::chrono::nanoseconds patience = kEndpointPatience);
 
-// The same for its packets. Another error: it has none to show, since its provider is a device.
+// Connects to the packet socket of an endpoint in the same way. Additional error: the endpoint has
+// no packets, since its provider is a device.
 [[nodiscard]] base::Expected<base::FileDescriptor> connect_packets(
     const std::string& which, std::chrono::nanoseconds patience = kEndpointPatience);
 
-// A path of a socket where an endpoint's packets are.
+// Returns whether `path` is the path of a packet socket.
 [[nodiscard]] bool is_packet_socket(const std::string& path);
 
 }  // namespace rpcrdma::trace

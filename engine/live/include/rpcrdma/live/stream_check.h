@@ -1,5 +1,5 @@
-// Holds what comes as an endpoint's events to what an endpoint sends (hub.h). Whoever writes into
-// the socket may be hostile, and readers keep something of each ring, and write down what comes.
+// Checks that a stream is one that an endpoint would send (hub.h). The other end of the socket may
+// be hostile, and readers keep state per ring and write the stream to disk.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace rpcrdma::trace {
 
 class StreamCheck {
  public:
-  // Loss events say what other events have come or are missing: there are never more of them than
-  // this and those others.
+  // Loss events report other events, received or missing: there are never more of them than those
+  // other events plus this many.
   static constexpr std::uint64_t kMostLosses = 4096;
 
-  // `data`: of the stream's next packet. Error: why no endpoint sends it, for a person, as the end
-  // of a sentence; the stream is of no use then.
+  // `data`: of the stream's next packet. Error: why no endpoint sends it, as the end of a sentence
+  // for display; the stream is useless from then on.
   [[nodiscard]] tl::expected<EventView, const char*> take(std::span<const std::uint8_t> data);
 
  private:
-  bool begun_ = false;  // who tells is known
+  bool begun_ = false;  // the Endpoint event has arrived
   std::uint64_t events_ = 0;
   std::uint64_t losses_ = 0;
 };
 
-// Null, or why an endpoint does not send this frame.
+// Returns null, or why an endpoint does not send this frame.
 using FrameCheck = std::function<const char*(const base::Frame&)>;
 
-// The same for a capture::LiveStream of connect_endpoint() or connect_packets(): a stream of
-// packets has nothing to check.
+// Returns the check for a capture::LiveStream of connect_endpoint() or connect_packets(). A stream
+// of packets has nothing to check.
 [[nodiscard]] FrameCheck live_check();
 
 }  // namespace rpcrdma::trace

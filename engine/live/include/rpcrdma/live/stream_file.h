@@ -1,5 +1,5 @@
-// Keeps what comes from a live endpoint (endpoints.h) as a hub records it: in a pcapng file, or in
-// a ring of files each of which can be read by itself, with sums of its own.
+// Writes the stream of a live endpoint (endpoints.h) as a hub records it: to a pcapng file, or to a
+// ring of files, each of which can be read on its own and has its own sums.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace rpcrdma::trace {
 
 class StreamFile {
  public:
-  // `name`: of the interface in the files. `wall_now`: the epoch, ns. Errors: those of
+  // `name`: of the interface in the files. `wall_now`: ns since the epoch. Errors: those of
   // base::open_recorder().
   [[nodiscard]] static base::Expected<std::unique_ptr<StreamFile>> open(
       const std::string& path, const base::RingOptions& ring, const std::string& name,
@@ -22,17 +22,17 @@ class StreamFile {
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
 
-  // The frames of the stream in their order, from the first on. They may be anybody's: what is no
-  // event of an endpoint's stream is an error, after which the file can only be finished. Another
-  // error: it cannot be written.
+  // Writes the next frame of the stream, in order from the first. Frames are untrusted. Errors: a
+  // frame that is no event of an endpoint's stream, after which the file can only be finished; the
+  // file cannot be written.
   [[nodiscard]] base::Expected<void> write(const base::Frame& frame);
-  // What was written is in the file.
+  // When it returns, all written frames are in the file.
   [[nodiscard]] base::Expected<void> flush();
   [[nodiscard]] base::Expected<void> finish(std::int64_t wall_now);
 
   [[nodiscard]] const std::string& file() const;  // the newest
   [[nodiscard]] std::uint64_t events() const;     // in all files
-  [[nodiscard]] std::uint64_t lost() const;       // by what the endpoint says
+  [[nodiscard]] std::uint64_t lost() const;       // as the endpoint reports it
 
  private:
   struct Impl;

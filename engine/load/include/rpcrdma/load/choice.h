@@ -1,5 +1,5 @@
-// What the next Call of a load is: a procedure by weight, and a size. Drawn, and the same again for
-// the same seed.
+// Chooses the next Call of a load: a procedure by weight, and a size. The sequence is random, and
+// the same for the same seed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace rpcrdma::load {
 
-// Sizes in bytes, such as "1M", "512-64k", "0,4k,1Mi-2Mi". Each member of the list is as likely as
-// the others, and in a range every number.
+// Sizes in bytes, such as "1M", "512-64k", "0,4k,1Mi-2Mi". All members of the list are equally
+// likely, and so are all numbers of a range.
 class Sizes {
  public:
-  // Error: kBadArgument. A size has 32 bits; of one that has more the error says that `most` is
-  // possible, which its user has for what the sizes are of.
+  // Error: kBadArgument. A size has 32 bits; for a larger one the error names `most`, the maximum
+  // in the caller's context.
   [[nodiscard]] static fabric::Expected<Sizes> parse(std::string_view text,
                                                      std::uint32_t most = UINT32_MAX);
 
@@ -28,18 +28,18 @@ class Sizes {
  private:
   struct Range {
     std::uint32_t first = 0;
-    std::uint32_t last = 0;  // belongs to it
+    std::uint32_t last = 0;  // included
   };
   std::vector<Range> ranges_;
 };
 
-// Weighted choices, such as "echo" or "echo:8,source:2"; a weight that is not given is 1.
+// Weighted choices, such as "echo" or "echo:8,source:2"; the default weight is 1.
 class Mix {
  public:
-  // The number of the choice that is called so.
+  // Returns the number of the choice with this name.
   using Known = std::function<std::optional<std::uint32_t>(std::string_view)>;
-  // Error: kBadArgument for a name that is not known or given twice, and for a weight of 0 or above
-  // a million.
+  // Error: kBadArgument for a name that is unknown or given twice, and for a weight of 0 or above a
+  // million.
   [[nodiscard]] static fabric::Expected<Mix> parse(std::string_view text, const Known& known);
 
   [[nodiscard]] std::uint32_t pick(soft::Random& random) const;
@@ -48,7 +48,7 @@ class Mix {
  private:
   struct Member {
     std::uint32_t choice = 0;
-    std::uint64_t up_to = 0;  // the weights of all up to this one
+    std::uint64_t up_to = 0;  // sum of the weights up to this one
   };
   std::vector<Member> members_;
 };

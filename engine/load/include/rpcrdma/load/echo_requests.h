@@ -1,4 +1,4 @@
-// What a load of the program ECHO asks for: procedures by name, sizes, and what fits.
+// The Calls of a load of the program ECHO: procedures by name, and sizes within their limits.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace rpcrdma::load {
 
-// "null", "echo-bulk": as people type them, and as reports name them, by number.
+// Names by number, as used on the command line and in reports: "null", "echo-bulk".
 [[nodiscard]] std::vector<std::string> echo_procedures();
 
 struct RequestError {
-  bool of_sizes = false;  // the procedures are all right
-  std::string message;    // one clause for a person
+  bool of_sizes = false;  // the procedures are valid
+  std::string message;    // one clause for display
 };
 
-// Requests of a mix of procedures and sizes, drawn.
+// Random requests from a mix of procedures and sizes.
 class EchoRequests {
  public:
   // `procedures`: names with weights, or "mix": each but SLEEP. `sleep`: of SLEEP, up to a minute.

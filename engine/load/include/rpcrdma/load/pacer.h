@@ -1,7 +1,7 @@
-// When Calls are due, and when there are to be no more. Calls of a given rate are due at fixed
-// moments, whatever became of those before: one that could not begin in time is late, and its
-// latency counts from when it was due. (Else a peer that stalls would hide its own stalls: what is
-// known as coordinated omission.)
+// Decides when Calls are due, and when the load ends. With a rate, Calls are due at fixed moments,
+// regardless of earlier ones: a Call that could not start in time is late, and its latency counts
+// from its due time. (Otherwise a peer that stalls would hide its own stalls, which is known as
+// coordinated omission.)
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace rpcrdma::load {
 
 struct PacerOptions {
-  double rate = 0;                         // Calls a second of all threads; 0: no rate
+  double rate = 0;                         // Calls per second of all threads; 0: no rate
   std::uint64_t count = 0;                 // Calls of all threads; 0: no end by count
   fabric::Time duration = fabric::kNever;  // from begin() on
-  std::uint32_t thread = 0;                // of
-  std::uint32_t threads = 1;               // that share the load evenly
+  std::uint32_t thread = 0;                // this thread's number
+  std::uint32_t threads = 1;               // threads that share the load evenly
 };
 
 class Pacer {
@@ -26,24 +26,24 @@ class Pacer {
   // No more Calls from now on.
   void stop(fabric::Time now);
 
-  // When the next Call is due, which may be past; without a rate that is `now`. kNever: there are
-  // to be no more.
+  // Returns when the next Call is due, which may be in the past; without a rate, `now`. kNever:
+  // there are no more.
   [[nodiscard]] fabric::Time due(fabric::Time now) const;
-  // No Call is due from then on; kNever: not by time.
+  // No Call is due from then on; kNever: no end by time.
   [[nodiscard]] fabric::Time end() const { return end_; }
-  // That Call has begun.
+  // Called when that Call has started.
   void took() { ++taken_; }
 
-  // Calls that were due before the end and have not begun.
+  // Calls that were due before the end and have not started.
   [[nodiscard]] std::uint64_t missed() const;
 
  private:
   [[nodiscard]] fabric::Time due_of(std::uint64_t call) const;
 
   PacerOptions options_;
-  std::uint64_t share_;  // of `count`, this thread's
+  std::uint64_t share_;  // this thread's part of `count`
   fabric::Time begin_ = 0;
-  fabric::Time end_ = fabric::kNever;  // Calls due then or later do not begin
+  fabric::Time end_ = fabric::kNever;  // Calls due then or later do not start
   std::uint64_t taken_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A load's result as people and programs read it.
+// A load's result as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace rpcrdma::load {
 
-// What was asked for.
+// The parameters of the load.
 struct Setup {
   std::string server;  // "127.0.0.1 port 20049"
   std::string from;    // "127.0.0.2"
   std::uint32_t connections = 1;
-  std::uint32_t depth = 1;  // Calls outstanding on a connection
+  std::uint32_t depth = 1;  // Calls in flight on a connection
   std::uint32_t threads = 1;
-  double rate = 0;  // Calls a second; 0: as fast as answers come
+  double rate = 0;  // Calls per second; 0: as fast as answers arrive
   std::uint64_t seed = 0;
-  std::vector<std::string> procedures;  // names by their numbers in the tally
+  std::vector<std::string> procedures;  // names, indexed by the numbers in the tally
 };
 
 // Calls that the server made to this end.
@@ -28,10 +28,10 @@ struct Reverse {
   std::uint64_t resent = 0;  // on another connection
 };
 
-// What this end's packets went through; an RDMA device keeps that to itself.
+// Packet statistics of this end; an RDMA device does not report them.
 struct Packets {
-  std::uint64_t retransmitted = 0;   // that it sent again
-  std::uint64_t naks = 0, rnrs = 0;  // that it got: for a gap, and for want of a Receive
+  std::uint64_t retransmitted = 0;   // by this end
+  std::uint64_t naks = 0, rnrs = 0;  // received: for a gap, and for a missing Receive
 };
 
 struct Result {
@@ -39,14 +39,14 @@ struct Result {
   fabric::Time elapsed = 0;     // from the first Call to the last outcome
   fabric::Time user = 0;        // processor time of this process meanwhile, nanoseconds
   fabric::Time system = 0;      // and of the kernel for it
-  std::uint64_t not_begun = 0;  // Calls that were due and never begun
-  std::uint64_t abandoned = 0;  // Calls without an outcome when the load was given up
+  std::uint64_t not_begun = 0;  // Calls that were due and never started
+  std::uint64_t abandoned = 0;  // Calls without an outcome when the load was aborted
   std::uint64_t lost = 0;       // connections that were lost
   std::uint64_t stalls = 0;     // Calls that waited for a credit
   bool interrupted = false;
   std::optional<Packets> packets;
   std::optional<Reverse> reverse;
-  std::vector<std::string> failed;  // limits that were passed
+  std::vector<std::string> failed;  // thresholds that were exceeded
 };
 
 // "117 MB/s", "1.25 GB/s": in units of 1,000, as networks count.
@@ -54,12 +54,12 @@ struct Result {
 // "84.2", "12345"
 [[nodiscard]] std::string format_call_rate(double per_second);
 
-// Several lines, the last with its newline.
+// Several lines, each with its newline.
 [[nodiscard]] std::string to_text(const Setup& setup, const Result& result);
 // One object, without newline. docs/load.md describes the keys.
 [[nodiscard]] std::string to_json(const Setup& setup, const Result& result);
 
-// Totals at some moment, and the line that tells of an interval between two.
+// Totals at some moment, and the line that reports the interval between two.
 struct Progress {
   std::uint64_t calls = 0, failed = 0, bytes = 0;
 };

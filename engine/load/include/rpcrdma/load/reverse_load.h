@@ -1,5 +1,5 @@
-// A load in the reverse direction: asks the server, over each connection of a client, for Calls of
-// the echo program (engine/service/callback.x), and hears at the end how they went.
+// A load in the reverse direction: requests Calls of the echo program from the server over each
+// connection of a client (engine/service/callback.x), and receives their results at the end.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ReversePlan {
   std::uint64_t count = 0;  // of all connections; 0: until it is stopped
   service::echo::Request request;
   std::uint32_t depth = 1;
-  // In which the server must answer what asks for them, and between two of them.
+  // Time in which the server must answer a request for Calls, and maximum time between two of them.
   fabric::Time timeout = fabric::kNever;
 };
 
@@ -23,24 +23,24 @@ class ReverseLoad {
  public:
   ReverseLoad(const ReversePlan& plan, std::uint32_t connections, std::uint64_t seed);
 
-  // Cookies of its Calls: others must not have this bit.
+  // Marks cookies of its Calls: others must not have this bit.
   static constexpr std::uint64_t kCookie = std::uint64_t{1} << 63U;
 
-  // A connection is up: says that this end is ready, again if it was before.
+  // Called when a connection is up: reports this end as ready, again if it was before.
   void on_connected(service::Client& client, std::uint32_t connection);
-  // Of a Call with its cookie.
+  // Called with the outcome of a Call with its cookie.
   void on_outcome(service::Client& client, const protocol::CallOutcome& outcome);
-  // No more of them are wanted.
+  // Requests no more Calls.
   void stop(service::Client& client);
-  // `served`: Calls of the server's so far, of all connections. Where there are no more for the
-  // plan's timeout, and its result does not come either, that is a failure.
+  // `served`: Calls of the server so far, on all connections. If there are no more within the
+  // plan's timeout, and the result does not arrive either, the load has failed.
   void expire(std::uint64_t served, fabric::Time now);
   [[nodiscard]] fabric::Time deadline() const;
 
   [[nodiscard]] bool over() const;
-  // Why there is none; empty: there is.
+  // The reason why it failed; empty: it has not.
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // Of the connections whose result is known.
+  // Sum over the connections whose result is known.
   [[nodiscard]] service::callback::Result result() const;
 
  private:
@@ -49,7 +49,7 @@ class ReverseLoad {
     service::callback::Plan plan;
     service::callback::CallbackCall start, wait, stop;
     State state = State::kNew;
-    bool starting = false;  // `start` is outstanding
+    bool starting = false;  // `start` is in flight
     service::callback::Result result;
   };
 
@@ -59,7 +59,7 @@ class ReverseLoad {
 
   const fabric::Time timeout_;
   std::uint64_t served_ = 0;
-  fabric::Time progress_ = 0;      // when something came
+  fabric::Time progress_ = 0;      // time of the last activity
   std::vector<Session> sessions_;  // by connection
   std::string failure_;
 };

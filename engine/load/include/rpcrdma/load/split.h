@@ -1,4 +1,4 @@
-// Where the time from a Call's sending to its Reply went, from what both ends measured.
+// Splits the time from a Call's sending to its Reply into parts, as measured by both ends.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace rpcrdma::load {
 
-// What the server says of a Call, nanoseconds of its own clock. Nobody has verified it.
+// The server's times of a Call, in nanoseconds of its own clock, unverified.
 struct ServerTimes {
-  std::uint64_t reading = 0;  // from the arrival of its Send until its Read chunks were all there
-  std::uint64_t working = 0;  // from then until the Reply was made
+  std::uint64_t reading = 0;  // from the arrival of its Send until its Read chunks were complete
+  std::uint64_t working = 0;  // from then until the Reply was complete
 };
 
-// Nanoseconds. Together they are the time from `sent` to `replied`.
+// Nanoseconds. The sum is the time from `sent` to `replied`.
 struct Split {
-  // Posted until the Send was known to have arrived; nothing where the Reply was the first to tell,
-  // which then is in the rest.
+  // Posted until the Send was known to have arrived; nothing if the Reply was the first sign of it,
+  // and then this time is in the rest.
   std::optional<fabric::Time> sending;
-  std::optional<fabric::Time> reading, working;  // of the server's; nothing where it says nothing
-  // The network, the server's RDMA Writes, and time in which one end did not look; and the server
-  // too, where that says nothing.
+  std::optional<fabric::Time> reading, working;  // of the server; nothing if it does not report it
+  // The network, the server's RDMA Writes, and time in which one end did not poll; also the
+  // server's time if it does not report it.
   fabric::Time rest = 0;
-  // The server says that it had the Call for longer than it was away, by more than clocks differ.
-  // What it says is cut to that time.
+  // The server reports that it had the Call for longer than the time until the Reply, by more than
+  // clocks differ. Its times are cut to that time.
   bool implausible = false;
 };
 

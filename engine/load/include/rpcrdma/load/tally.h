@@ -1,5 +1,5 @@
-// What a load has measured: Calls by how they ended, bytes, latencies and their parts. Kept by each
-// thread for itself and merged at the end.
+// Results of a load: Calls by how they ended, bytes, latencies and their parts. Each thread has its
+// own; they are merged at the end.
 #pragma once
 
 #include <array>
@@ -17,22 +17,22 @@ namespace rpcrdma::load {
 
 enum class End : std::uint8_t {
   kRight,
-  kMismatch,  // answered, with data that is wrong
+  kMismatch,  // answered, with wrong data
   kError,     // any other answer, or none
 };
 
-// Where a latency went. kTurn, kCredit, kReply and kFence of a Call are its whole latency; those of
-// kReply (see Split) are the whole of that, as far as the Call has them.
+// Parts of a latency. kTurn, kCredit, kReply and kFence of a Call add up to its latency; the parts
+// of kReply (see Split) add up to kReply, if the Call has them.
 enum class Part : std::uint8_t {
-  kTurn,           // due, and not begun: all that may be outstanding was
-  kCredit,         // called, and waiting for a credit or a connection
-  kReply,          // sent, up to the Reply
-  kSend,           // of kReply: up to knowing that the Send arrived, if that was before the Reply
-  kRead,           // of kReply: the peer pulls Read chunks
-  kPeer,           // of kReply: the peer works, by its own account
-  kNetwork,        // of kReply: the rest; the network, and the peer's RDMA Writes
-  kPeerOrNetwork,  // of kReply: the rest, where the peer says nothing of its part
-  kFence,          // replied, up to its memory being out of the peer's reach
+  kTurn,     // due, and not started: the maximum was in flight
+  kCredit,   // called, and waiting for a credit or a connection
+  kReply,    // sent, up to the Reply
+  kSend,     // of kReply: until the Send is known to have arrived, if that was before the Reply
+  kRead,     // of kReply: the peer pulls Read chunks
+  kPeer,     // of kReply: the peer works, by its own account
+  kNetwork,  // of kReply: the rest; the network, and the peer's RDMA Writes
+  kPeerOrNetwork,  // of kReply: the rest, if the peer does not report its part
+  kFence,          // replied, until the peer cannot access its memory any more
 };
 inline constexpr std::size_t kParts = 9;
 
@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kMaxProcedures = 8;
 struct Sample {
   End end = End::kRight;
   std::uint32_t procedure = 0;  // below kMaxProcedures
-  std::uint64_t bytes = 0;      // of payload, both ways together
+  std::uint64_t bytes = 0;      // of payload, in both directions together
   fabric::Time due = 0;
   protocol::CallTimes times;
   std::optional<ServerTimes> server;
@@ -52,12 +52,12 @@ class Tally {
  public:
   struct Procedure {
     std::uint64_t calls = 0;
-    base::Histogram latency;  // of Calls that were answered right, nanoseconds
+    base::Histogram latency;  // of Calls with a correct answer, nanoseconds
   };
 
   void add(const Sample& sample);
-  // Why a Call ended as kError or kMismatch, for a person. Of very many different reasons the later
-  // ones count together.
+  // Why a Call ended as kError or kMismatch, for display. Beyond a maximum of different reasons,
+  // later ones count together.
   void add_reason(std::string_view reason);
   void merge(const Tally& other);
 
@@ -65,9 +65,9 @@ class Tally {
   [[nodiscard]] std::uint64_t errors() const { return errors_; }
   [[nodiscard]] std::uint64_t mismatches() const { return mismatches_; }
   [[nodiscard]] std::uint64_t right() const { return calls_ - errors_ - mismatches_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // of Calls answered right
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // of Calls with a correct answer
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
-  // Calls answered right whose server says what cannot be, see Split.
+  // Calls with a correct answer whose server reports impossible times, see Split.
   [[nodiscard]] std::uint64_t implausible() const { return implausible_; }
   [[nodiscard]] const base::Histogram& latency() const { return latency_; }
   [[nodiscard]] const base::Histogram& part(Part part) const {

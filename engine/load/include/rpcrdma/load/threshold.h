@@ -1,6 +1,5 @@
-// Limits that a load is to keep, such as "p99=200us" or "errors=0". A Call that was not answered
-// right counts as having taken longer than anything: a server that is gone must not look like a
-// fast one.
+// Limits that a load must keep, such as "p99=200us" or "errors=0". A Call without a correct answer
+// counts as having taken infinitely long: a dead server must not look like a fast one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace rpcrdma::load {
 // Calls that are in no tally, since they have no outcome.
 struct Unanswered {
   std::uint64_t not_begun = 0;  // that were due
-  std::uint64_t abandoned = 0;  // outstanding at the end
+  std::uint64_t abandoned = 0;  // in flight at the end
 };
 
 class Thresholds {
@@ -25,12 +24,12 @@ class Thresholds {
   // not_begun, and a number. Error: kBadArgument.
   [[nodiscard]] fabric::Expected<void> add(std::string_view text);
 
-  // Where no limit for errors was given: none are allowed.
+  // Allows no errors unless a limit for them was given.
   void allow_no_errors();
 
-  // One clause for each limit that was passed: "p99 is 512 us, above 200 us". A latency that is not
-  // known, since no Call was answered, passes every limit; so does one that belongs to a Call that
-  // was not answered right, and mean and max if there is any such.
+  // One clause for each limit that was exceeded: "p99 is 512 us, above 200 us". A latency that is
+  // unknown because no Call was answered exceeds every limit; so does a quantile that falls on a
+  // Call without a correct answer, and mean and max if there is any such Call.
   [[nodiscard]] std::vector<std::string> passed(const Tally& tally,
                                                 const Unanswered& unanswered = {}) const;
 

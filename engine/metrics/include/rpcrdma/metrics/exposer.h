@@ -1,6 +1,6 @@
-// Serves figures to whoever asks by HTTP: GET /metrics, as OpenMetrics 1.0 or in the text format of
-// Prometheus, as is asked for (docs/metrics.md). It has threads of its own, and none of them
-// touches an endpoint: each scrape asks the sources, and waits for their loops' answers
+// Serves metrics by HTTP: GET /metrics, as OpenMetrics 1.0 or in the Prometheus text format, as the
+// client requests (docs/metrics.md). It has threads of its own, and none of them accesses an
+// endpoint: each scrape queries the sources, and waits for their loops' answers
 // (rpcrdma/metrics/source.h).
 #pragma once
 
@@ -19,12 +19,12 @@ class Exposer {
   // False in a build without prometheus-cpp or civetweb.
   [[nodiscard]] static bool available();
 
-  // Listens at once. The sources outlive it. What several of them count is told as one sum. Signals
-  // of the process go to none of its threads. Errors: kBadArgument for an address that is not
-  // IPv4's; kSystem when it cannot be listened on, or in a build without.
+  // Listens at once. The sources outlive it; figures of several sources are added up. Its threads
+  // receive no signals of the process. Errors: kBadArgument for an address that is not IPv4;
+  // kSystem if it cannot be listened on, or in a build without the libraries.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
       const fabric::Address& address, std::uint16_t port, std::span<Source* const> sources);
-  // Whoever is connected and says nothing is waited for, two seconds at most.
+  // Waits for clients that are connected and send nothing, at most two seconds.
   ~Exposer();
   Exposer(const Exposer&) = delete;
   Exposer& operator=(const Exposer&) = delete;

@@ -1,6 +1,5 @@
-// How long things took, counted in buckets that are always the same, so that counts of several
-// endpoints, and of several moments, can be added and compared. An add() is a look-up and three
-// plain increments.
+// Histogram of durations with fixed buckets, so that counts of several endpoints and of several
+// moments can be added and compared. An add() is a look-up and three plain increments.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +15,8 @@ namespace rpcrdma::protocol {
 
 class Durations {
  public:
-  // The longest time of each bucket: 1, 2 and 5 of each power of ten, from a microsecond to ten
-  // seconds. One more bucket holds what took longer.
+  // Upper bound of each bucket: 1, 2 and 5 of each power of ten, from a microsecond to ten seconds.
+  // One more bucket counts longer times.
   static constexpr std::array<fabric::Time, 22> kLongest = [] {
     std::array<fabric::Time, 22> longest{};
     fabric::Time decade = fabric::kMicrosecond;
@@ -50,12 +49,12 @@ class Durations {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t sum() const { return sum_; }  // nanoseconds
-  // How many came into each bucket, not the ones before it too.
+  // Counts per bucket, not cumulative.
   [[nodiscard]] std::span<const std::uint64_t, kBuckets> buckets() const { return buckets_; }
 
  private:
-  // By a time's number of bits: the bucket of the shortest such time; that of the longest is at
-  // most two further.
+  // Indexed by a time's number of bits: the bucket of the shortest such time. That of the longest
+  // is at most two further.
   static constexpr std::array<std::uint8_t, 65> kFirstOf = [] {
     std::array<std::uint8_t, 65> first{};
     for (std::size_t bits = 1; bits < first.size(); ++bits) {

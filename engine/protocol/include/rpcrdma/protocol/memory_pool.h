@@ -1,5 +1,5 @@
-// Registered memory for Receives, Sends and chunks, in blocks: registering costs far more than a
-// Call, so it is done a slab at a time and a block is used again and again.
+// Pool of registered memory for Receives, Sends and chunks, in blocks. Registration costs far more
+// than a Call, so a whole slab is registered at a time and blocks are reused.
 //
 // Belongs to the thread of its provider, and must live as long as work that uses its blocks.
 #pragma once
@@ -13,11 +13,11 @@
 
 namespace rpcrdma::protocol {
 
-// A piece of registered memory; whoever took it gives it back, once.
+// A piece of registered memory, to be released exactly once.
 struct Block {
   std::uint8_t* data = nullptr;
-  std::uint32_t size = 0;                  // bytes; at least what was asked for
-  const fabric::Memory* memory = nullptr;  // that it lies in; the pool's
+  std::uint32_t size = 0;                  // bytes; at least as many as requested
+  const fabric::Memory* memory = nullptr;  // the slab that holds it; owned by the pool
 
   explicit operator bool() const { return data != nullptr; }
   [[nodiscard]] fabric::Slice slice(std::uint32_t length, std::uint32_t offset = 0) const {
@@ -30,21 +30,21 @@ class MemoryPool {
   struct Options {
     std::uint32_t slab_bytes = 2U << 20;  // registered at a time; a larger block has its own slab.
                                           // All are kept until the limit is reached
-    std::uint64_t limit = 1ULL << 30;     // bytes registered at most
+    std::uint64_t limit = 1ULL << 30;     // maximum of registered bytes
   };
   MemoryPool(fabric::Provider& provider, const Options& options);
-  ~MemoryPool();  // all blocks were given back
+  ~MemoryPool();  // all blocks must have been released
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  // Sizes are powers of two from 256 bytes on. In steady state nothing is allocated or registered.
+  // Sizes are powers of two, 256 bytes or more. In steady state nothing is allocated or registered.
   // Errors: kNoRoom beyond the limit or for more than 1 GiB; kSystem.
   [[nodiscard]] fabric::Expected<Block> acquire(std::uint32_t bytes);
   void release(const Block& block);
 
   [[nodiscard]] std::uint64_t limit() const { return options_.limit; }    // bytes
   [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
-  [[nodiscard]] std::uint64_t in_use() const { return in_use_; }          // bytes, of taken blocks
+  [[nodiscard]] std::uint64_t in_use() const { return in_use_; }  // bytes of acquired blocks
 
  private:
   static constexpr unsigned kLeastShift = 8;
@@ -55,11 +55,11 @@ class MemoryPool {
     void operator()(std::uint8_t* slab) const;
     std::size_t bytes;
   };
-  // What its blocks say that they lie in.
+  // The memory that its blocks refer to.
   struct Slab : fabric::Memory {
     std::unique_ptr<std::uint8_t, FreeSlab> bytes;
     unsigned size_class = 0;
-    std::size_t taken = 0;  // blocks
+    std::size_t taken = 0;  // blocks in use
   };
 
   [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
@@ -71,7 +71,7 @@ class MemoryPool {
   Options options_;
   std::vector<std::unique_ptr<Slab>> slabs_;
   std::array<std::vector<Block>, kClasses> free_;
-  std::array<std::size_t, kClasses> blocks_{};  // of each class, taken or not
+  std::array<std::size_t, kClasses> blocks_{};  // per class, in use or free
   std::uint64_t registered_ = 0;
   std::uint64_t in_use_ = 0;
 };

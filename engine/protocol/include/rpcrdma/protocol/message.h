@@ -1,5 +1,5 @@
-// An RPC message as its upper layer hands it over: one XDR stream in pieces, of which some are data
-// items that may travel apart from it by direct data placement (RFC 8166 section 3.4).
+// An RPC message as its upper layer passes it in: one XDR stream in pieces, some of which are data
+// items that may travel in chunks by direct data placement (RFC 8166 section 3.4).
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace rpcrdma::protocol {
 
-// Pieces of one message, and results of one Call for which memory is offered, at most.
+// Maximum pieces of one message, and results of one Call with memory of their own.
 inline constexpr std::size_t kMaxPieces = 8;
 inline constexpr std::size_t kMaxResults = 4;
-// Segments of all chunks of one message at most; more are not sent, and not accepted.
+// Maximum segments of all chunks of one message; more are neither sent nor accepted.
 inline constexpr std::size_t kMaxSegments = 64;
-// A message, unreduced, at most: InfiniBand's limit on one operation is 2^31 bytes.
+// Maximum length of a message, unreduced: InfiniBand's limit on one operation is 2^31 bytes.
 inline constexpr std::uint64_t kMaxMessageBytes = (std::uint64_t{1} << 31) - 1;
 
-// The pieces of a stream stand behind each other. One that is DDP-eligible is the content of an
-// opaque or string alone: its count stands at the end of the piece before it, and its roundup is
-// added by who sends it inline.
+// The pieces of a stream follow each other. A DDP-eligible piece is only the content of an opaque
+// or string: its count is at the end of the preceding piece, and its roundup is added when it is
+// sent inline.
 struct Piece {
   wire::Bytes bytes;
-  // Registered memory that the bytes lie in, so that they need not be copied; or null.
+  // Registered memory that holds the bytes, so that they need not be copied; or null.
   const fabric::Memory* memory = nullptr;
   bool ddp = false;  // DDP-eligible by the upper-layer binding
 };
 
-// Of the whole stream, with roundups.
+// Length of the whole stream, with roundups.
 [[nodiscard]] inline std::uint64_t stream_bytes(std::span<const Piece> pieces) {
   std::uint64_t sum = 0;
   for (const Piece& p : pieces) sum += p.ddp ? wire::xdr_padded(p.bytes.size()) : p.bytes.size();
   return sum;
 }
 
-// Bytes of RPC messages by how they travel (RFC 8166 section 3.5): what stands in a Send behind the
-// RPC-over-RDMA header, and what RDMA moves, without the roundup of what is moved by itself.
+// Bytes of RPC messages by how they travel (RFC 8166 section 3.5): in a Send after the
+// RPC-over-RDMA header, or moved by RDMA, without the roundup of items in chunks.
 struct MessageBytes {
   std::uint64_t inline_calls = 0, inline_replies = 0;
   std::uint64_t read_chunks = 0;   // of arguments
@@ -63,11 +63,11 @@ struct MessageBytes {
   }
 };
 
-// Where a DDP-eligible result is to be put. The memory is the upper layer's and stays registered
-// until the Call has ended.
+// Memory for a DDP-eligible result. It belongs to the upper layer and stays registered until the
+// Call has ended.
 struct ResultSpace {
   std::uint8_t* data = nullptr;
-  std::uint32_t length = 0;  // bytes; the longest result that is expected
+  std::uint32_t length = 0;  // bytes; the longest expected result
   const fabric::Memory* memory = nullptr;
 };
 

@@ -1,6 +1,6 @@
-// OPTIONAL features of version 2 (draft-cel-nfsv4-rpcrdma-version-two-02 section 4.1): what a
-// responder does for an RDMA2_OPTIONAL message without payload, by its rdma_opttype. One that is
-// not here is answered with RDMA2_ERR_INVAL_OPTION.
+// OPTIONAL features of version 2 (draft-cel-nfsv4-rpcrdma-version-two-02 section 4.1): the
+// responder's handlers for RDMA2_OPTIONAL messages without payload, by rdma_opttype. An unknown
+// type is answered with RDMA2_ERR_INVAL_OPTION.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace rpcrdma::protocol {
 
-// Bytes of an rdma_optinfo that is sent or answered here, at most.
+// Maximum bytes of an rdma_optinfo that is sent or answered here.
 inline constexpr std::size_t kMaxOptionInfo = 64;
 
 class OptionRegistry {
  public:
-  // Answers `info`, which is as long as the peer has made it: writes the rdma_optinfo of the answer
-  // to `out`, of kMaxOptionInfo bytes, and returns its length; nothing if it cannot be understood.
+  // Answers `info`, whose length is the peer's choice: writes the rdma_optinfo of the answer to
+  // `out`, of kMaxOptionInfo bytes, and returns its length. Returns nothing if `info` is invalid.
   using Handler = std::function<std::optional<std::size_t>(wire::Bytes info, fabric::Time now,
                                                            wire::MutableBytes out)>;
 
-  // Instead of what stood there.
+  // Replaces an earlier handler of the type.
   void add(std::uint32_t type, Handler handler);
-  // Null: it is not known.
+  // Returns null for an unknown type.
   [[nodiscard]] const Handler* find(std::uint32_t type) const;
 
  private:

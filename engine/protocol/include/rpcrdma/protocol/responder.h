@@ -1,9 +1,10 @@
-// The responder of a connection (RFC 8166 sections 3.3, 3.5, 4): takes Calls, pulls their Read
-// chunks, hands them to the upper layer whole, and sends Replies inline, through Write chunks and
-// through the Reply chunk.
+// The responder of a connection (RFC 8166 sections 3.3, 3.5, 4): receives Calls, pulls their Read
+// chunks, delivers them to the upper layer whole, and sends Replies inline, through Write chunks
+// and through the Reply chunk.
 //
-// What a peer says is checked before anything is allocated for it: chunk counts and lengths are
-// bounded, and whoever breaks the header's rules gets ERR_CHUNK or ERR_VERS (section 4.5).
+// Everything from the peer is checked before memory is allocated for it: chunk counts and lengths
+// are bounded, and a peer that violates the header's rules gets ERR_CHUNK or ERR_VERS (section
+// 4.5).
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,16 @@ namespace rpcrdma::protocol {
 
 class Channel;
 
-// A Call that is the upper layer's until it is answered; `id` names it.
+// A Call that belongs to the upper layer until the Reply; `id` names it.
 struct IncomingCall {
   std::uint64_t id = 0;
   std::uint32_t xid = 0;
-  wire::Bytes stream;             // RPC header and arguments without what Read chunks brought
-  std::span<const Placed> items;  // what they brought, in order of position
+  wire::Bytes stream;             // RPC header and arguments without the content of Read chunks
+  std::span<const Placed> items;  // content of Read chunks, in order of position
   Padding padding{};              // of the stream
   Offer offer;
   fabric::Time received = 0;  // its Send arrived
-  fabric::Time pulled = 0;    // its Read chunks were all there; without any, as received
+  fabric::Time pulled = 0;    // its Read chunks were complete; without any, equal to `received`
 };
 
 class ResponderOwner {
@@ -39,9 +40,9 @@ class ResponderOwner {
   virtual ~ResponderOwner() = default;
   // May reply() at once, or later. stream and items are valid until the Reply is sent.
   virtual void on_call(const IncomingCall& call) = 0;
-  // The Reply has been sent, or the connection has ended since: its pieces are the owner's again.
+  // The Reply has been sent, or the connection has ended since: its pieces return to the owner.
   virtual void on_sent(std::uint64_t id) = 0;
-  // The connection ended before it was answered: there is nobody to reply to any more.
+  // The connection ended before the Reply, so there is no peer to reply to.
   virtual void on_cancelled(std::uint64_t id) = 0;
 };
 
@@ -52,40 +53,40 @@ struct ResponderOptions {
   // False: Calls with chunks get ERR_CHUNK, as those in the reverse direction may (RFC 8167 section
   // 5.3).
   bool chunks = true;
-  // What RFC 8166 took out of RFC 5666: RDMA_MSGP is taken; what a Reply has no room for elsewhere
-  // is left to be read, until the peer's RDMA_DONE; and the lengths of Write chunks count the
-  // roundup of what they hold (section 3.7).
+  // Features of RFC 5666 that RFC 8166 removed: RDMA_MSGP is accepted; parts of a Reply without
+  // room elsewhere are left for the requester to read, until its RDMA_DONE; and the lengths of
+  // Write chunks count roundup (section 3.7).
   bool rfc5666 = false;
-  // In which the RDMA_DONE for a Reply has to come, or the connection is given up; until then its
-  // credit is not granted again. Of all Replies that wait for theirs, bytes that may be exposed;
-  // others get ERR_CHUNK, but for one alone, which may have more.
+  // Deadline for the RDMA_DONE of a Reply, after which the connection fails; until it arrives the
+  // Reply's credit is not granted again. The second is the maximum of bytes advertised by all
+  // Replies that wait for theirs. Beyond it Calls get ERR_CHUNK, but a single Reply may exceed it.
   fabric::Time done_timeout = 30 * fabric::kSecond;
   std::uint64_t max_advertised_bytes = 64U << 20;
-  // What is answered of RDMA2_OPTIONAL messages; null: nothing. It outlives the responder.
+  // Handlers for RDMA2_OPTIONAL messages; null: none. It outlives the responder.
   const OptionRegistry* options = nullptr;
-  // Of the Read chunks of all Calls that are being served, bytes: Calls beyond wait for others to
-  // end. One alone may have max_chunk_bytes. They wait, too, while that would leave less than a
-  // quarter of the pool for everything else.
+  // Bytes of the Read chunks of all served Calls. Beyond it, Calls wait for others to end; a single
+  // Call may have max_chunk_bytes. They also wait while less than a quarter of the pool would be
+  // left for everything else.
   std::uint64_t max_pulled_bytes = 64U << 20;
-  // When for so long neither the Read chunks of a Call nor a Reply got through, though some were
-  // under way, the peer takes no part any more, and the connection is given up; a Call that has
-  // waited so long for the pool is answered ERR_CHUNK. fabric::kNever: the peer may take its time.
+  // If neither the Read chunks of a Call nor a Reply complete within this time although some are in
+  // flight, the peer counts as dead and the connection fails. A Call that has waited this long for
+  // the pool is answered with ERR_CHUNK. fabric::kNever: no limit.
   fabric::Time patience = 60 * fabric::kSecond;
 };
 
 struct ResponderCounters {
   std::uint64_t calls = 0, replies = 0;
   std::uint64_t error_version = 0, error_chunk = 0;                // RDMA_ERRORs sent
-  std::uint64_t error_proc = 0, error_option = 0, cant_reply = 0;  // of version 2, too
+  std::uint64_t error_proc = 0, error_option = 0, cant_reply = 0;  // version 2 only
   std::uint64_t options = 0;                                       // RDMA2_OPTIONAL answered
-  std::uint64_t ignored = 0;      // errors and DONE messages of the peer's
-  std::uint64_t over_credit = 0;  // Calls beyond what was granted; they end the connection
+  std::uint64_t ignored = 0;      // errors and DONE messages from the peer
+  std::uint64_t over_credit = 0;  // Calls beyond the grant; they end the connection
   std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
-  MessageBytes bytes;             // of Calls that were handed up, and of Replies
-  // Of Replies and of the bytes in their chunks, those of which it is not known whether they have
-  // arrived: the connection ended before, and not by the peer's asking (Channel::peer_closes()).
+  MessageBytes bytes;             // of delivered Calls, and of Replies
+  // Replies, and bytes in their chunks, that may not have arrived: the connection ended before
+  // their acknowledgment, and not by the peer's request (Channel::peer_closes()).
   std::uint64_t unacknowledged = 0, unacknowledged_bytes = 0;
-  // Of Calls that were replied to: from their Receives until reply(), by the clock given to both.
+  // For Calls with a Reply: from their Receives until reply(), by the clock passed to both.
   Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
   // RFC 5666: Replies with Read chunks, and those that were acknowledged.
@@ -99,15 +100,14 @@ class Responder {
   Responder(const Responder&) = delete;
   Responder& operator=(const Responder&) = delete;
 
-  // The Reply: an RPC message whose first word is filled in. DDP-eligible pieces stand in the order
-  // of the Call's Write chunks; one without bytes leaves its chunk unused. The bytes of a piece
-  // with `memory` stay as they are until on_sent(id); others are copied at once. Errors: kNoRoom:
-  // the Call offered too little, and the peer was answered ERR_CHUNK, or RDMA2_ERR_CANT_REPLY;
-  // kNotConnected: the Call was
-  // cancelled. Either way the Call has ended.
+  // Sends the Reply: an RPC message whose first word is filled in here. DDP-eligible pieces are in
+  // the order of the Call's Write chunks; one without bytes leaves its chunk unused. The bytes of a
+  // piece with `memory` must not change until on_sent(id); others are copied at once. Errors:
+  // kNoRoom: the Call offered too little, and the peer got ERR_CHUNK, or RDMA2_ERR_CANT_REPLY;
+  // kNotConnected: the Call was cancelled. Either way the Call has ended.
   [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
                                              fabric::Time now);
-  // What Calls of this connection are granted from the next Reply on; at least 1.
+  // Credits that Replies of this connection grant from the next one on; at least 1.
   void grant(std::uint32_t credits);
 
   [[nodiscard]] std::uint32_t outstanding() const;  // Calls received and not answered

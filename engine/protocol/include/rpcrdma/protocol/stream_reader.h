@@ -1,5 +1,5 @@
-// Reads the XDR stream of a received message whose DDP-eligible items lie elsewhere: in Read chunks
-// that were pulled, or in the memory of a Write chunk. One reader, whichever way an item came.
+// Reads the XDR stream of a received message whose DDP-eligible items are elsewhere: in Read chunks
+// that were pulled, or in the memory of a Write chunk. The same reader serves both.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rpcrdma::protocol {
 
-// The place of an item in a Reply is not told: the binding knows it.
+// Position of an item that a Reply does not state: the binding knows it.
 inline constexpr std::uint32_t kAnyPosition = UINT32_MAX;
 
 // An item that is not in the stream. `position`: its byte offset in the unreduced stream (RFC 8166
@@ -19,30 +19,31 @@ inline constexpr std::uint32_t kAnyPosition = UINT32_MAX;
 struct Placed {
   std::uint32_t position = 0;
   wire::Bytes bytes;
-  // Registered memory that the bytes lie in, so that they can be sent on from there; or null.
+  // Registered memory that holds the bytes, so that they can be sent on from there; or null.
   const fabric::Memory* memory = nullptr;
 };
 
 class StreamReader {
  public:
-  // `items` in order of position, those of kAnyPosition last; both stay the caller's. ok() is false
-  // from the start for items that overlap, are out of order, or lie beyond the stream. `padding`:
-  // of the stream.
+  // `items`: in order of position, those of kAnyPosition last; stream and items stay the caller's.
+  // ok() is false from the start if items overlap, are out of order, or lie beyond the stream.
+  // `padding`: of the stream.
   StreamReader(wire::Bytes stream, std::span<const Placed> items, const Padding& padding = {});
 
   [[nodiscard]] bool ok() const { return ok_; }
   std::uint32_t u32();
   std::uint64_t u64();
-  // opaque<max> and string<max>, from the stream or from the item at this position. Where the count
-  // and an item's length disagree (but for roundup, RFC 8166 section 3.4.5.2) ok() is false.
+  // opaque<max> and string<max>, from the stream or from the item at this position. If the count
+  // and an item's length disagree (except for roundup, RFC 8166 section 3.4.5.2), ok() becomes
+  // false.
   wire::Bytes opaque(std::uint32_t max = UINT32_MAX);
   wire::Bytes opaque_fixed(std::uint32_t length);
   // opaque() of a DDP-eligible result: also from the next item of kAnyPosition, if it has bytes.
   wire::Bytes opaque_result(std::uint32_t max = UINT32_MAX);
-  // Everything was read: nothing is left of the stream or of the items, but for Write chunks that
-  // were not used.
+  // Returns whether everything was read: nothing is left of the stream or of the items, except for
+  // unused Write chunks.
   [[nodiscard]] bool at_end() const;
-  // In the unreduced stream, bytes.
+  // Offset in the unreduced stream, bytes.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
  private:

@@ -1,5 +1,5 @@
-// Which versions of RPC-over-RDMA an endpoint speaks, and which of them two have in common
-// (draft-cel-nfsv4-rpcrdma-version-two-02 section 6).
+// The versions of RPC-over-RDMA that an endpoint supports, and the highest that two endpoints have
+// in common (draft-cel-nfsv4-rpcrdma-version-two-02 section 6).
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace rpcrdma::protocol {
 
 inline constexpr std::uint32_t kVersionOne = 1;  // RFC 8166
 inline constexpr std::uint32_t kVersionTwo = 2;  // draft-cel-nfsv4-rpcrdma-version-two-02
-// What every receiver of version 2 takes (section 2.3 there), bytes.
+// Bytes that every receiver of version 2 accepts (section 2.3 of the draft).
 inline constexpr std::uint32_t kVersionTwoThreshold = 4096;
-// The first message of version 2 on a connection is no longer, since its receiver may speak version
-// 1 alone (section 6 there), bytes.
+// Maximum bytes of the first message of version 2 on a connection, since its receiver may support
+// version 1 only (section 6 of the draft).
 inline constexpr std::uint32_t kFirstMessageThreshold = 1024;
 
 // From `low` to `high`, which is at least `low`.
@@ -27,7 +27,7 @@ struct Versions {
   friend bool operator==(const Versions&, const Versions&) = default;
 };
 
-// The highest that both have; a range of a peer's may be nonsense.
+// The highest version in both ranges; the peer's range may be invalid.
 [[nodiscard]] constexpr std::optional<std::uint32_t> highest_common(const Versions& a,
                                                                     const Versions& b) {
   const std::uint32_t high = std::min(a.high, b.high);

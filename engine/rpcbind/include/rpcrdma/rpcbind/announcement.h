@@ -1,4 +1,4 @@
-// A server's programs, known to rpcbind as long as it serves them.
+// Registers a server's programs with rpcbind while it serves them.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct Program {
 
 class Announcement {
  public:
-  // Registers all of them over RDMA at this address. What was registered in their place, by a
-  // server that has ended without a word most likely, is replaced: rpcbind has one address a
-  // program, version and netid. Error: as those of rpcbind.h; kNotConnected also when it belongs to
-  // another user, and then none of them is registered.
+  // Registers all programs over RDMA at this address. Existing registrations, which are most likely
+  // left by a server that was killed, are replaced: rpcbind has one address per program, version
+  // and netid. Error: as those of rpcbind.h; kNotConnected also if a registration belongs to
+  // another user, and then none of the programs is registered.
   static fabric::Expected<Announcement> make(const Server& rpcbind, const fabric::Endpoint& address,
                                              std::span<const Program> programs);
-  // Withdraws, if that was not done; what goes wrong then is not told.
+  // Withdraws if that was not done; errors are ignored.
   ~Announcement();
   Announcement(Announcement&& other) noexcept;
   Announcement(const Announcement&) = delete;
   Announcement& operator=(const Announcement&) = delete;
   Announcement& operator=(Announcement&&) = delete;
 
-  // Unregisters those of them that are still registered with this address.
+  // Unregisters those programs that are still registered with this address.
   [[nodiscard]] fabric::Expected<void> withdraw();
 
   [[nodiscard]] const std::vector<Registration>& registered() const { return registered_; }

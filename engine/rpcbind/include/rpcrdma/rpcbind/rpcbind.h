@@ -1,10 +1,10 @@
-// rpcbind, who knows at which port of a machine a program is (RFC 1833 sections 2 and 2.1): asked
-// over TCP, or on this machine over its local socket, by libtirpc's encoding. Each function waits
-// for its answer, for a bounded time; answers are hostile, and bounded too.
+// Client of rpcbind, which maps the programs of a machine to ports (RFC 1833 sections 2 and 2.1):
+// over TCP, or on this machine over its local socket, with libtirpc's encoding. Each function waits
+// for its answer, for a bounded time; answers are untrusted, and bounded too.
 //
-// Clients usually ask with RPCBPROC_GETADDR. That looks for the netid which the question came over
-// (RFC 1833 section 2.2.1), whatever the argument says: asked over TCP it names the program's TCP
-// port. So what is registered for RDMA is read from RPCBPROC_DUMP, which has netids.
+// Clients usually ask with RPCBPROC_GETADDR. It looks for the netid of the transport that the
+// request used (RFC 1833 section 2.2.1), whatever the argument says: over TCP it returns the
+// program's TCP port. So registrations for RDMA are read from RPCBPROC_DUMP, which lists netids.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ inline constexpr char kLocalSocket[] = "/run/rpcbind.sock";
 
 // A machine's rpcbind.
 struct Server {
-  std::string socket;  // tried first, unless empty: who is at its other end is known to rpcbind
+  std::string socket;  // tried first, unless empty: rpcbind then knows the user at the other end
   fabric::Address address;  // else by TCP
   std::uint16_t port = kPort;
-  fabric::Time timeout = 2 * fabric::kSecond;  // of each function, all of it
+  fabric::Time timeout = 2 * fabric::kSecond;  // for each function as a whole
 };
 [[nodiscard]] Server this_machine();
 [[nodiscard]] Server machine(const fabric::Address& address);
@@ -36,40 +36,41 @@ struct Registration {
   std::uint32_t program = 0;
   std::uint32_t version = 0;
   std::string netid;
-  std::string address;  // universal; of unknown origin, as the others
+  std::string address;  // universal; untrusted, as the others
   std::string owner;
 };
 
-// Errors of all of them, a clause for a person that names the server: kNotConnected, nobody answers
-// there, or not in time; kBadArgument, it refuses by an error of RPC; kSystem, its answer makes no
-// sense, or this program was built without libtirpc.
+// Errors of all functions, a clause for display that names the server: kNotConnected: no answer, or
+// not in time; kBadArgument: refused with an RPC error; kSystem: an invalid answer, or this program
+// was built without libtirpc.
 
-// All that is registered: RPCBPROC_DUMP of version 4, or else 3.
+// All registrations: RPCBPROC_DUMP of version 4, or else 3.
 [[nodiscard]] fabric::Expected<std::vector<Registration>> dump(const Server& server);
 
-// RPCBPROC_SET. False: it does not take this, usually because the program has another address.
+// RPCBPROC_SET. Returns false if rpcbind refuses, usually because the program has another address.
 [[nodiscard]] fabric::Expected<bool> set(const Server& server, const Registration& what);
 
-// RPCBPROC_UNSET of a program's version and netid. False: nothing was registered, or by others.
+// RPCBPROC_UNSET of a program's version and netid. Returns false if nothing was registered, or by
+// another user.
 [[nodiscard]] fabric::Expected<bool> unset(const Server& server, const Registration& what);
 
-// Where a program is registered over this netid, in this version or else in another; nothing:
-// nowhere. Error also: its address makes no sense (kSystem).
+// Finds the address of a program over this netid, in this version or else in another. Returns
+// nothing if it is not registered. Additional error: its address is invalid (kSystem).
 [[nodiscard]] fabric::Expected<std::optional<fabric::Endpoint>> find(const Server& server,
                                                                      std::uint32_t program,
                                                                      std::uint32_t version,
                                                                      const std::string& netid);
 
-// Where a program is registered over TCP, in this version or else in another: RPCBPROC_GETADDR of
+// Finds the address of a program over TCP, in this version or else in another: RPCBPROC_GETADDR of
 // version 3, asked by TCP whatever `server.socket` says. Otherwise as find().
 [[nodiscard]] fabric::Expected<std::optional<fabric::Endpoint>> find_tcp(const Server& server,
                                                                          std::uint32_t program,
                                                                          std::uint32_t version);
 
-// A program's number by its name or alias, from /etc/rpc.
+// Finds a program's number by its name or alias, in /etc/rpc.
 [[nodiscard]] std::optional<std::uint32_t> program_by_name(const std::string& name);
 
-// Text of unknown origin for a message: in quotes, what is not printable replaced, not long.
+// Untrusted text for a message: in quotes, unprintable characters replaced, length limited.
 [[nodiscard]] std::string quoted(const std::string& text);
 
 }  // namespace rpcrdma::rpcbind

@@ -1,7 +1,7 @@
-// Calls of programs that are beside RDMA, rpcbind and MOUNT, over TCP or a local socket (RFC 5531).
-// Messages are libtirpc's; what carries them is not: libtirpc's own client waits anew for each
-// piece of an answer, so a server that sends an octet now and then would hold it forever. For
-// builds with libtirpc.
+// Calls of the programs rpcbind and MOUNT, which do not use RDMA, over TCP or a local socket (RFC
+// 5531). It uses libtirpc's encoding but not its client, which restarts its timeout for each piece
+// of an answer, so a server that sends an octet now and then would block it forever. For builds
+// with libtirpc.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@ struct Procedure {
 
 class StreamClient {
  public:
-  // `name` of the server, for messages; `until`: all of it has to be over by then. TCP goes from a
-  // port below 1024 where that can be had: many servers ask for it. Error: kNotConnected.
+  // `name`: of the server, for messages; `until`: deadline for connecting and all Calls. TCP uses a
+  // port below 1024 if possible, since many servers require it. Error: kNotConnected.
   static fabric::Expected<StreamClient> connect(const fabric::Address& address, std::uint16_t port,
                                                 std::string name, fabric::Time until);
   static fabric::Expected<StreamClient> connect(const std::string& socket, std::string name,
                                                 fabric::Time until);
 
-  // Calls with this user's AUTH_SYS and waits for the Reply. Errors: kNotConnected, there is none
-  // in time; kBadArgument, it is an error of RPC; kSystem, it cannot be decoded. Of what was
-  // decoded until then `result` may hold a part.
+  // Calls with this user's AUTH_SYS and waits for the Reply. Errors: kNotConnected: none in time;
+  // kBadArgument: an RPC error; kSystem: it cannot be decoded. After an error `result` may hold the
+  // part decoded so far.
   template <typename Argument, typename Result>
   fabric::Expected<void> call(const Procedure& procedure, bool_t (*encode)(XDR*, Argument*),
                               Argument* argument, bool_t (*decode)(XDR*, Result*), Result* result) {
-    // Its signature is that of the functions of XDR, whatever they are of.
+    // All XDR functions have this signature, apart from the type.
     return call_any(procedure, reinterpret_cast<xdrproc_t>(encode), argument,
                     reinterpret_cast<xdrproc_t>(decode), result);
   }

@@ -1,5 +1,5 @@
-// The callback program (callback.x): a client asks for Calls of the echo program in the reverse
-// direction (RFC 8167), which it serves itself.
+// The callback program (callback.x): a client requests Calls of the echo program in the reverse
+// direction (RFC 8167), and serves them itself.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class Status : std::uint32_t { kOk = 0, kNoSession = 1, kRefused = 2, kTooM
 struct Plan {
   std::uint64_t session = 0;
   std::uint32_t count = 0;
-  echo::Request request;  // its seed is the server's to choose
+  echo::Request request;  // the server chooses its seed
   std::uint32_t depth = 1;
 };
 
@@ -36,21 +36,21 @@ struct Result {
 
 struct ProgramOptions {
   std::uint32_t sessions = 64;            // at the same time
-  std::uint32_t sessions_of_client = 16;  // of one address
-  std::uint32_t depth = 8;                // Calls outstanding of one, and its credits
+  std::uint32_t sessions_of_client = 16;  // per client address
+  std::uint32_t depth = 8;                // maximum Calls in flight of a session, and its credits
   std::uint32_t longest = 1U << 20;       // bytes of a Call's data
-  // Bytes for the results of all Calls of all sessions together: what does not fit waits for others
-  // of its session to end, or fails.
+  // Bytes for the results of all Calls of all sessions together. Calls without memory wait for
+  // others of their session to end, or fail.
   std::uint64_t memory = 64U << 20;
   fabric::Time timeout = 30 * fabric::kSecond;    // of a reverse Call
-  fabric::Time forgotten = 60 * fabric::kSecond;  // a session without a connection, after so long
+  fabric::Time forgotten = 60 * fabric::kSecond;  // lifetime of a session without a connection
   bool inline_only = false;  // no chunks (draft-cel-nfsv4-rpcrdma-bidirection-01 section 2.4)
 };
 
 // The server's side.
 class CallbackProgram : public Program {
  public:
-  // The memory, and `clock`, the loop's, outlive it. Errors: as Pattern::create().
+  // The memory, and `clock`, which is the loop's, outlive it. Errors: as Pattern::create().
   [[nodiscard]] static fabric::Expected<std::unique_ptr<CallbackProgram>> create(
       protocol::MemoryPool& memory, const fabric::Time& clock, const ProgramOptions& options = {});
   ~CallbackProgram() override;
@@ -73,7 +73,8 @@ class CallbackCall {
   [[nodiscard]] protocol::CallSpec wait(std::uint64_t session);
   [[nodiscard]] protocol::CallSpec end(std::uint64_t session);
   [[nodiscard]] protocol::CallSpec stop(std::uint64_t session);
-  // What the Reply says; nothing if it is none, or malformed. Of all but wait() the status.
+  // Decodes the Reply; returns nothing if it is missing or malformed. Only wait() has more than a
+  // status.
   [[nodiscard]] static std::optional<Result> read(const protocol::CallOutcome& outcome, Proc proc);
 
  private:

@@ -1,6 +1,5 @@
-// A client of RPC programs over RPC-over-RDMA: one or several connections to a server,
-// which come back by themselves when they are lost, with Calls that were sent sent again under
-// their XIDs.
+// A client of RPC programs over RPC-over-RDMA: one or several connections to a server, which are
+// re-established when they are lost. Calls that were sent are then resent under their XIDs.
 #pragma once
 
 #include <cstdint>
@@ -23,58 +22,59 @@ struct ClientOptions {
   fabric::Address server;
   std::uint16_t port = 20049;
   std::uint32_t connections = 1;
-  // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
-  // unless both peers send private data.
+  // Maximum bytes sent and received inline, in KiB steps from 1 KiB to 256 KiB; 1024 unless both
+  // peers send private data.
   std::uint32_t inline_threshold = 4096;
-  bool private_data = true;  // send it, and take the peer's (RFC 8797)
+  bool private_data = true;  // send it, and accept the peer's (RFC 8797)
   VersionOptions version;
   // k5666: `requester.rfc5666`, and the first Call of each connection is CONF_RDMA of the
-  // Connection Configuration Protocol; a server without it is taken as it is.
+  // Connection Configuration Protocol; a server without that program is accepted.
   Profile profile = Profile::k8166;
   ConfigOptions config;
-  // Replies may invalidate a handle of their Call where the device allows it: the flag R of private
+  // Replies may invalidate a handle of their Call if the device supports it: the flag R of private
   // data, and rdma_inv_handle of version 2.
   bool remote_invalidation = true;
-  // Of each connection; its first XID is drawn at random, or a server that remembers what it has
-  // answered might take its Calls for those of another connection, or of a client before this one.
+  // Options of each connection. Its first XID is random: a server with a duplicate request cache
+  // might mistake its Calls for those of another connection, or of an earlier client.
   protocol::RequesterOptions requester;
-  // What the server may call over these connections (RFC 8167); none: it may not. They outlive the
-  // client. finish() leaves it to its caller to know that no more Calls of the server's will come.
+  // Programs that the server may call over these connections (RFC 8167); none: reverse Calls are
+  // not accepted. They outlive the client. The caller of finish() must know that no more Calls of
+  // the server will arrive.
   std::span<Program* const> programs;
   protocol::ResponderOptions reverse{.credits = 16};
-  std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
-  // In which a connection must be established, and one that closes be gone.
+  std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
+  // Time limit for establishing a connection, and for closing one.
   fabric::Time connect_timeout = 10 * fabric::kSecond;
-  // A connection on which Calls wait and from which nothing was heard for so long is asked for a
-  // sign of life; without one it is lost. fabric::kNever: it is not asked.
+  // A connection with waiting Calls from which nothing was heard for this long is probed; if the
+  // peer does not answer, it is lost. fabric::kNever: no probes.
   fabric::Time probe = 5 * fabric::kSecond;
-  // Before a connection is tried again: twice as long each time, up to backoff_most, and the first
-  // again after one that was a success: on which a Call was answered, or that lasted backoff_most.
-  // A quarter is taken off at random, so that many clients do not come at once.
+  // Backoff before a connection is tried again. It doubles each time, up to backoff_most, and
+  // starts over after a successful connection: one on which a Call was answered, or that lasted
+  // backoff_most. Up to a quarter is subtracted at random, so that many clients do not connect at
+  // once.
   fabric::Time backoff_first = 100 * fabric::kMillisecond;
   fabric::Time backoff_most = 10 * fabric::kSecond;
-  // Attempts in a row without success, after which a connection is given up and its Calls end as
-  // kClosed; 0: never. A server that speaks none of our versions is given up at once, and its Calls
-  // end as kErrorVersion.
+  // Failed attempts in a row after which a connection is closed for good and its Calls end as
+  // kClosed; 0: unlimited. If the server supports none of our versions, the connection is closed at
+  // once, and its Calls end as kErrorVersion.
   std::uint32_t max_attempts = 0;
 };
 
 enum class LinkState : std::uint8_t {
   kConnecting,
   kUp,
-  kWaiting,  // to try again
+  kWaiting,  // before the next attempt
   kClosing,
-  kClosed,  // for good: given up, or closed
+  kClosed,  // for good: too many attempts, or closed
 };
 [[nodiscard]] const char* link_state_name(LinkState state);
 
-// Of Calls that were replied to, whatever the Reply says, and its parts: see protocol::CallTimes.
+// Durations of Calls with a Reply, whatever its result, and their parts: see protocol::CallTimes.
 struct CallDurations {
   protocol::Durations whole;   // called until ended
-  protocol::Durations credit;  // called until sent, so waiting for a credit or a connection
-  protocol::Durations
-      reply;  // sent until replied: the network, the peer, and what it moves by RDMA
-  protocol::Durations fence;  // replied until ended
+  protocol::Durations credit;  // called until sent: waiting for a credit or a connection
+  protocol::Durations reply;   // sent until replied: the network, the peer, and its RDMA operations
+  protocol::Durations fence;   // replied until ended
 
   void add(const protocol::CallTimes& times);
 };
@@ -84,39 +84,39 @@ struct ClientCounters {
   std::uint64_t rejected = 0, unreachable = 0, timed_out = 0, lost = 0, given_up = 0;
   protocol::RequesterCounters requester;  // of all connections
   CallDurations durations;
-  protocol::ResponderCounters reverse;  // Calls of the server's
+  protocol::ResponderCounters reverse;  // Calls from the server
   DispatcherCounters reverse_calls;
 };
 
 class ClientObserver {
  public:
   virtual ~ClientObserver() = default;
-  // Of call(); may call() again. `connection`: 0..connections - 1.
+  // Called with the outcome of call(); may call() again. `connection`: 0..connections - 1.
   virtual void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) = 0;
   virtual void on_connected(const ConnectionInfo& /*connection*/) {}
-  // Profile::k5666: the server has answered CONF_RDMA, or refused it.
+  // Profile::k5666: called when the server has answered CONF_RDMA, or refused it.
   virtual void on_configured(const ConnectionInfo& /*connection*/) {}
-  // `what`: one clause for a person. `retry`: when it is tried again, of the loop's clock;
-  // fabric::kNever: not.
+  // `what`: one clause for display. `retry`: time of the next attempt, by the loop's clock;
+  // fabric::kNever: none.
   virtual void on_lost(std::uint32_t /*connection*/, std::string_view /*what*/,
                        fabric::Time /*retry*/) {}
 };
 
 class Client {
  public:
-  // Begins to connect, from the provider's address. The loop and the observer outlive it. Error:
-  // kBadArgument for options that cannot be.
+  // Starts to connect, from the provider's address. The loop and the observer outlive it. Error:
+  // kBadArgument for invalid options.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Client>> create(
       Loop& loop, const ClientOptions& options, ClientObserver& observer);
-  // Ends all connections at once; outcomes are no longer told, and the Calls' memory is their
-  // owner's again.
+  // Ends all connections at once; outcomes are no longer reported, and the Calls' memory returns to
+  // its owner.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // On the connection with the fewest Calls; those that wait for a connection are sent as soon as
-  // it is up. Returns the XID. Errors: as protocol::Requester::call(); kNotConnected when all are
-  // closed.
+  // Makes a Call on the connection with the fewest Calls; one that waits for a connection is sent
+  // as soon as it is up. Returns the XID. Errors: as protocol::Requester::call(); kNotConnected if
+  // all are closed.
   [[nodiscard]] fabric::Expected<std::uint32_t> call(const protocol::CallSpec& spec);
   [[nodiscard]] fabric::Expected<std::uint32_t> call_on(std::uint32_t connection,
                                                         const protocol::CallSpec& spec);
@@ -124,9 +124,9 @@ class Client {
   // As protocol::Requester::option(), on the connection with the fewest Calls.
   [[nodiscard]] fabric::Expected<std::uint32_t> option(const protocol::OptionSpec& spec);
 
-  // Orderly: takes no more Calls, and disconnects when those there are have ended.
+  // Orderly shutdown: accepts no more Calls, and disconnects when the present ones have ended.
   void finish();
-  // At once: all Calls end as kClosed. Either way the loop has to go on until closed().
+  // Immediate shutdown: all Calls end as kClosed. In both cases the loop must run until closed().
   void close();
   [[nodiscard]] bool closed() const;
 
@@ -134,7 +134,8 @@ class Client {
   [[nodiscard]] std::uint32_t connections() const;  // as in the options
   [[nodiscard]] std::uint32_t up() const;           // established now
   [[nodiscard]] LinkState state(std::uint32_t connection) const;
-  [[nodiscard]] const ConnectionInfo& info(std::uint32_t connection) const;  // of the last one
+  // of the latest connection
+  [[nodiscard]] const ConnectionInfo& info(std::uint32_t connection) const;
   [[nodiscard]] const protocol::Requester& requester(std::uint32_t connection) const;
   [[nodiscard]] std::uint32_t outstanding() const;  // sent and not ended
   [[nodiscard]] std::uint32_t waiting() const;      // for credit, or a connection

@@ -1,5 +1,5 @@
 // The echo program (echo.x): Calls of every shape that RPC-over-RDMA has, with checksums that both
-// sides verify. For tests, for measuring, and for a first contact with a server.
+// sides verify. For tests, measurements, and a first contact with a server.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@
 
 namespace rpcrdma::service::echo {
 
-// In the range that users define by themselves (RFC 5531 section 8.3).
+// In the range for user-defined programs (RFC 5531 section 8.3).
 inline constexpr std::uint32_t kProgram = 0x20525244;
 inline constexpr std::uint32_t kVersion = 1;
 
 enum class Proc : std::uint32_t {
   kNull = 0,
-  kEcho = 1,      // opaque that is not DDP-eligible, and back
+  kEcho = 1,      // opaque that is not DDP-eligible, echoed
   kSink = 2,      // bulk argument
   kSource = 3,    // bulk result
   kEchoBulk = 4,  // both
@@ -50,10 +50,10 @@ enum class Status : std::uint32_t {
   kTooLong = 2,  // for this server
 };
 
-// How long the server had a Call, nanoseconds by its clock, as its Reply says.
+// How long the server had a Call, in nanoseconds by its clock, as its Reply states.
 struct ServerTimes {
-  std::uint64_t reading = 0;  // from the arrival of its Send until its Read chunks were all there
-  std::uint64_t working = 0;  // from then until the Reply was given to the responder
+  std::uint64_t reading = 0;  // from the arrival of its Send until its Read chunks were complete
+  std::uint64_t working = 0;  // from then until the Reply was passed to the responder
 
   friend bool operator==(const ServerTimes&, const ServerTimes&) = default;
 };
@@ -61,8 +61,8 @@ struct ServerTimes {
 // CRC-32C (RFC 3720 section 12.1, appendix B.4).
 [[nodiscard]] std::uint32_t checksum(wire::Bytes bytes);
 
-// Bytes that both peers know: those of `seed` begin at another place for every seed modulo 4096.
-// Kept in memory that one provider knows, so that they are sent from where they are.
+// Bytes that both peers know: modulo 4096, each seed has a different start. They lie in registered
+// memory of one provider, so that they are sent without a copy.
 class Pattern {
  public:
   // For up to `longest` bytes. Errors: as MemoryPool::acquire().
@@ -75,7 +75,7 @@ class Pattern {
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
   // `length` is at most longest().
   [[nodiscard]] wire::Bytes bytes(std::uint32_t seed, std::uint32_t length) const;
-  [[nodiscard]] std::uint32_t checksum(std::uint32_t seed, std::uint32_t length);  // remembered
+  [[nodiscard]] std::uint32_t checksum(std::uint32_t seed, std::uint32_t length);  // cached
   [[nodiscard]] const fabric::Memory* memory() const { return block_.memory; }
 
  private:
@@ -90,8 +90,8 @@ class Pattern {
   std::array<Known, 64> known_{};
 };
 
-// The server's side. Bulk results are sent from where they lie: SOURCE's from the pattern,
-// ECHO_BULK's from where a Read chunk brought the argument.
+// The server's side. Bulk results are sent without a copy: SOURCE's from the pattern, ECHO_BULK's
+// from the memory into which a Read chunk was read.
 struct EchoCounters {
   std::uint64_t calls[kProcedures] = {};
   std::uint64_t corrupt = 0, too_long = 0;
@@ -100,8 +100,8 @@ struct EchoCounters {
 class EchoProgram : public Program {
  public:
   using Clock = fabric::Time (*)();
-  // `longest`: of bulk, bytes. `clock`: the one that Calls' times are of, for what Replies say of
-  // the server's work; without it a handler seems to take no time. Errors: as Pattern::create().
+  // `longest`: of bulk, bytes. `clock`: the clock of the Calls' times, used to measure the server's
+  // work for Replies; without it a handler seems to take no time. Errors: as Pattern::create().
   [[nodiscard]] static fabric::Expected<std::unique_ptr<EchoProgram>> create(
       protocol::MemoryPool& memory, std::uint32_t longest = 1U << 20, Clock clock = nullptr);
   ~EchoProgram() override;
@@ -121,21 +121,21 @@ struct Request {
   Proc proc = Proc::kNull;
   std::uint32_t length = 0;  // ECHO, SINK, SOURCE, ECHO_BULK: bytes; LIST: of an item
   std::uint32_t count = 0;   // LIST: items
-  std::uint32_t seed = 0;    // which bytes
+  std::uint32_t seed = 0;    // of the data
   std::uint32_t sleep = 0;   // SLEEP: microseconds
 };
 
 enum class Verdict : std::uint8_t {
   kRight,
-  kRpcError,  // no Reply, or one that is an error: see ReplyReader
+  kRpcError,  // no Reply, or an RPC error: see ReplyReader
   kStatus,    // the server's status is not OK
   kMalformed,
   kWrongData,
 };
 [[nodiscard]] const char* verdict_name(Verdict verdict);
 
-// The memory of one Call, to be used again and again: arguments, and space for a bulk result. It
-// lives until the Call has ended.
+// Reusable memory of one Call: arguments, and space for a bulk result. It must live until the Call
+// has ended.
 class EchoCall {
  public:
   // `pattern` outlives it. `longest`: of its bulk results, bytes. Errors: as MemoryPool::acquire();
@@ -146,16 +146,16 @@ class EchoCall {
   EchoCall& operator=(EchoCall&&) = delete;
   ~EchoCall();
 
-  // What to call, valid until the next begin(). Its timeout and cookie are the caller's to fill in.
-  // Error: kBadArgument beyond what this Call or the protocol has room for.
+  // Returns the Call to make, valid until the next begin(). The caller sets its timeout and cookie.
+  // Error: kBadArgument if it exceeds the room of this EchoCall or the limits of the protocol.
   [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Request& request);
-  // Checks all that came back: data, length and checksum.
+  // Checks everything in the Reply: data, length and checksum.
   [[nodiscard]] Verdict check(const protocol::CallOutcome& outcome);
-  // What the Reply that check() saw last says of the server, and nobody has verified; nothing
-  // where it does not: NULL's, errors of RPC, malformed results.
+  // The server's times in the latest Reply that check() saw, unverified; nothing if it has none:
+  // NULL's, RPC errors, malformed results.
   [[nodiscard]] std::optional<ServerTimes> server_times() const;
   [[nodiscard]] const Request& request() const;
-  // Bytes of payload that the Call moved, both ways together.
+  // Bytes of payload that the Call moved, in both directions together.
   [[nodiscard]] static std::uint64_t payload_bytes(const Request& request);
 
  private:

@@ -1,8 +1,9 @@
-// What a client of NFS version 3 (RFC 1813) puts into Calls and finds in Replies, of the procedures
-// that tell whether a server works: arguments are written, results read, nothing is kept.
+// Encodes Calls and decodes Replies of NFS version 3 (RFC 1813) for a client, limited to the
+// procedures that show whether a server works: arguments are written, results read, nothing is
+// kept.
 //
 // By its binding to RPC-over-RDMA (RFC 8267 section 4) READ's data and WRITE's data are
-// DDP-eligible; lists of folders, which are not, come back by a Reply chunk.
+// DDP-eligible; lists of folders are not, and are returned in a Reply chunk.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ enum class Proc : std::uint32_t {
 
 inline constexpr std::uint32_t kOk = 0;  // nfsstat3
 
-// Of a file or folder; opaque to all but its server.
+// Handle of a file or folder; opaque to all but its server.
 struct Handle {
   static constexpr std::uint32_t kMost = 64;  // bytes
 
@@ -43,34 +44,34 @@ struct Handle {
 
   [[nodiscard]] wire::Bytes view() const { return wire::Bytes(bytes).first(size); }
 };
-// Nothing: longer than a handle can be, or empty.
+// Returns nothing if `bytes` is longer than a handle can be, or empty.
 [[nodiscard]] std::optional<Handle> make_handle(wire::Bytes bytes);
 
-// ----- arguments, behind the RPC header
+// ----- arguments, after the RPC header
 
 void put_handle(wire::XdrWriter& w, const Handle& handle);                       // GETATTR, FSINFO
 void put_name(wire::XdrWriter& w, const Handle& folder, std::string_view name);  // LOOKUP, REMOVE
-// A file that is not there yet, with these permissions.
+// A file that does not exist yet, with these permissions.
 void put_create(wire::XdrWriter& w, const Handle& folder, std::string_view name,
                 std::uint32_t mode);
 void put_read(wire::XdrWriter& w, const Handle& file, std::uint64_t offset, std::uint32_t count);
 // Up to the count of the data, which follows as a piece of its own. The server may keep it in
 // memory until a COMMIT.
 void put_write(wire::XdrWriter& w, const Handle& file, std::uint64_t offset, std::uint32_t count);
-// Of the whole file.
+// Commits the whole file.
 void put_commit(wire::XdrWriter& w, const Handle& file);
 // From the beginning; at most `bytes` of results.
 void put_readdirplus(wire::XdrWriter& w, const Handle& folder, std::uint32_t bytes);
 
-// Of results at most, without RPC header and DDP-eligible data; of READDIRPLUS, beside what was
-// asked for.
+// Maximum bytes of results, without RPC header and DDP-eligible data; for READDIRPLUS, in addition
+// to the requested bytes.
 inline constexpr std::uint32_t kMostResults = 256;
 
-// ----- results, behind the RPC header. Nothing: they do not decode, or are longer than they say.
+// ----- results, after the RPC header. Nothing: they cannot be decoded, or are longer than stated.
 
 template <typename Value>
 struct Reply {
-  std::uint32_t status = kOk;  // nfsstat3; with another one there is no value
+  std::uint32_t status = kOk;  // nfsstat3; if it is not kOk there is no value
   Value value{};
 };
 template <typename Value>
@@ -90,11 +91,11 @@ struct FileSystem {
 };
 [[nodiscard]] Result<FileSystem> read_fsinfo(protocol::StreamReader& r);
 
-// Also of CREATE without a handle, which a server may leave out: then LOOKUP tells it.
+// CREATE may succeed without a handle, which a server may leave out: use LOOKUP then.
 [[nodiscard]] Result<std::optional<Handle>> read_create(protocol::StreamReader& r);
 [[nodiscard]] Result<Handle> read_lookup(protocol::StreamReader& r);
 
-// Changes when the server has started anew, and what was not committed may be lost.
+// Changes when the server has restarted, and uncommitted data may be lost.
 using Verifier = std::array<std::uint8_t, 8>;
 struct Written {
   std::uint32_t count = 0;  // bytes
@@ -108,14 +109,14 @@ struct Data {
   wire::Bytes bytes;  // valid as long as the Reply
   bool end_of_file = false;
 };
-// `most`: bytes that were asked for.
+// `most`: requested bytes.
 [[nodiscard]] Result<Data> read_read(protocol::StreamReader& r, std::uint32_t most);
 
 struct Listing {
   std::uint32_t entries = 0;
   bool whole = false;  // there are no more
 };
-// `each`: is given every name; may be empty.
+// `each`: called with every name; may be empty.
 [[nodiscard]] Result<Listing> read_readdirplus(
     protocol::StreamReader& r, const std::function<void(std::string_view)>& each = {});
 [[nodiscard]] Result<Nothing> read_remove(protocol::StreamReader& r);

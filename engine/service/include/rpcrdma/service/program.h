@@ -1,5 +1,5 @@
-// RPC programs as a server has them: procedures with handlers, and what their upper-layer binding
-// says of them (RFC 8166 section 6). docs/service.md shows a program from end to end.
+// RPC programs of a server: procedures with handlers, and their upper-layer binding (RFC 8166
+// section 6). docs/service.md shows a program from end to end.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,28 @@
 
 namespace rpcrdma::service {
 
-// Pieces of results at most: the RPC header takes one of the message's.
+// Maximum pieces of results: the RPC header uses one of the message's.
 inline constexpr std::size_t kMaxResultPieces = protocol::kMaxPieces - 1;
 
-// Who calls, as the Call says; nobody has verified it.
+// The caller's identity as the Call states it, unverified.
 struct Credential {
   wire::AuthFlavor flavor = wire::AuthFlavor::kNone;
   wire::AuthSys sys;  // kSys; its views are valid as long as the arguments
 };
 
-// A Call that its handler ends in other ways than with results (RFC 5531 section 9).
+// Ways for a handler to end a Call without results (RFC 5531 section 9).
 enum class CallError : std::uint8_t {
-  kGarbageArgs,  // the arguments do not decode
-  kSystemError,  // for want of memory and the like
-  kProcUnavail,  // the program's table has it, and yet it cannot be served
+  kGarbageArgs,  // the arguments cannot be decoded
+  kSystemError,  // lack of memory and the like
+  kProcUnavail,  // the program's table has it, but it cannot be served
 };
 
 class DispatcherState;
 class ReverseClient;
 
-// A Call that is to be answered later, from within the same loop. It belongs to one handler, may
-// be moved, and outlive the connection and the server. Not answered: SYSTEM_ERR when it is
-// destroyed.
+// A deferred Call: to be answered later, from within the same loop. It belongs to one handler, may
+// be moved, and may outlive the connection and the server. If it is destroyed without an answer,
+// the Call ends as SYSTEM_ERR.
 class Deferred {
  public:
   Deferred() = default;
@@ -50,9 +50,9 @@ class Deferred {
   Deferred& operator=(Deferred&& other) noexcept;
   ~Deferred();
 
-  // False: it was answered, or moved from, or the connection has ended and nobody waits any more.
+  // False: it was answered, or moved from, or the connection has ended and no peer waits any more.
   [[nodiscard]] bool waiting() const;
-  // As those of Call. kNotConnected: nobody waits any more.
+  // As those of Call. kNotConnected: no peer waits any more.
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
 
@@ -67,47 +67,46 @@ class Deferred {
   std::uint64_t id_ = 0;
 };
 
-// A Call in its handler's hands. The handler ends it with reply(), fail() or defer(); with none of
-// them it ends as SYSTEM_ERR.
+// A Call as its handler gets it. The handler ends it with reply(), fail() or defer(); without any
+// of them it ends as SYSTEM_ERR.
 class Call {
  public:
-  // Behind the RPC header. Its bytes are valid until the Call is answered; a deferred one's until
-  // it is answered or no longer waiting().
+  // The bytes after the RPC header. They are valid until the Call is answered; those of a deferred
+  // Call until it is answered or no longer waiting().
   [[nodiscard]] protocol::StreamReader& arguments() { return arguments_; }
   [[nodiscard]] const Credential& credential() const { return credential_; }
   [[nodiscard]] std::uint32_t xid() const { return xid_; }
   [[nodiscard]] const fabric::Address& peer() const { return peer_; }
-  // Registered memory that an argument lies in because a Read chunk brought it, so that it can be
-  // sent back from there; or null.
+  // Registered memory that holds an argument because a Read chunk was read into it, so that it can
+  // be sent back from there; or null.
   [[nodiscard]] const fabric::Memory* memory_of(wire::Bytes argument) const;
-  // What the Call has room for: Write chunks of DDP-eligible results, a Reply chunk.
+  // Room that the Call offers: Write chunks for DDP-eligible results, a Reply chunk.
   [[nodiscard]] const protocol::Offer& offer() const { return offer_; }
   [[nodiscard]] fabric::Time now() const { return now_; }
   [[nodiscard]] fabric::Time received() const { return received_; }
-  // When its Read chunks were all there; without any, received().
+  // When its Read chunks were complete; without any, equal to received().
   [[nodiscard]] fabric::Time pulled() const { return pulled_; }
 
-  // Registered memory for results. It is given back when the Reply has been sent, or the Call has
-  // ended without one; a deferred one's not before its token is gone. At most kMaxResults for a
-  // Call. Errors: as MemoryPool::acquire(); kNoRoom beyond kMaxResults.
+  // Acquires registered memory for results. It is released when the Reply has been sent, or the
+  // Call has ended without one; that of a deferred Call not before its token is destroyed. At most
+  // kMaxResults per Call. Errors: as MemoryPool::acquire(); kNoRoom beyond kMaxResults.
   [[nodiscard]] fabric::Expected<protocol::Block> acquire(std::uint32_t bytes);
 
-  // The results, without RPC header. DDP-eligible pieces stand in the order of the Call's Write
-  // chunks. Bytes of a piece with `memory` stay as they are until the Reply has been sent: in
-  // blocks of acquire(), or in memory that lives on; others are copied at once. Errors:
+  // Sends the results, without RPC header. DDP-eligible pieces are in the order of the Call's Write
+  // chunks. Bytes of a piece with `memory` must not change until the Reply has been sent: use
+  // blocks of acquire(), or memory that lives longer; others are copied at once. Errors:
   // kBadArgument for too many pieces (the peer gets SYSTEM_ERR); kNoRoom: the Call offered too
-  // little room (it gets ERR_CHUNK); kNotConnected. The Call has ended either way, and a handler
-  // need not look.
+  // little room (it gets ERR_CHUNK); kNotConnected. The Call has ended in any case, so a handler
+  // may ignore the result.
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
   [[nodiscard]] Deferred defer();
-  // From now on Calls of `client` go over this Call's connection, in the reverse direction; its
-  // peer has said that it takes them. Errors: kBadArgument where there is none (a client's
-  // program, a server without reverse credits), or another was bound already.
+  // From now on Calls of `client` use this Call's connection, in the reverse direction; the peer
+  // must have stated that it accepts them. Errors: kBadArgument if that is not possible (a client's
+  // program, a server without reverse credits), or another client was bound already.
   [[nodiscard]] fabric::Expected<void> bind(std::shared_ptr<ReverseClient> client);
-  // RFC 5666 section 6.2: the peer says what it wants of this Call's connection, and is answered
-  // what it gets. Error: kBadArgument for the connection of a server of another profile, or a
-  // client's.
+  // RFC 5666 section 6.2: the peer requests parameters for this Call's connection. Returns the
+  // answer. Error: kBadArgument for the connection of a server of another profile, or a client's.
   [[nodiscard]] fabric::Expected<wire::RdmaConfigReply> configure(
       const wire::RdmaConfigRequest& request);
 
@@ -132,29 +131,29 @@ class Call {
   bool ended_ = false;
 };
 
-// What the upper-layer binding says of a procedure. A Call with more Read chunks than `arguments`
-// has is answered GARBAGE_ARGS without asking the handler.
+// Upper-layer binding of a procedure. A Call with more Read chunks than `arguments` is answered
+// with GARBAGE_ARGS without calling the handler.
 struct Binding {
-  std::uint32_t arguments = 0;  // DDP-eligible arguments at most
-  std::uint32_t results = 0;    // DDP-eligible results at most
-  // The longest results without RPC header and DDP-eligible content, bytes: what a requester
-  // provides for (see kReplyHeaderBytes). 0: the length depends on the arguments.
+  std::uint32_t arguments = 0;  // maximum of DDP-eligible arguments
+  std::uint32_t results = 0;    // maximum of DDP-eligible results
+  // Maximum length of the results without RPC header and DDP-eligible content, in bytes, for which
+  // a requester provides room (see kReplyHeaderBytes). 0: the length depends on the arguments.
   std::uint32_t max_results = 0;
 };
 
-// Of a Reply's RPC header with AUTH_NONE's verifier, bytes: at most, as errors have two words more
+// Maximum bytes of a Reply's RPC header with AUTH_NONE's verifier: errors have up to two words more
 // than success.
 inline constexpr std::uint32_t kReplyHeaderBytes = 32;
 
 struct Procedure {
   std::uint32_t number = 0;
   std::string name;
-  std::function<void(Call&)> handler;  // throws nothing
+  std::function<void(Call&)> handler;  // must not throw
   Binding binding;
 };
 
-// One version of a program. Procedure 0 answers nothing with nothing, if the table has none. To be
-// derived from by programs that have timers.
+// One version of a program. If the table has no procedure 0, it is answered with empty results.
+// Programs with timers derive from it.
 class Program {
  public:
   Program(std::uint32_t number, std::uint32_t version, std::string name,
@@ -163,7 +162,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // When expire() has something to do; fabric::kNever.
+  // Returns when expire() has something to do; fabric::kNever if never.
   [[nodiscard]] virtual fabric::Time deadline() const { return fabric::kNever; }
   virtual void expire(fabric::Time /*now*/) {}
 

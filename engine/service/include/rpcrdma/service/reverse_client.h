@@ -1,8 +1,8 @@
 // Calls from a server's program to the client of one of its connections, over that connection (RFC
-// 8167). A program makes one for a client that has said that it is ready, and binds it to the
-// connection that it was told on (Call::bind); when that is lost the Calls wait until the client
-// comes back and says so again, for a server does not connect (section 5.4), and are then sent
-// again with their XIDs.
+// 8167). A program creates one for a client that has reported itself ready, and binds it to the
+// connection on which it did so (Call::bind). When that connection is lost the Calls wait until the
+// client comes back and reports itself ready again, since a server does not connect (section 5.4).
+// They are then resent with their XIDs.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class ReverseObserver {
  public:
   virtual ~ReverseObserver() = default;
   virtual void on_outcome(const protocol::CallOutcome& outcome) = 0;
-  // It can be bound to another connection.
+  // Called when it can be bound to another connection.
   virtual void on_unbound() {}
 };
 
 class ReverseClient {
  public:
-  // The observer outlives it; `clock` is the loop's. At most as many credits as the server posts
-  // Receives for (ServerOptions::reverse_credits).
+  // The observer outlives it; `clock` is the loop's. Its credits are limited to the Receives that
+  // the server posts for it (ServerOptions::reverse_credits).
   ReverseClient(ReverseObserver& observer, const protocol::RequesterOptions& options,
                 const fabric::Time& clock);
 
@@ -33,7 +33,7 @@ class ReverseClient {
   [[nodiscard]] bool bound() const;
   [[nodiscard]] const protocol::Requester& requester() const { return requester_; }
 
-  // When its owner has to call expire(), as long as it has no connection.
+  // Returns when its owner must call expire(), while it has no connection.
   [[nodiscard]] fabric::Time deadline() const;
   void expire(fabric::Time now);
 
@@ -52,7 +52,7 @@ class ReverseClient {
   std::function<void()> wake_;  // empty: it is not bound
 };
 
-// What the server does with one.
+// The server's access to a ReverseClient.
 class ReverseBinding {
  public:
   // `wake`: called when there is something to flush.

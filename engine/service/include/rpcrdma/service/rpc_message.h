@@ -1,4 +1,4 @@
-// The requester's side of RPC messages: headers of Calls, and what a Reply says.
+// The requester's side of RPC messages: headers of Calls, and decoding of Replies.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class CallHeader {
  public:
   // AUTH_NONE.
   CallHeader(std::uint32_t program, std::uint32_t version, std::uint32_t procedure);
-  // Of a credential over 400 bytes the first 400 are sent.
+  // A credential over 400 bytes is truncated to 400.
   CallHeader(std::uint32_t program, std::uint32_t version, std::uint32_t procedure,
              const wire::Auth& credential);
 
@@ -31,8 +31,8 @@ class CallHeader {
   std::vector<std::uint8_t> bytes_;
 };
 
-// AUTH_SYS (RFC 5531 appendix A) as a credential's body. Beyond 255 bytes of name and 16 groups
-// the rest is left out.
+// AUTH_SYS (RFC 5531 appendix A) as a credential's body. The name is truncated to 255 bytes, the
+// groups to 16.
 [[nodiscard]] std::vector<std::uint8_t> auth_sys_body(std::string_view machine, std::uint32_t uid,
                                                       std::uint32_t gid,
                                                       std::span<const std::uint32_t> gids = {});
@@ -46,13 +46,13 @@ enum class RpcStatus : std::uint8_t {
   kSystemErr,
   kRpcMismatch,
   kAuthError,
-  kMalformed,  // a Reply that is none
-  kNoReply,    // the Call ended without: see CallOutcome::status
+  kMalformed,  // not a valid Reply
+  kNoReply,    // the Call ended without one: see CallOutcome::status
 };
 [[nodiscard]] const char* rpc_status_name(RpcStatus status);  // "success", "PROG_MISMATCH", ...
 
-// Reads a Reply: its RPC header, and behind it the results wherever they came to. Valid as long as
-// the outcome. `spaces` are those of the Call.
+// Reads a Reply: its RPC header and the results, in whichever way they were transferred. Valid as
+// long as the outcome. `spaces` are those of the Call.
 class ReplyReader {
  public:
   explicit ReplyReader(const protocol::CallOutcome& outcome,
@@ -62,11 +62,11 @@ class ReplyReader {
 
   [[nodiscard]] RpcStatus status() const { return status_; }
   [[nodiscard]] const wire::RpcReply& header() const { return header_; }
-  // kSuccess: behind the header; else empty.
+  // kSuccess: after the header; else empty.
   [[nodiscard]] protocol::StreamReader& results() { return results_; }
 
  private:
-  // Of Read chunks, which a Reply can have by RFC 5666; more make it malformed.
+  // Maximum of Read chunks, which a Reply can have by RFC 5666; more make it malformed.
   static constexpr std::size_t kMaxReadItems = protocol::kMaxPieces;
   std::array<protocol::Placed, kMaxReadItems + protocol::kMaxResults> placed_;
   wire::RpcReply header_;
@@ -74,7 +74,7 @@ class ReplyReader {
   RpcStatus status_ = RpcStatus::kNoReply;
 };
 
-// One clause for a person: "PROG_MISMATCH: versions 2 to 4", "timed out".
+// One clause for display: "PROG_MISMATCH: versions 2 to 4", "timed out".
 [[nodiscard]] std::string describe(const protocol::CallOutcome& outcome, const ReplyReader& reply);
 
 }  // namespace rpcrdma::service

@@ -1,6 +1,6 @@
-// A server of RPC programs over RPC-over-RDMA: accepts connections, and answers their
-// Calls from within the loop that it joined. A peer that breaks the protocol loses its own
-// connection and nobody else's.
+// A server of RPC programs over RPC-over-RDMA: accepts connections, and answers their Calls from
+// within the loop that it joined. A peer that violates the protocol loses its own connection, and
+// no other is affected.
 #pragma once
 
 #include <cstdint>
@@ -22,39 +22,40 @@ inline constexpr std::uint16_t kDefaultPort = 20049;  // NFS/RDMA's (RFC 8267 se
 
 struct ServerOptions {
   std::uint16_t port = kDefaultPort;
-  // Bytes that are sent and received inline at most, in KiB steps from 1 KiB to 256 KiB; 1024
-  // without private data.
+  // Maximum bytes sent and received inline, in KiB steps from 1 KiB to 256 KiB; 1024 without
+  // private data.
   std::uint32_t inline_threshold = 4096;
-  bool private_data = true;  // send it, and take the peer's (RFC 8797)
+  bool private_data = true;  // send it, and accept the peer's (RFC 8797)
   VersionOptions version{{protocol::kVersionOne, protocol::kVersionTwo}};
   // k5666: `responder.rfc5666`, and the Connection Configuration Protocol is answered.
   Profile profile = Profile::k8166;
   ConfigOptions config;
-  // Replies invalidate one of their Call's handles (Send With Invalidate) where both peers and the
-  // device can: in version 1 where both set the flag R, in version 2 if the Call says so.
+  // Replies invalidate one of their Call's handles (Send With Invalidate) if both peers and the
+  // device support it: in version 1 if both set the flag R, in version 2 if the Call requests it.
   bool remote_invalidation = true;
   protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
-  // Calls that programs may have outstanding to the client of a connection (RFC 8167); 0: none.
+  // Maximum Calls in flight from programs to the client of a connection (RFC 8167); 0: none.
   std::uint32_t reverse_credits = 0;
-  std::uint32_t max_segment = 1U << 30;  // bytes of one exposed segment
-  // More are rejected, but for an eighth more of peers that have none, so that no peer shuts out
-  // all others; and so are those that come while seven eighths of the loop's memory are in use, as
-  // Calls of the others need some too.
+  std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
+  // Maximum of connections. Beyond it, an eighth more are accepted from peers without a connection,
+  // so that no peer can exclude all others; the rest are rejected. New connections are also
+  // rejected while seven eighths of the loop's memory are in use, since Calls of the others need
+  // some.
   std::uint32_t max_connections = 256;
-  // Calls that may be outstanding on all connections together, as far as grants can see to it: a
-  // connection is granted its share, and at least 1.
+  // Target for Calls in flight on all connections together. It is enforced only through grants:
+  // each connection is granted its share, and at least 1.
   std::uint32_t max_calls = 4096;
-  fabric::Time idle = fabric::kNever;  // without Calls for so long a connection is closed
-  // A connection from which nothing was heard for so long is asked for a sign of life, so that
-  // those of clients that vanished do not take others' place. fabric::kNever: it is not asked.
+  fabric::Time idle = fabric::kNever;  // a connection without Calls for this long is closed
+  // A connection from which nothing was heard for this long is probed, so that clients that
+  // vanished do not keep others out. fabric::kNever: no probes.
   fabric::Time probe = 30 * fabric::kSecond;
-  // From accepting to established, and from closing until it is gone.
+  // Time limit from accepting to established, and for closing.
   fabric::Time handshake = 10 * fabric::kSecond;
 };
 
 enum class CloseReason : std::uint8_t {
-  kPeer,      // the peer disconnected, or the fabric gave up
-  kProtocol,  // the peer broke the protocol
+  kPeer,      // the peer disconnected, or the fabric reported a failure
+  kProtocol,  // the peer violated the protocol
   kIdle,
   kHandshake,  // it was never established
   kStopped,    // the server closed it
@@ -68,30 +69,30 @@ struct ServerCounters {
   std::uint64_t rejected_memory = 0;  // no memory or no queues for one more
   std::uint64_t closed_peer = 0, closed_protocol = 0, closed_idle = 0, closed_handshake = 0,
                 closed_stopped = 0, closed_memory = 0;
-  std::uint64_t unobserved = 0;  // what an observer had no memory to do something with
-  // Of all connections that were and are.
+  std::uint64_t unobserved = 0;  // calls of an observer that failed for lack of memory
+  // Sums over all past and present connections.
   protocol::ResponderCounters responder;
   DispatcherCounters calls;
 };
 
-// Empty hooks; to be derived from.
+// Empty hooks; derive from it.
 class ServerObserver {
  public:
   virtual ~ServerObserver() = default;
   virtual void on_connected(const ConnectionInfo& /*connection*/) {}
-  // Profile::k5666: by CONF_RDMA, which a client may send more than once.
+  // Profile::k5666: called for CONF_RDMA, which a client may send more than once.
   virtual void on_configured(const ConnectionInfo& /*connection*/) {}
-  // `what`: one clause for a person.
+  // `what`: one clause for display.
   virtual void on_closed(const ConnectionInfo& /*connection*/, CloseReason /*reason*/,
                          std::string_view /*what*/) {}
-  // It did not come so far that on_connected() was told.
+  // Called instead of on_connected() and on_closed() for a connection that was never established.
   virtual void on_rejected(const fabric::Address& /*peer*/, std::string_view /*what*/) {}
 };
 
 class Server {
  public:
   // Listens on the provider's address. The loop, the programs and the observer outlive it. Errors:
-  // as fabric::Provider::listen(); kBadArgument for options that cannot be.
+  // as fabric::Provider::listen(); kBadArgument for invalid options.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Server>> create(
       Loop& loop, std::span<Program* const> programs, const ServerOptions& options = {},
       ServerObserver* observer = nullptr);
@@ -99,12 +100,12 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Takes no more connections, and disconnects those there are; the loop has to go on until
+  // Accepts no more connections, and disconnects the present ones; the loop must run until
   // connections() is 0.
   void close();
 
-  // From now on a connection is granted so many credits at most: 1 to those of the options, for
-  // which its Receives are posted.
+  // From now on each connection is granted at most this many credits: 1 to the number in the
+  // options, for which Receives are posted.
   void grant(std::uint32_t most);
 
   [[nodiscard]] const ServerOptions& options() const;

@@ -1,11 +1,12 @@
-// Where a provider in user space leaves the packets of one thread for those who read them live: a
-// ring of its own beside the one of events, so that neither takes the other's room. While nobody
-// reads, packets cost a branch that is not taken:
+// The ring to which a user-space provider copies the packets of one thread for live readers. It is
+// separate from the ring of events, so that neither uses the other's space. Without a reader, a
+// packet costs one branch that is not taken:
 //
-//   if (tap->on()) tap->tell(now, block);
+//   if (tap->on()) tap->emit(now, block);
 //
-// A packet is a whole block of a pcapng file, made by who sends it: whoever passes it on need not
-// know what is in it. A ring that is full loses it, and counts that; the endpoint never waits.
+// A packet is a complete block of a pcapng file, built by the provider, so that code that forwards
+// it need not know its contents. A full ring drops the packet and counts it; the endpoint never
+// waits.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@
 
 namespace rpcrdma::trace {
 
-// Of what stands in these rings, and in no stream: a number that no event has. Its tail is the
-// block, its time the packet's: since the epoch, ns.
+// Type of packets in these rings. No event has this number, and no stream contains it. Its payload
+// is the block, its time the packet's, in ns since the epoch.
 inline constexpr std::uint16_t kPacketBlock = 0xffff;
 
 class PacketTap {
@@ -46,18 +47,19 @@ class PacketTap {
 
   // ----- the reader's thread
 
-  // Made when it is wanted for the first time, `bytes` large, a power of two. It stays.
+  // Returns the ring, which the first call creates with `bytes` bytes, a power of two. It lives as
+  // long as the tap.
   [[nodiscard]] Ring& ring(std::size_t bytes) {
     if (!ring_) ring_ = std::make_unique<Ring>(bytes);
     return *ring_;
   }
-  // After ring().
+  // Call ring() first.
   void listen(bool on) { to_.store(on ? ring_.get() : nullptr, std::memory_order_release); }
 
  private:
   const std::uint32_t number_;
   std::unique_ptr<Ring> ring_;
-  std::atomic<Ring*> to_{nullptr};  // null: nobody reads
+  std::atomic<Ring*> to_{nullptr};  // null: no reader
 };
 
 }  // namespace rpcrdma::trace

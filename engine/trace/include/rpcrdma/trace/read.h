@@ -1,4 +1,4 @@
-// The reader's side of an event: bytes of a recording or of a live socket, hostile until checked.
+// Parses events of a recording or of a live socket, which are untrusted until checked.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct EventView {
   std::span<const std::uint8_t> payload;
 };
 
-// `bytes` begin with an event; nothing when they do not hold all of it.
+// Returns the event at the start of `bytes`; nothing if it is incomplete.
 [[nodiscard]] inline std::optional<EventView> view_event(std::span<const std::uint8_t> bytes) {
   EventView view;
   if (bytes.size() < sizeof view.header) return std::nullopt;
@@ -30,7 +30,7 @@ struct EventView {
   return view;
 }
 
-// The struct of an event; what an older writer did not have keeps its default.
+// Returns the struct of an event. Fields that an older writer did not have keep their defaults.
 template <typename Event>
 [[nodiscard]] std::optional<Event> read_event(const EventView& view) {
   if (view.header.type != static_cast<std::uint16_t>(Event::kType)) return std::nullopt;

@@ -1,10 +1,10 @@
-// Events on their way from one thread to another: a ring of bytes with one writer and one reader,
-// neither of which ever waits for the other. A writer that finds it full loses the event.
+// Lock-free ring of bytes that carries events from one thread to another, with one writer and one
+// reader, neither of which ever waits for the other. If the ring is full, the event is lost.
 //
-// What each may conclude from what it sees, in the order in which the writer stores:
-// 1. an event in the memory, or one more in lost();
-// 2. the end up to which it can be read, by which all that was lost before is known too;
-// 3. emitted(): so whoever sees n events emitted and then reads finds all of them, read or lost.
+// The writer stores in this order:
+// 1. the event to the memory, or one more to lost();
+// 2. the end up to which the reader may read; a reader that sees it also sees all earlier losses;
+// 3. emitted(): a reader that sees n emitted events and then reads finds all of them, read or lost.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace rpcrdma::trace {
 
 class Ring {
  public:
-  // `bytes`: a power of two. `spare`: bytes that are kept free of all events but those that may
-  // have them.
+  // `bytes`: a power of two. `spare`: bytes reserved for events that are written with
+  // kMayHaveSpare.
   explicit Ring(std::size_t bytes, std::size_t spare = 0)
       : bytes_(bytes), spare_(spare), memory_(bytes) {
     see_room();
@@ -31,9 +31,9 @@ class Ring {
 
   // ----- the writer
 
-  // Events that are written one behind the other, all of which the reader finds when the row ends:
-  // what the writer knows of the ring need not be stored for each. While there is a row, the ring
-  // is written through it alone. kMayHaveSpare: see Ring().
+  // Writes several events and publishes them together at its end, so that the writer's state need
+  // not be stored for each of them. While there is a Row, all writes must go through it.
+  // kMayHaveSpare: see Ring().
   template <bool kMayHaveSpare>
   class Row {
    public:
@@ -43,8 +43,8 @@ class Ring {
     Row(const Row&) = delete;
     Row& operator=(const Row&) = delete;
 
-    // An event never wraps: what does not fit before the end of the memory begins anew at its
-    // front. `header`: its lengths are filled in.
+    // Writes an event. It never wraps: if it does not fit before the end of the memory, it is
+    // written at the front. The lengths in `header` are filled in.
     template <typename Event>
     [[gnu::always_inline]] void write(EventHeader header, const Event& event,
                                       std::span<const std::uint8_t> payload,
@@ -54,15 +54,15 @@ class Ring {
       header.payload = static_cast<std::uint32_t>(payload.size() + extra_payload.size());
       std::uint8_t* const to = begin(event_bytes(header));
       if (to == nullptr) return;
-      // As what they are, not as bytes: then they are put together in place. To load at once what
-      // was stored in smaller parts makes a processor wait.
+      // Constructed as objects, not copied as bytes, so that they are assembled in place. Wide
+      // loads of data just stored in smaller parts would stall the processor.
       ::new (to) EventHeader(header);
       ::new (to + sizeof header) Event(event);
       if (header.payload != 0)
         write_payload(to + sizeof header + sizeof event, header.payload, payload, extra_payload);
       end(event_bytes(header));
     }
-    // One of which `fixed` has the struct's bytes, header.fixed of them.
+    // Writes an event whose struct is given as bytes, header.fixed of them.
     void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
                std::span<const std::uint8_t> payload) {
       std::uint8_t* const to = begin(event_bytes(header));
@@ -75,7 +75,7 @@ class Ring {
     }
 
    private:
-    // Where an event of so many bytes is to be; null: it is lost.
+    // Returns the place for an event of this size; null: it is lost.
     [[gnu::always_inline]] std::uint8_t* begin(std::uint64_t size) {
       if (kMayHaveSpare || size > limit_ - end_) [[unlikely]] {
         publish();
@@ -94,21 +94,21 @@ class Ring {
     }
     [[gnu::always_inline]] void publish() {
       ring_.end_ = end_;
-      if (kMayHaveSpare && limit_ < end_) ring_.limit_ = end_;  // it had of the spare room
+      if (kMayHaveSpare && limit_ < end_) ring_.limit_ = end_;  // it used reserved space
       ring_.published_end_.store(end_, std::memory_order_release);
       ring_.count(written_);
       written_ = 0;
     }
 
     Ring& ring_;
-    // As the ring's.
+    // Copies of the ring's members.
     std::uint64_t end_;
     std::uint64_t limit_;
     std::uintptr_t origin_;
-    std::uint64_t written_ = 0;  // that were not published yet
+    std::uint64_t written_ = 0;  // not published yet
   };
 
-  // A row of one.
+  // Writes a Row of one event.
   template <bool kMayHaveSpare, typename Event>
   [[gnu::always_inline]] void write(const EventHeader& header, const Event& event,
                                     std::span<const std::uint8_t> payload,
@@ -122,7 +122,7 @@ class Ring {
 
   // ----- the reader
 
-  // The events that were there when it was made, one after the other. One at a time of a ring.
+  // The events that were in the ring at construction, in order. Only one Batch of a ring at a time.
   class Batch {
    public:
     explicit Batch(Ring& ring)
@@ -134,12 +134,12 @@ class Ring {
     }
 
     [[nodiscard]] bool empty() const { return at_ == end_; }
-    // Of the ring, that are left; not only events.
+    // Bytes left to read in the ring, including skipped space.
     [[nodiscard]] std::uint64_t bytes_left() const { return end_ - at_; }
-    // All that the ring had lost before the newest of these events; perhaps some of the later ones.
+    // Number of events that the ring had lost before the newest of these; may include later ones.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
-    // The first that is left, while there is one: valid until give_back().
+    // The first event that is left, if there is one; valid until give_back().
     [[nodiscard]] const EventHeader& header() const { return header_; }
     [[nodiscard]] std::span<const std::uint8_t> event() const {
       return {&ring_->memory_[at_ & (ring_->bytes_ - 1)], event_bytes(header_)};
@@ -149,7 +149,7 @@ class Ring {
       look();
     }
 
-    // The writer may have the room of what is behind.
+    // Returns the space of the events read so far to the writer.
     void give_back() { ring_->begin_.store(at_, std::memory_order_release); }
 
    private:
@@ -172,7 +172,7 @@ class Ring {
     EventHeader header_;
   };
 
-  // Gives `visitor` each event (header, whole event) that is there, and makes room.
+  // Calls `visitor` (header, whole event) with each event in the ring, and frees the space.
   template <typename Visitor>
   void read(Visitor&& visitor) {
     Batch batch(*this);
@@ -182,14 +182,14 @@ class Ring {
 
   // ----- any thread
 
-  // So that the writer finds all pages there (RingMemory).
+  // Populates the memory, so that the writer need not (RingMemory).
   void populate() const { memory_.populate(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t emitted() const { return emitted_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  // False: an event of so many bytes is lost.
+  // Returns false if an event of this size does not fit; it is then counted as lost.
   [[gnu::noinline]] bool make_room(std::uint64_t size, std::size_t spare) {
     const std::uint64_t to_wrap = bytes_ - (end_ & (bytes_ - 1));
     const std::uint64_t needed = spare + (size <= to_wrap ? size : to_wrap + size);
@@ -199,8 +199,7 @@ class Ring {
       lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       count(1);
     } else if (size > to_wrap) {
-      // Of type 0: the rest of the memory is to be skipped. A multiple of 8 is left, so there is
-      // room for the type.
+      // Type 0: skip the rest of the memory. A multiple of 8 bytes is left, so the type fits.
       const std::uint16_t skip = 0;
       std::memcpy(&memory_[end_ & (bytes_ - 1)], &skip, sizeof skip);
       end_ += to_wrap;
@@ -208,7 +207,7 @@ class Ring {
     see_room();
     return is_room;
   }
-  // Of the room that is known, what lies together and is no spare.
+  // Sets limit_ to the end of the contiguous known space, without the reserved part.
   void see_room() {
     const std::uint64_t at = end_ & (bytes_ - 1);
     origin_ = reinterpret_cast<std::uintptr_t>(memory_.data()) + at - end_;
@@ -216,8 +215,8 @@ class Ring {
     limit_ = end_ + std::min(bytes_ - at, room - std::min<std::uint64_t>(room, spare_));
   }
 
-  // One for all kinds of events: what tells them has to be fetched anew where the kernel ran in
-  // between, so there should be little of it.
+  // One function for all types of events: after the kernel has run in between, the code that emits
+  // events must be fetched into the cache again, so it should be small.
   [[gnu::noinline]] static void write_payload(std::uint8_t* to, std::size_t bytes,
                                               std::span<const std::uint8_t> payload,
                                               std::span<const std::uint8_t> extra_payload) {
@@ -228,7 +227,8 @@ class Ring {
       std::memcpy(to + payload.size(), extra_payload.data(), extra_payload.size());
   }
 
-  // Most tails are the front of a short message: to call a function takes longer than to copy that.
+  // Most payloads are the front of a short message, for which a function call costs more than the
+  // copy.
   [[gnu::always_inline]] static void copy(std::uint8_t* to, std::span<const std::uint8_t> payload) {
     constexpr std::size_t kStep = 32, kShort = 4 * kStep;
     const std::uint8_t* const from = payload.data();
@@ -238,13 +238,13 @@ class Ring {
       return;
     }
     for (std::size_t at = 0; at + kStep < size; at += kStep) std::memcpy(to + at, from + at, kStep);
-    std::memcpy(to + size - kStep, from + size - kStep, kStep);  // over some of the last step
+    std::memcpy(to + size - kStep, from + size - kStep, kStep);  // overlaps the previous step
   }
 
-  // What is some events ahead was read by another processor a while ago and is still its own: to
-  // get it back costs more than to write it, unless it is asked for early. Most events are no
-  // longer than the two lines that each asks for; longer ones ask for more (write_payload()). It is
-  // only a wish, so the end of the memory is no bound.
+  // The memory ahead was read by the reader's processor some time ago, whose cache still owns it.
+  // Getting it back takes longer than writing it unless it is requested early. Each event requests
+  // two cache lines, which covers most events; longer ones request more (write_payload()). It is
+  // only a prefetch, so it may go past the end of the memory.
   static constexpr std::uint64_t kAhead = 1024, kLine = 64, kClaimed = 2 * kLine;
   [[gnu::always_inline]] static void will_write(std::uintptr_t end) {
     const auto* const next = reinterpret_cast<const std::uint8_t*>(end);
@@ -265,13 +265,13 @@ class Ring {
   const std::uint64_t bytes_;
   const std::size_t spare_;
   const RingMemory memory_;
-  // The writer's.
+  // Used by the writer only.
   alignas(64) std::uint64_t end_ = 0;
-  std::uint64_t limit_ = 0;    // up to which end_ may grow without looking for room
-  std::uintptr_t origin_ = 0;  // what is at the position p stands at origin_ + p
+  std::uint64_t limit_ = 0;    // end_ may grow up to here without make_room()
+  std::uintptr_t origin_ = 0;  // the byte at position p is at address origin_ + p
   std::uint64_t known_begin_ = 0;
   std::atomic<std::uint64_t> emitted_{0}, lost_{0};
-  // What each tells the other.
+  // Shared by both sides.
   alignas(64) std::atomic<std::uint64_t> published_end_{0};
   alignas(64) std::atomic<std::uint64_t> begin_{0};
 };

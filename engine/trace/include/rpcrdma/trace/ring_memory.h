@@ -1,5 +1,5 @@
-// The memory of a Ring. Who writes to it must not pay for its pages, each of which costs more than
-// many events: populate() lets the reader do that.
+// The memory of a Ring. The writer must not pay for page faults, each of which costs more than many
+// events: populate() lets the reader take them.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class RingMemory {
   [[nodiscard]] std::uint8_t* data() const { return memory_.get(); }
   std::uint8_t& operator[](std::size_t i) const { return memory_[i]; }
 
-  // By any thread, while others read and write. Only a wish: where the system can't, the pages
-  // come when they are touched first. Repeating it costs little.
+  // Maps all pages. For any thread, while others read and write. Best effort: if the system cannot,
+  // pages are mapped when they are first touched. Repeated calls are cheap.
   void populate() const;
 
  private:

@@ -1,15 +1,15 @@
-// Where an endpoint's thread tells its events. With nobody listening a hook is one branch that is
-// not taken:
+// Writes the events of an endpoint's thread. Without a reader a hook costs one branch that is not
+// taken:
 //
-//   if (trace::on(tracer)) tracer->tell(connection, now, trace::Withdraw{handle, 0, {}});
+//   if (trace::on(tracer)) tracer->emit(connection, now, trace::Invalidate{handle, 0, {}});
 //
-// so arguments that cost something are made within. Connections and their ends are told always,
-// since who comes later is told of those that are up:
+// so build costly arguments inside the branch. Connections and their ends are always emitted, since
+// later readers get the open ones:
 //
-//   if (tracer != nullptr) tracer->tell(connection, now, trace::ConnectionEnd{...}, reason);
+//   if (tracer != nullptr) tracer->emit(connection, now, trace::ConnectionEnd{...}, reason);
 //
-// An event is a copy into the thread's ring: no lock, no allocation, no call of the system. A ring
-// that is full loses the event, and counts it; the endpoint never waits.
+// Emitting an event copies it to the thread's ring, without lock, allocation or system call. A full
+// ring drops the event and counts it; the endpoint never waits.
 #pragma once
 
 #include <atomic>
@@ -24,28 +24,28 @@
 
 namespace rpcrdma::trace {
 
-// Told whether anybody listens or not. A part of each ring is kept free for these, so that one that
-// is full of other events does not make them forgotten.
+// Events that are emitted with and without a reader. A part of each ring is reserved for them, so
+// that they are not lost when the ring is full of other events.
 template <typename Event>
 inline constexpr bool kAlwaysEmitted =
     std::is_same_v<Event, Connection> || std::is_same_v<Event, ConnectionEnd>;
 
-// Of one thread, which alone calls everything but what says otherwise.
+// Belongs to one thread, which makes all calls unless a comment says otherwise.
 class Tracer {
  public:
-  // `ring`: number in its events' headers, 1 to 255; `bytes`: of the ring, a power of two.
+  // `ring`: number in its events' headers, 1 to 255; `bytes`: size of the ring, a power of two.
   Tracer(std::uint32_t ring, std::size_t bytes)
       : ring_(bytes, bytes / 8), number_(ring), packets_(ring) {}
 
   [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
-  // By the reader's thread.
+  // Called by the reader's thread.
   void listen(bool on) { listening_.store(on, std::memory_order_relaxed); }
   [[nodiscard]] Ring& ring() { return ring_; }
   [[nodiscard]] std::uint32_t number() const { return number_; }
-  // Of a provider that the thread drives.
+  // For a provider that the thread drives.
   [[nodiscard]] PacketTap& packets() { return packets_; }
 
-  // `tail`: as many parts as make up the bytes behind the struct.
+  // `payload`, `extra_payload`: the two parts of the bytes after the struct.
   template <typename Event>
   [[gnu::always_inline]] void emit(std::uint32_t connection, std::int64_t time,
                                    const Event& event) {
@@ -58,16 +58,16 @@ class Tracer {
     ring_.write<kAlwaysEmitted<Event>>(header_of<Event>(number_, connection, time), event, payload,
                                        extra_payload);
   }
-  // The same, but it has no part in what is kept free for events that are told always, whatever its
-  // type: for what anybody may make happen as often as he likes.
+  // Like emit(), but never uses the reserved part of the ring, whatever the type: for events that a
+  // peer can cause at any rate.
   template <typename Event>
   void emit_if_room(std::uint32_t connection, std::int64_t time, const Event& event,
                     std::span<const std::uint8_t> payload) {
     ring_.write<false>(header_of<Event>(number_, connection, time), event, payload, {});
   }
 
-  // Several of one connection and time, one behind the other: see Ring::Row. Not for events that
-  // are told always.
+  // Writes several events of one connection and time together: see Ring::Row. Not for events of
+  // kAlwaysEmitted types.
   class Row {
    public:
     [[gnu::always_inline]] Row(Tracer& tracer, std::uint32_t connection, std::int64_t time)
@@ -86,15 +86,15 @@ class Tracer {
     std::int64_t time_;
   };
 
-  // A number for a connection of this thread; unique over all rings, and among the 16 million of
-  // this one that were named last.
+  // Returns a number for a connection of this thread. It is unique over all rings, and among the
+  // last 16 million numbers of this one.
   [[nodiscard]] std::uint32_t new_connection() {
     constexpr std::uint32_t kMask = 0xffffff;
     connections_ = connections_ == kMask ? 1 : connections_ + 1;
     return number_ << 24U | connections_;
   }
-  // Of all connections that never were and took no number, so that who asks for many in vain does
-  // not bring about that one which is up shares its own.
+  // Number shared by all connections that were never established and were given none, so that
+  // failed connection attempts cannot exhaust the numbers of open connections.
   [[nodiscard]] std::uint32_t no_connection() const { return number_ << 24U; }
 
  private:

@@ -1,8 +1,9 @@
-// Events in capture files. A live stream and a recording are both pcapng: a section, an interface
-// of link type 252 (Wireshark Upper PDU) named after the endpoint, with times in nanoseconds, and
-// for each event a packet at its wall-clock time, whose data are tags that name the dissector and
-// then the event (event.h). A tag: type and length, both 16 bits in network order, and its value,
-// filled up with zeros to a multiple of four; the last has type and length 0.
+// Framing of events in capture files. Live streams and recordings are both pcapng: a section, an
+// interface of link type 252 (Wireshark Upper PDU) named after the endpoint, with times in
+// nanoseconds, and for each event a packet with its wall-clock time. The packet's data are tags
+// that name the dissector, followed by the event (event.h). A tag consists of type and length, both
+// 16 bits in network order, and its value, padded with zeros to a multiple of four; the last tag
+// has type and length 0.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace rpcrdma::trace {
 inline constexpr std::string_view kDissector = "rpcrdma_scope";
 inline constexpr std::uint16_t kDissectorNameTag = 12;
 
-// What stands before each event.
+// The tags before each event.
 inline constexpr auto kUpperPduTags = [] {
   std::array<std::uint8_t, 24> tags{};
   static_assert(kDissector.size() <= 16);
@@ -29,8 +30,8 @@ inline constexpr auto kUpperPduTags = [] {
   return tags;
 }();
 
-// The event in a packet's data, not checked yet: see view_event(). Nothing when the tags are broken
-// or name another dissector.
+// Returns the event in a packet's data, unchecked: see view_event(). Returns nothing if the tags
+// are malformed or name another dissector.
 [[nodiscard]] std::optional<std::span<const std::uint8_t>> event_in_pdu(
     std::span<const std::uint8_t> data);
 
