@@ -1,3 +1,5 @@
+// Collects a Report while a session reads a capture: counts messages, Calls and operations as they
+// end, and fills in connections, credits, edges and findings at the end.
 #include "event_sums.h"
 #include "summary.h"
 
@@ -23,7 +25,7 @@ bool failed(const model::Message& m) {
   return m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && rpc_failed(m));
 }
 
-// A Call, if it has one.
+// Replies and RDMA_ERRORs can answer a Call.
 bool may_answer(const model::Message& m) {
   return m.kind == model::Kind::kReply || m.kind == model::Kind::kError;
 }
@@ -121,9 +123,10 @@ void Analysis::decided(const model::Message& m, const model::Call* call,
   if (taken) count_operations(*call);
 }
 
-// At their ends, as they are counted without a filter.
+// Counts operations at their end times, as without a filter.
 void Analysis::count_operations(const model::Call& call) {
-  std::array<std::uint64_t, 2> more{};  // of those that the Call does not keep: READ, WRITE
+  // Bytes of operations that the Call does not list: READ, WRITE.
+  std::array<std::uint64_t, 2> more{};
   for (const model::CallChunk& chunk : call.chunks) {
     more[chunk.list == model::ChunkList::kRead ? 0 : 1] += chunk.moved;
   }
@@ -155,7 +158,7 @@ void Analysis::note_credits(const model::Message& m) {
   }
 }
 
-// Null: there are enough of them.
+// Returns null if there are kMaxCreditSeries already.
 const Analysis::CreditSlot* Analysis::take_credit_slot(std::uint32_t connection) {
   std::uint32_t at = static_cast<std::uint32_t>(report_.credits.size());
   if (!free_credits_.empty()) {
@@ -202,7 +205,7 @@ void Analysis::on_merge(const roce::Merge& event) {
   credit_slots_.erase(from.index);
 }
 
-// What is listed of it later is listed under its own name; the rest goes into the sums now.
+// Adds the connection to the sums. Calls and findings listed later keep its ID.
 void Analysis::on_evict(const roce::Connection& connection) {
   if (selection_) selection_->on_evict(connection);
   give_up_credits(connection.index);
@@ -211,8 +214,8 @@ void Analysis::on_evict(const roce::Connection& connection) {
   report_.not_listed.add(summarize(connection, context_.model->connection(connection.index)));
 }
 
-// The Call of a Reply without one may have been seen before the capture began, unless the
-// connection began later.
+// Stores a Reply without a Call. Its Call may be in an earlier capture, unless the connection was
+// set up in this one.
 void Analysis::note_early(const model::Message& m, bool counted) {
   if (context_.connections->connection(m.connection).setup == roce::Setup::kCm) return;
   Edges& edges = report_.edges;
@@ -245,7 +248,7 @@ void Analysis::note_open(const model::Call& call, const ProcedureKey& key, bool 
   open_ends_.push_back({call.message.connection, call.message.caller});
 }
 
-// `key` may become that of all others.
+// `key` may change to that of all others.
 Procedure& Analysis::procedure(ProcedureKey& key, const model::RpcInfo& rpc) {
   RecentProcedure& recent = recent_procedures_[(key.procedure ^ key.operation) % kRecentProcedures];
   if (recent.procedure != nullptr && recent.key == key) return *recent.procedure;
@@ -266,7 +269,7 @@ void Analysis::count(const model::Call& call, const model::Message* answer, bool
   const bool reverse = context_.model->reverse(m);
   ProcedureKey key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
                    principal_operation(m.rpc), reverse};
-  // The capture ended, and the connection did not.
+  // Returns whether the capture ended before the connection.
   const auto ends_open = [&] {
     const roce::Connection& c = context_.connection(m);
     return call.ending == model::Ending::kClosed && c.state < roce::State::kRejected && !c.evict;
@@ -350,7 +353,7 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
   c.clock_steps_back = f.clock_steps_back;
   c.dropped = pipeline.dropped(source);
   c.file_cut_short = source.cut_short;
-  c.damage = plot::escape_terminal(source.damage);  // names of files are in it
+  c.damage = plot::escape_terminal(source.damage);  // contains file names
   c.packets = pipeline.connections().stats();
   report_.recording = events_->recording();
   report_.recording.events = pipeline.events();
@@ -358,7 +361,7 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
     for (std::uint32_t proc = 0; proc < procs_[i].size(); ++proc) {
       const std::uint64_t n = procs_[i][proc];
       if (n == 0) continue;
-      // Several are "unknown".
+      // Several values have the name "unknown".
       const char* const name = i == 0
                                    ? wire::proc_name(1, proc)
                                    : wire::later_type_name(static_cast<wire::Dialect>(i - 1), proc);
@@ -405,7 +408,7 @@ void Analysis::finish_connections() {
   }
 }
 
-// As summarize() has it: with roles unknown the side that was seen first counts as the client.
+// As in summarize(), side 0 counts as the client while roles are unknown.
 bool Analysis::reverse(End end) const {
   const std::uint32_t index = context_.model->canonical(end.connection);
   const int caller = index == end.connection ? end.caller : 1 - end.caller;
@@ -455,7 +458,7 @@ void Analysis::finish_edges() {
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < early_ends_.size(); ++i) {
-    // What is not listed joins nothing.
+    // A connection that is not listed is never joined.
     if (context_.connections->find(early_ends_[i].connection) == nullptr) continue;
     EarlyReply& r = edges.early_replies[kept++];
     r = edges.early_replies[i];
@@ -464,7 +467,7 @@ void Analysis::finish_edges() {
   }
   edges.omitted += edges.early_replies.size() - kept;
   edges.early_replies.resize(kept);
-  // Calls end connection by connection, and a filter may decide late.
+  // Calls end connection by connection, and a filter can decide late.
   const auto by_frame = [](const auto& a, const auto& b) { return a.frame < b.frame; };
   std::stable_sort(edges.open_calls.begin(), edges.open_calls.end(), by_frame);
   std::stable_sort(edges.early_replies.begin(), edges.early_replies.end(), by_frame);

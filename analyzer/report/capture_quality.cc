@@ -1,3 +1,4 @@
+// Derives the capture quality from a report's counts, and writes the lines of that section.
 #include "capture_quality.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ rules::Trust gaps_of(const Report& r) {
   return gaps;
 }
 
-// Acknowledgments and RDMA operations that precede the packet to which they refer.
+// Counts acknowledgments and RDMA operations that precede the packet to which they refer.
 rules::Trust::Gap order_of(const Report& r) {
   rules::Trust::Gap early;
   for (const Connection& c : r.connections) {
@@ -64,7 +65,7 @@ IcrcSeen icrc_of(const roce::PacketStats& p) {
   return p.icrc_unchecked != 0 ? IcrcSeen::kUnchecked : IcrcSeen::kNone;
 }
 
-// A report that was read from a file may have any number of them.
+// Bounded, because a report read from a file can have any number of entries.
 template <typename T>
 void add_once(std::vector<T>& list, const T& value) {
   if (list.size() == kMaxInconclusive) return;
@@ -122,9 +123,9 @@ const char* icrc_seen_name(IcrcSeen seen) {
 
 std::string unread_text(const CaptureSummary& c) {
   if (!c.unread.empty()) return capture::unread_text(c.unread);
-  // Without names, the number of frames is known.
+  // A report without names still has the number of frames.
   if (c.unknown_link == 0) return {};
-  return capture::unread_text({{"a link type that is not known here", c.unknown_link}});
+  return capture::unread_text({{"an unknown link type", c.unknown_link}});
 }
 
 CaptureQuality capture_quality_of(const Report& r) {
@@ -174,7 +175,7 @@ std::vector<QualityLine> quality_lines(const Report& r) {
     add("lost", fmt::format("{} by the capture, not the network: {}",
                             counted(t.gaps.lost.amount, "packet"), where(t.gaps.lost)));
   } else if (p.lost_capture != 0) {
-    add("lost", fmt::format("{} by the capture, not the network; none of RPC-over-RDMA",
+    add("lost", fmt::format("{} by the capture, not the network; none on RPC-over-RDMA connections",
                             counted(p.lost_capture, "packet")));
   }
   if (const auto early = order_of(r); early.amount != 0) {
@@ -186,14 +187,15 @@ std::vector<QualityLine> quality_lines(const Report& r) {
                     where(early)));
   }
   if (p.captured_twice != 0) {
-    add("duplicated", fmt::format("{} captured at a second point too; times are those of the first",
-                                  counted(p.captured_twice, "packet")));
+    add("duplicated",
+        fmt::format("{} captured at a second point too; times are from the first copy",
+                    counted(p.captured_twice, "packet")));
   }
   if (const auto& e = r.recording.events; e.lost + e.missing != 0) {
     const std::string connections = t.gaps.events_lost.amount != 0
                                         ? fmt::format(": {}", where(t.gaps.events_lost))
                                         : std::string();
-    add("events", fmt::format("{} of {} emitted events are not in the recording{}",
+    add("events", fmt::format("{} of {} emitted events are missing from the recording{}",
                               e.lost + e.missing, e.emitted, connections));
   }
   if (const std::uint64_t n = r.recording.events.open_ends; n != 0) {
@@ -223,7 +225,7 @@ std::vector<QualityLine> quality_lines(const Report& r) {
   }
   if (r.not_listed.connections != 0) {
     add("not listed",
-        fmt::format("{}: at most {} are followed at once",
+        fmt::format("{}: at most {} are tracked at once",
                     counted(r.not_listed.connections, "connection"), roce::kMaxConnections));
   }
   const std::string incomplete =

@@ -1,5 +1,5 @@
-// Capture quality: which data the capture lacks, and what that means for the report. It follows
-// from the report's own numbers, so it is the same for one capture and for a merged report.
+// Capture quality: the data missing from the capture, and what that means for the report. It is
+// derived from the report's own numbers, so it is the same for one capture and for a merged report.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rpcrdma::report {
 // Whether the ICRCs at the capture point are valid.
 enum class IcrcSeen : std::uint8_t {
   kNone,       // no RoCE packet
-  kGood,       // all that were verified are valid
+  kGood,       // all verified ICRCs are valid
   kSomeWrong,  // packets were damaged
   kAllWrong,   // the capture point sees packets before their ICRC is computed, or rewrites them
   kUnchecked,  // all packets are truncated
@@ -40,18 +40,19 @@ struct CaptureQuality {
   // Nothing is missing, except for what preceded the capture.
   bool complete = false;
 };
-// Points into `report`.
+// The result points into `report`.
 [[nodiscard]] CaptureQuality capture_quality_of(const Report& report);
 
-// "25 frames in VXLAN, 3 frames in ethertype 0x9998": frames that may carry RDMA and are not
-// decoded. Empty when there are none.
+// Returns "25 frames in VXLAN, 3 frames in ethertype 0x9998": the frames that may carry RDMA and
+// are not decoded. Empty if there are none.
 [[nodiscard]] std::string unread_text(const CaptureSummary& capture);
 
-// The same in words, the most important first; empty when the capture is complete.
+// One line of the section "Capture quality".
 struct QualityLine {
   const char* name;  // "lost", "inconclusive", ...
   std::string text;
 };
+// Returns the lines of that section, the most important first; none if the capture is complete.
 [[nodiscard]] std::vector<QualityLine> quality_lines(const Report& report);
 
 }  // namespace rpcrdma::report

@@ -1,3 +1,4 @@
+// Tests the capture quality section, its findings, and their effect on the verdict.
 #include "capture_quality.h"
 
 #include "captures_for_tests.h"
@@ -70,7 +71,7 @@ TEST(CaptureQuality, CountsCoalescedPackets) {
   EXPECT_NE(std::string(icrc->advice).find("before you look for a bad link"), std::string::npos);
 }
 
-// A READ's responses that are missing are lost packets, in every place that counts these.
+// Missing responses of a READ count as lost packets everywhere.
 TEST(CaptureQuality, CountsLostPacketsAsTheFindingDoes) {
   Report r = report_of("rules/CAPTURE-lost.pcap");
   r.connections.front().side[0].counters.reads_unseen = 2;
@@ -98,19 +99,19 @@ TEST(CaptureQuality, CountsTruncatedRecordings) {
             "missing");
 }
 
-// The first line is what most people read.
+// Most people read only the first line.
 TEST(CaptureQuality, TheVerdictHintsAtANetworkThatCouldNotBeJudged) {
   Report r = report_of("linux-nfs41.pcap");
   const std::string healthy = verdict(r).text;
   EXPECT_TRUE(healthy.starts_with("Healthy: "));
   r.inconclusive.push_back({{"FC-01", 1, 1, "events are missing"}});
   EXPECT_EQ(verdict(r).text, healthy);
-  r.inconclusive.push_back({{"RETX-STORM", 1, 1, "how many packets were sent is not told"}});
+  r.inconclusive.push_back({{"RETX-STORM", 1, 1, "the number of packets sent is unknown"}});
   r.capture.packets.retransmitted = 66;
   EXPECT_EQ(verdict(r).health, Health::kHealthy);
-  EXPECT_TRUE(verdict(r).text.starts_with("Healthy as far as it shows: "));
+  EXPECT_TRUE(verdict(r).text.starts_with("No faults found: "));
   EXPECT_TRUE(verdict(r).text.ends_with(
-      "all answered; 66 packets were sent again, and RETX-STORM could not be judged."));
+      "all answered; 66 packets were retransmitted, and RETX-STORM could not be judged."));
 }
 
 TEST(CaptureQuality, NamesExcludedEventTypes) {
@@ -133,12 +134,12 @@ TEST(CaptureQuality, GroupsInconclusiveChecksByReason) {
             "5 checks (FC-01, FC-02) on connection 1: the capture lost packets of the connection");
 }
 
-// The gaps of several captures are reported as those of one capture.
+// Gaps in several captures are reported like those in one capture.
 TEST(CaptureQuality, OfMergedReportsIsOfTheWhole) {
   std::vector<Report> parts;
   for (const char* kind : {"cut-short", "one-direction", "clock"}) {
     Report& r = parts.emplace_back(report_of(std::string("rules/CAPTURE-") + kind + ".pcap"));
-    // Other peers: these captures are of the same time.
+    // Changes the peers, because these captures overlap in time.
     for (EndPoint& e : r.connections[0].side) e.address += kind;
   }
   parts.push_back(report_of("linux-nfs41.pcap"));
@@ -149,7 +150,8 @@ TEST(CaptureQuality, OfMergedReportsIsOfTheWhole) {
   EXPECT_EQ(t.gaps.cut_short.amount, 1U);
   EXPECT_EQ(t.gaps.one_sided.connections, 1U);
   EXPECT_EQ(t.gaps.clock_steps_back.connections, 1U);
-  // A finding each, with the connections of the whole; those of the parts are gone.
+  // One finding for each kind of gap, with connection IDs of the whole; the parts' findings are
+  // gone.
   for (const QualityLine& l : quality_lines(*whole)) EXPECT_FALSE(l.text.empty());
   EXPECT_EQ(std::count_if(whole->findings.begin(), whole->findings.end(),
                           [](const Finding& f) { return f.rule == "CAPTURE"; }),

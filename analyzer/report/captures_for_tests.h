@@ -1,4 +1,4 @@
-// Reports of the captures in tests/captures.
+// Analyzes captures in tests/captures.
 #pragma once
 
 #include <memory>

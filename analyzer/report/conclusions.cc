@@ -1,4 +1,4 @@
-// Findings that follow from the totals of a capture.
+// Adds the findings that follow from the totals of a capture.
 #include "capture_quality.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using rules::RuleId;
 
-constexpr std::uint32_t kCoalescedTopic = 22;  // beside those of rules::doubts()
+constexpr std::uint32_t kCoalescedTopic = 22;  // distinct from those of rules::capture_caveats()
 
 class Conclusions {
  public:
@@ -25,22 +25,24 @@ class Conclusions {
   void capture() {
     const CaptureSummary& c = report_.capture;
     if (c.file_cut_short || !c.damage.empty()) {
-      add(RuleId::kCapture, c.damage.empty() ? "the file ends in the middle of a record" : c.damage,
-          "What follows the damage is not in this report; capture again if it matters.");
+      add(RuleId::kCapture, c.damage.empty() ? "the file ends within a record" : c.damage,
+          "Capture again if you need the damaged part of the file: it is not in this report.");
     }
     if (c.dropped != 0) {
       const char* const what = c.packets.roce == 0 && report_.recording.any() ? "event" : "packet";
       add(RuleId::kCapture,
           fmt::format("{} {}{} dropped while capturing", c.dropped, what,
                       c.dropped == 1 ? " was" : "s were"),
-          "Use a larger buffer or a smaller snap length; see that the disk has room.");
+          "Use a larger buffer or a smaller snapshot length, and check for free disk space.");
     }
     const rules::Trust gaps = capture_quality_of(report_).gaps;
-    // As under "Capture quality": losses of other traffic count only where nothing else is missing.
+    // As under "Capture quality": losses of other traffic count only if RPC-over-RDMA has
+    // none.
     const std::uint64_t lost = gaps.lost.amount != 0 ? gaps.lost.amount : c.packets.lost_capture;
     if (lost != 0) {
       add(RuleId::kCapture, rules::lost_packets(lost),
-          "Calls and data that they carried are missing here, not on the wire.");
+          "Capture with a larger buffer: Calls and data in these packets are missing here, not on "
+          "the wire.");
     }
     if (c.packets.coalesced != 0) {
       add(RuleId::kCapture, rules::coalesced_packets(c.packets.coalesced), rules::kUnglue,
@@ -51,7 +53,7 @@ class Conclusions {
     }
     if (c.packets.icrc_bad != 0) {
       add(RuleId::kIcrc,
-          fmt::format("{} of {} packets have a wrong ICRC", c.packets.icrc_bad,
+          fmt::format("{} of {} packets have an invalid ICRC", c.packets.icrc_bad,
                       c.packets.icrc_bad + c.packets.icrc_good),
           rules::icrc_advice(c.packets));
     }
@@ -74,7 +76,7 @@ class Conclusions {
   Report& report_;
 };
 
-// What decides the order, so that it is the same however a report was put together.
+// The sort keys. They make the order independent of how reports were merged.
 auto order(const Finding& f) {
   return std::tuple(f.severity, f.frames.empty() ? 0 : f.frames.front(), f.connection,
                     std::string_view(f.rule), std::string_view(f.peer), std::string_view(f.text));

@@ -1,4 +1,4 @@
-// The fields of a connection in a report's JSON, once for writer and reader.
+// Lists the fields of a connection in a report's JSON, for both writer and reader.
 #pragma once
 
 #include "report_fields_base.h"

@@ -1,3 +1,5 @@
+// Joins connections of consecutive reports: finds pairs with the same addresses and QPs, agrees on
+// which side is the client, and adds the counters.
 #include "connection_join.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ bool is_open(roce::State state) {
   return state < roce::State::kRejected;
 }
 
-// Every QP that both know is the same.
+// Returns whether each QPN that both connections know is the same.
 bool same_qps(const Connection& a, const Connection& b, bool swapped) {
   for (std::size_t side = 0; side < 2; ++side) {
     const auto& x = a.side[side].qpn;
@@ -75,7 +77,7 @@ model::Speaks both(model::Speaks a, model::Speaks b) {
   return a == Speaks::kOther ? a : b;
 }
 
-// What only a set-up tells stays as it was.
+// Adds a later part of a connection. Fields that only the set-up reveals keep their values.
 void add(Connection& to, const Connection& from) {
   to.speaks = both(to.speaks, from.speaks);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -98,7 +100,7 @@ void add(Connection& to, const Connection& from) {
   to.messages += from.messages;
   to.malformed += from.malformed;
   to.cut_short += from.cut_short;
-  // Captures that overlap in time are one after the other here.
+  // Captures can overlap in time; then time steps back where they are joined.
   to.clock_stepped_back |= from.clock_stepped_back || from.first_ns < to.last_ns;
   for (std::size_t i = 0; i < to.chunks.size(); ++i) {
     to.chunks[i] += from.chunks[i];
@@ -140,7 +142,7 @@ ConnectionJoin::ConnectionJoin(Report& earlier, Report& later, std::uint64_t fra
       if (c.side[side].qpn) flows.insert_or_assign(flow(c, side), FlowEnd{i, side});
     }
   }
-  // The keys point into `earlier`: they must go before anything changes there.
+  // The keys point into `earlier`, so clear them before it changes.
   find(earlier, later, flows);
   flows.clear();
   for (Connection& c : earlier.connections) {
@@ -176,7 +178,7 @@ void ConnectionJoin::find(Report& earlier, const Report& later, const Flows& flo
     bool swapped;  // client and server
   };
   std::vector<Match> matches;
-  std::map<std::size_t, roce::State> now;  // of those that went on or were replaced
+  std::map<std::size_t, roce::State> now;  // of connections that continued or were replaced
   for (const Connection& c : later.connections) {
     for (std::size_t side = 0; side < 2; ++side) {
       if (!c.side[side].qpn) continue;
@@ -199,7 +201,7 @@ void ConnectionJoin::find(Report& earlier, const Report& later, const Flows& flo
       break;
     }
   }
-  // Who knows better which side is the client is right.
+  // If the parts disagree which side is the client, the more certain part decides.
   std::set<std::size_t> flipped;
   for (const Match& m : matches) {
     const Connection& old = earlier.connections[m.earlier];

@@ -1,4 +1,4 @@
-// Which connections of a later report go on from an earlier one.
+// Finds the connections of an earlier report that continue in a later one, and joins them.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@ namespace rpcrdma::report {
 
 class ConnectionJoin {
  public:
-  // Joins the connections of `later` to those of `earlier`: those that go on are added to what they
-  // were, all others get new IDs behind. Connections of `earlier` whose QP is set up anew in
-  // `later` are closed. The frames of `later` are moved by `frames`.
+  // Moves the connections of `later` to `earlier`. A connection that continues is added to its
+  // earlier part; all others get new IDs. A connection of `earlier` is closed if a new connection
+  // is set up on its QP in `later`. The frame numbers of `later` increase by `frames`.
   ConnectionJoin(Report& earlier, Report& later, std::uint64_t frames);
 
-  // The ID that a connection of `later` has now.
+  // Returns the new ID of a connection of `later`.
   [[nodiscard]] std::uint32_t id(std::uint32_t later) const;
-  // It goes on from `earlier`.
+  // Returns whether a connection of `later` continues one of `earlier`.
   [[nodiscard]] bool joined(std::uint32_t later) const { return joined_.count(later) != 0; }
-  // Client and server have changed places: of a connection of `later`, of one of `earlier`.
+  // Return whether client and server were swapped in a connection of `later` or of `earlier`.
   [[nodiscard]] bool flipped_later(std::uint32_t id) const { return flipped_later_.count(id) != 0; }
   [[nodiscard]] bool flipped_earlier(std::uint32_t id) const {
     return flipped_earlier_.count(id) != 0;
   }
-  // IDs given out by both.
+  // The number of IDs that both reports assigned.
   [[nodiscard]] std::uint64_t ids() const {
     return std::uint64_t{earlier_ids_} + later_ids_ - joined_.size();
   }
 
  private:
-  // From a port to a QP of another.
+  // Sender's address, receiver's address, receiver's QPN.
   using Flow = std::tuple<std::string_view, std::string_view, std::uint32_t>;
   struct FlowEnd {
     std::size_t connection = 0;  // index in earlier.connections
-    std::size_t side = 0;        // that has the QP
+    std::size_t side = 0;        // the side with the QP
   };
   using Flows = std::map<Flow, FlowEnd>;
 
@@ -49,14 +49,14 @@ class ConnectionJoin {
 
   std::uint32_t earlier_ids_;
   std::uint32_t later_ids_;
-  std::map<std::uint32_t, std::size_t> joined_;  // ID in later: index in earlier.connections
-  std::vector<std::uint32_t> joined_ids_;        // its keys: ascending
+  std::map<std::uint32_t, std::size_t> joined_;  // ID in later to index in earlier.connections
+  std::vector<std::uint32_t> joined_ids_;        // the keys of joined_, ascending
   std::vector<std::size_t> closed_;              // indexes in earlier.connections
   std::set<std::uint32_t> flipped_later_, flipped_earlier_;
-  std::map<std::uint32_t, std::uint32_t> targets_;  // ID in later: ID in earlier
+  std::map<std::uint32_t, std::uint32_t> targets_;  // ID in later to ID in earlier
 };
 
-// Client and server change places.
+// Swaps client and server.
 void flip(Connection& c);
 
 }  // namespace rpcrdma::report

@@ -13,7 +13,7 @@ namespace {
 using trace::EventType;
 using trace_reader::Event;
 
-// A writer's clock can be anything.
+// Returns the time between two timestamps; none if a writer's clock makes no sense.
 std::optional<std::int64_t> between(std::int64_t from, std::int64_t to) {
   if (from == 0 || to < from) return std::nullopt;
   const std::uint64_t ns = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
@@ -25,7 +25,7 @@ void add_part(base::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
   if (const auto ns = between(from_ns, to_ns)) to.add(*ns);
 }
 
-// As much of a sentence as is kept.
+// Returns the start of a text, up to the length that is kept.
 std::string words(wire::Bytes payload) {
   constexpr std::size_t kKept = 256;
   payload = payload.first(std::min(payload.size(), kKept));
@@ -114,13 +114,13 @@ void EventSums::call_end(const Event& event) {
     if (recorded.side == 0) times.waiting.add(waited);
     times.sending.add(*before - waited);
   }
-  // A Call without Read chunks is with its program at once.
+  // A Call without Read chunks is dispatched to its program at once.
   const bool at_once = recorded.side != 0 && recorded.sent == 0;
   add_part(times.turn, at_once ? recorded.called : recorded.sent, recorded.replied);
   add_part(times.completion, recorded.replied, recorded.ended);
 }
 
-// Of a Call that ended with it, no event need tell.
+// Drops the waits of the connection's Calls: Calls that end with it may have no event of their own.
 void EventSums::connection_end(std::uint32_t connection) {
   waited_.erase(waited_.lower_bound({connection, 0}),
                 waited_.upper_bound({connection, UINT32_MAX}));

@@ -1,4 +1,4 @@
-// Sums up what endpoints tell, while it is read.
+// Summarizes trace events of endpoints while they are read.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class EventSums final : public trace_reader::Observer {
  public:
   void on_event(const trace_reader::Event& event) override;
 
-  // But for Recording::events.
+  // All of it except Recording::events.
   [[nodiscard]] const Recording& recording() const { return recording_; }
 
  private:
-  // Of a Call under way that waited for a credit.
+  // The credit wait of a Call that has not ended.
   struct Waited {
-    std::int64_t since = 0;  // 0: it does not wait now
-    std::int64_t ns = 0;
+    std::int64_t since = 0;  // 0: it is not waiting now
+    std::int64_t ns = 0;     // total of its completed waits
   };
-  // Of more, the time counts as that of sending.
+  // Beyond this limit, the wait counts as sending time.
   static constexpr std::size_t kMaxWaiting = 65536;
 
   void credit_wait(const trace_reader::Event& event);

@@ -26,7 +26,7 @@ class FieldReader {
   static constexpr bool kReads = true;
   static constexpr std::size_t kMostNames = 32;  // of an enumeration
 
-  // Reads from an object. `ids`: connections have IDs of 1 to this.
+  // Reads from an object. `ids`: the highest valid connection ID.
   FieldReader(const JsonNode& node, std::uint32_t ids) : node_(node), ids_(ids) {}
 
   [[nodiscard]] const JsonNode& node() const { return node_; }
@@ -38,7 +38,7 @@ class FieldReader {
   }
   void operator()(const char* key, std::uint8_t& to) const {
     const std::uint32_t value = node_.get(key).u32();
-    if (value > UINT8_MAX) fail(key, "not a number of 8 bits");
+    if (value > UINT8_MAX) fail(key, "not an 8-bit number");
     to = static_cast<std::uint8_t>(value);
   }
   void duration(const char* key, std::int64_t& to) const { to = node_.get(key).duration_ns(); }
@@ -160,7 +160,7 @@ class FieldReader {
     void operator()(std::uint64_t& to) { to = list_.at(next_++).u64(); }
     void operator()(std::uint32_t& to) { to = list_.at(next_++).u32(); }
     void operator()(std::int64_t& to) { to = list_.at(next_++).ns(); }
-    // The integer before is wrong.
+    // Reports that the integer read last is invalid.
     void fail(std::string_view why) const { list_.at(next_ - 1).fail(why); }
 
    private:
@@ -172,12 +172,12 @@ class FieldReader {
   template <typename Function>
   void for_each(const char* key, std::size_t most, Function&& f) const {
     const JsonNode list = node_.get(key);
-    if (list.size() > most) return list.fail("more than are kept");
+    if (list.size() > most) return list.fail("too many entries");
     list.for_each(f);
   }
   std::uint32_t id_of(const JsonNode& n) const {
     const std::uint32_t value = n.u32();
-    if (value == 0 || value > ids_) n.fail("not an ID of 1 to connection_ids");
+    if (value == 0 || value > ids_) n.fail("not an ID from 1 to connection_ids");
     return value;
   }
 

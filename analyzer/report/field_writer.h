@@ -29,7 +29,7 @@ class FieldWriter {
   void operator()(const char* key, const T& value) {
     json_.field(key, value);
   }
-  // A duration may be longer than a time, and so may need more bits.
+  // A duration, which can need more bits than a time.
   void duration(const char* key, std::int64_t ns) { json_.field(key, ns); }
   // The ID of a connection; with id_or_none() null for zero.
   void id(const char* key, std::uint32_t id) { json_.field(key, id); }
@@ -44,7 +44,7 @@ class FieldWriter {
     json_.field(key, value ? if_true : if_false);
   }
 
-  // Null unless `present`. The result says whether there is a value.
+  // Null unless `present`. Returns whether there is a value.
   template <typename T>
   bool optional(const char* key, bool present, const T& value) {
     json_.optional(key, present, value);
@@ -59,18 +59,18 @@ class FieldWriter {
   void nullable(const char* key, const T& value) {
     json_.optional(key, value != T{}, value);
   }
-  // Null unless `present`, which an earlier key has decided.
+  // Null unless `present`, which follows from an earlier key.
   template <typename T>
   void given(const char* key, bool present, const T& value) {
     json_.optional(key, present, value);
   }
-  // Whether to write a key at all.
+  // Returns whether the key exists.
   bool present(const char* /*key*/, bool present) { return present; }
-  // Only in reports with a display filter.
+  // A key of reports with a display filter only.
   void if_filtered(const char* key, bool value) {
     if (filtered_) json_.field(key, value);
   }
-  // Follows from other fields.
+  // A field that follows from others.
   template <typename T>
   void derived(const char* key, const T& value) {
     json_.field(key, value);
@@ -101,7 +101,7 @@ class FieldWriter {
   void object_or_null(const char* key, const std::optional<T>& value) {
     value ? object_of(key, *value) : json_.null(key);
   }
-  // A list of at most so many objects.
+  // A list of at most `most` objects.
   template <typename List>
   void objects(const char* key, const List& list, std::size_t /*most*/) {
     json_.array(key);
@@ -159,7 +159,7 @@ class FieldWriter {
     }
     json_.end();
   }
-  // The bits of a set as a list of names. Value n, from 1 on, has bit bit_of(n).
+  // The bits of a set as a list of names. Value n, from 1 to `count`, has the bit bit_of(n).
   template <typename Enum>
   void names(const char* key, std::uint64_t set, const char* (*name_of)(Enum),
              std::uint64_t (*bit_of)(Enum), unsigned count) {
@@ -170,7 +170,7 @@ class FieldWriter {
     }
     json_.end();
   }
-  // Bins in which something happened, and the first and the last one; write_bin() writes one.
+  // The bins that are not empty, and the first and the last bin. write_bin() writes one bin.
   template <typename Series>
   void bins(const char* key, const Series& series) {
     json_.array(key);

@@ -1,4 +1,4 @@
-// Lines as long as a terminal is wide.
+// Folds lines to the width of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace rpcrdma::report {
 
-// Breaks each line of `text` between words, so that it takes at most `width` columns where its
-// words allow it; what goes on is indented two columns more than its line. Escape sequences of
-// colours take no column, and a UTF-8 character takes one. 0: leaves all lines as they are.
+// Breaks each line of `text` between words, so that it has at most `width` columns unless one word
+// is longer. Continuation lines are indented by two more columns than their line. Colour escape
+// sequences count as no column, a UTF-8 character as one. Width 0 changes nothing.
 [[nodiscard]] std::string fold(std::string_view text, std::size_t width);
 
 }  // namespace rpcrdma::report

@@ -1,4 +1,5 @@
-// Connections without end: what is followed at a time is bounded, and the sums are those of all.
+// Tests captures with an unlimited number of connections: the number that is tracked is bounded,
+// and the sums include all of them.
 #include "hostile_for_tests.h"
 
 #include <random>
@@ -9,7 +10,7 @@ namespace rpcrdma::report::testing {
 namespace {
 
 constexpr std::size_t kMostBytes = 64 * kMiB;
-// Connections of which some are no longer followed.
+// Enough connections that some are evicted.
 constexpr std::uint32_t kMoreThanFollowed = kMostConnections + kMostConnections / 4;
 
 class HostileConnections : public Hostile {
@@ -67,7 +68,7 @@ class HostileConnections : public Hostile {
     }
     return sum;
   }
-  // What was seen is what is told, whoever is listed.
+  // Expects the same totals, whichever connections are listed.
   void expect_sums(std::uint32_t connections) {
     const Report& r = analysis_.report();
     EXPECT_EQ(r.connections.size() + r.not_listed.connections, connections);
@@ -110,7 +111,7 @@ TEST_F(HostileConnections, NoneThatIsClosed) {
   expect_sums(kConnections);
 }
 
-// Nothing but the numbers of a QP that a new REQ takes tells that the one before is over.
+// Only the QPN in a new REQ shows that the previous connection has ended.
 TEST_F(HostileConnections, OneQpForAll) {
   constexpr std::uint32_t kConnections = many(100000, kMoreThanFollowed);
   expect_within(
@@ -168,7 +169,7 @@ TEST_F(HostileConnections, OneDirectionOfEach) {
   EXPECT_EQ(analysis_.report().not_listed.connections, kConnections - kMostConnections);
 }
 
-// They take turns, so that each is let go just before it comes again.
+// The connections send in rotation, so that each is evicted just before its next packet.
 TEST_F(HostileConnections, OneMoreThanAreFollowed) {
   constexpr std::uint32_t kRounds = many(8, 2);
   expect_within(
@@ -186,7 +187,7 @@ TEST_F(HostileConnections, OneMoreThanAreFollowed) {
   EXPECT_EQ(sum_of_all(analysis_.report()).calls, kRounds * (kMostConnections + 1));
 }
 
-// Every message breaks many rules, on another connection each time.
+// Every message violates many rules, each on another connection.
 TEST_F(HostileConnections, EachWithFindings) {
   const wire::ReadSegment reads[] = {
       {5, {7, 0, 0}}, {3, {7, UINT32_MAX, UINT64_MAX}}, {9, {7, 9, 1}}};
@@ -206,7 +207,7 @@ TEST_F(HostileConnections, EachWithFindings) {
       [] {
         return Limits{kMostBytes + kMostBytes / 2, 250};
       });
-  // Beside those, the ones on the capture itself.
+  // The limit does not include findings on the capture itself.
   const auto& findings = analysis_.report().findings;
   EXPECT_LE(std::count_if(findings.begin(), findings.end(),
                           [](const Finding& f) { return !f.concluded; }),
@@ -215,8 +216,8 @@ TEST_F(HostileConnections, EachWithFindings) {
   EXPECT_GT(analysis_.report().findings_omitted[0], 0U);
 }
 
-// Memory that was offered is remembered for a while after the Reply, on all connections together
-// only so much.
+// Advertised memory is remembered for a time after the Reply, up to a limit for all connections
+// together.
 TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
   std::vector<wire::ReadSegment> reads(160);
   for (std::uint32_t i = 0; i < reads.size(); ++i) reads[i] = {4 + 4 * i, {i, 4, 0}};
@@ -240,7 +241,7 @@ TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
       });
 }
 
-// SENDs that begin and never end.
+// SENDs without a last packet.
 TEST_F(HostileConnections, EachWithHalfAMessage) {
   const std::vector<std::uint8_t> data(4096);
   const auto half = [&](std::uint32_t packets) {
@@ -254,7 +255,8 @@ TEST_F(HostileConnections, EachWithHalfAMessage) {
   expect_within([&] { half(60); }, [] { return Limits{kMostBytes, 10}; });
 }
 
-// Good packets of ports without end: which of them send good ICRCs is remembered of some only.
+// Valid packets from an unlimited number of ports: a bounded number of ports is remembered as
+// sending valid ICRCs.
 TEST_F(HostileConnections, PortsWithoutEnd) {
   expect_within(
       [&] {

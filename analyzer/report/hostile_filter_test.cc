@@ -1,4 +1,4 @@
-// A filter that decides late keeps copies of messages; their connections may be let go meanwhile.
+// A filter that decides late keeps copies of messages, whose connections can be evicted meanwhile.
 #include "hostile_for_tests.h"
 
 #include <rpcrdma/filter/filter.h>
@@ -8,8 +8,8 @@ namespace {
 
 class HostileFilter : public Hostile {
  protected:
-  // On the n-th connection a Call, by which it is known, and one whose RPC message has another XID
-  // than its header.
+  // Passes two Calls on the n-th connection: one that shows that it speaks RPC-over-RDMA, and one
+  // whose RPC message and header have different XIDs.
   void give_calls(std::uint32_t n) {
     give_send(n, 0, call_bytes(n));
     give_send(n, 1, message_bytes(with_xid(n + 1), {n, 0, 2, 100003, 3, 1, 0, 0, 0, 0}));

@@ -1,4 +1,5 @@
-// Captures made to cost much: what each may cost is stated in bytes and allocations, never in time.
+// Tests with captures that are built to be expensive. Limits are in bytes and allocations, never in
+// time.
 #pragma once
 
 #include "../roce/packets_for_tests.h"
@@ -28,14 +29,14 @@ using wire::Bytes;
 using wire::Opcode;
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
-// That are followed at once.
+// The number of connections that are tracked at once.
 inline constexpr auto kMostConnections = static_cast<std::uint32_t>(roce::kMaxConnections);
 inline constexpr std::uint8_t kClient = 1;
 inline constexpr std::uint8_t kServer = 2;
 inline constexpr std::uint32_t kClientQp = 0x111;
 inline constexpr std::uint32_t kServerQp = 0x222;
 
-// What `rpcrdma decode` and `rpcrdma analyze` do with a message.
+// Does what `rpcrdma decode` and `rpcrdma analyze` do with each message.
 class Everything final : public model::Observer {
  public:
   explicit Everything(model::ModelOptions options)
@@ -59,10 +60,10 @@ class Everything final : public model::Observer {
   JsonWriter json_;
 };
 
-// What traffic may cost. The peak is of what is live beyond what was before the traffic.
+// The limits for some traffic. `peak` counts live bytes beyond those that were live before it.
 struct Limits {
   std::size_t peak = 0;         // bytes
-  double allocations_each = 0;  // for one packet
+  double allocations_each = 0;  // per packet
 };
 
 class Hostile : public ::testing::Test {
@@ -72,7 +73,7 @@ class Hostile : public ::testing::Test {
   void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p) {
     give(roce::testing::ip_packet(src, dst, p));
   }
-  // Of the n-th port of very many.
+  // Passes a packet from the n-th of many ports.
   void give_from(std::uint32_t n, const wire::RocePacket& p) {
     std::vector<std::uint8_t> bytes = roce::testing::ip_packet(kClient, kServer, p);
     wire::store_be32(&bytes[12], 0x0a000000 + n);
@@ -94,7 +95,7 @@ class Hostile : public ::testing::Test {
     pipeline.frame(frame);
   }
 
-  // A SEND of any length, of the client.
+  // Passes a SEND of any length from the client.
   void send(Bytes message) {
     constexpr std::size_t kMtu = 4096;
     if (message.size() <= kMtu) {
@@ -125,7 +126,7 @@ class Hostile : public ::testing::Test {
     send(call_bytes(header, program));
   }
 
-  // Passes the traffic, and writes the report of it.
+  // Passes the traffic, writes its report and checks the limits.
   void expect_within(const std::function<void()>& traffic, const std::function<Limits()>& limits) {
     const Heap before = heap();
     reset_peak();

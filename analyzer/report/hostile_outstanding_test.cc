@@ -1,5 +1,5 @@
-// Calls without Replies, as large as they can be: what all take together is bounded, the oldest are
-// forgotten, and what is over leaves nothing behind.
+// Tests unanswered Calls of the largest size: their total memory is bounded, the oldest are
+// evicted, and ended Calls free their memory.
 #include "hostile_for_tests.h"
 
 namespace rpcrdma::report::testing {
@@ -16,7 +16,7 @@ class HostileOutstanding : public Hostile {
   }
   HostileOutstanding() : Hostile(budget()) {}
 
-  // A Read list of so many segments, each of a handle of its own.
+  // Returns a Read list of `count` segments with distinct handles.
   static std::vector<wire::ReadSegment> reads(std::uint32_t count) {
     std::vector<wire::ReadSegment> list(count);
     for (std::uint32_t i = 0; i < count; ++i) list[i] = {4 + i * 4, {i, 1, i}};
@@ -34,7 +34,7 @@ class HostileOutstanding : public Hostile {
   std::uint32_t reply_psn_ = 0;
 };
 
-// One Call more at a time than the budget has room for.
+// The budget, plus room for one more Call.
 constexpr std::size_t kLimit = kBudget + 8 * kMiB;
 
 TEST_F(HostileOutstanding, LargestLists) {
@@ -48,7 +48,7 @@ TEST_F(HostileOutstanding, TwiceAsManyTakeNoMore) {
   expect_within([&] { calls(1, 100, list); }, [] { return Limits{kLimit, 40}; });
 }
 
-// Each on a connection of its own, so that no table of Calls is full.
+// Each Call is on a connection of its own, so that no table of Calls is full.
 TEST_F(HostileOutstanding, OnManyConnections) {
   const auto list = reads(40);
   wire::Header h;
@@ -65,7 +65,7 @@ TEST_F(HostileOutstanding, OnManyConnections) {
       });
 }
 
-// The memory of large Calls is not kept by the small ones that come after them.
+// Small Calls do not keep the memory of the large Calls before them.
 TEST_F(HostileOutstanding, SmallOnesInThePlaceOfLargeOnes) {
   const auto large = reads(2000);
   const auto small = reads(1);
@@ -82,7 +82,7 @@ TEST_F(HostileOutstanding, SmallOnesInThePlaceOfLargeOnes) {
       });
 }
 
-// A segment is taken out of those with its handle in one step, wherever it stands.
+// Removing a segment from those with the same handle takes one step, wherever it is in the list.
 TEST_F(HostileOutstanding, OneHandleInAll) {
   std::vector<wire::ReadSegment> list(100);
   for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = {4, {7, 4096, i}};

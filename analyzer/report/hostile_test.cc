@@ -1,4 +1,4 @@
-// Messages made to cost much.
+// Tests messages that are built to be expensive.
 #include "hostile_for_tests.h"
 
 namespace rpcrdma::report::testing {
@@ -12,7 +12,7 @@ std::vector<wire::ReadSegment> largest_read_list() {
   return reads;
 }
 
-// Calls that are outstanding are kept with their lists: a multiple of what was sent.
+// In-flight Calls keep their lists, which need a multiple of the bytes sent.
 TEST_F(Hostile, ReadListsThatFillTheLargestMessage) {
   const auto reads = largest_read_list();
   wire::Header h;
@@ -30,7 +30,7 @@ TEST_F(HostileKept, ReadListsThatFillTheLargestMessage) {
   const auto reads = largest_read_list();
   wire::Header h;
   h.reads = reads;
-  // Trees have a line for each of the fields of a segment.
+  // A tree has a line for each field of a segment.
   expect_within(
       [&] {
         for (h.xid = 1; h.xid <= 20; ++h.xid) send_call(h);
@@ -102,7 +102,7 @@ TEST_F(HostileKept, ReadsOf4GiBWithoutResponse) {
       });
 }
 
-// What is kept lies in one vector, which is copied when it grows.
+// Kept bytes are in one vector, which is copied when it grows.
 TEST_F(HostileKept, WriteOf4GiB) {
   const wire::Segment segment[] = {{7, UINT32_MAX, 0}};
   const wire::WriteChunk writes[] = {segment};
@@ -168,7 +168,7 @@ TEST_F(Hostile, TimeGoingBackwards) {
   EXPECT_EQ(analysis_.pipeline().frames().clock_steps_back, 19999U);
 }
 
-// They are one finding.
+// All of them are one finding.
 TEST_F(Hostile, MessagesMalformedInManyWays) {
   wire::Header call;
   call.xid = 1;

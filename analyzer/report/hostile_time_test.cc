@@ -1,4 +1,4 @@
-// Clocks that make no sense: series stay as small as they are.
+// Tests clocks that make no sense: the size of series is bounded.
 #include "hostile_for_tests.h"
 
 #include <random>
@@ -20,7 +20,7 @@ class HostileTime : public Hostile {
     constexpr std::uint32_t kPairs = many(50000);
     expect_within([&] { pairs(kPairs, tick); }, [] { return Limits{2 * kMiB, 50}; });
     EXPECT_EQ(analysis_.pipeline().model().connection(0).caller[0].replies, kPairs);
-    // What was written can be read again.
+    // The JSON can be read back.
     std::string json;
     write_json(analysis_.report(), [&](std::string_view piece) { json += piece; });
     const auto again = read_json(json);
@@ -38,13 +38,13 @@ TEST_F(HostileTime, GoingBackwards) {
   expect_small([] {});
 }
 
-// Of the whole range of pcap: the years 1970 to 2106.
+// Times over the whole range of pcap: the years 1970 to 2106.
 TEST_F(HostileTime, JumpingByYears) {
   std::mt19937 random(1);
   expect_small([&] { time_ns_ = static_cast<std::int64_t>(random()) * 1000000000; });
 }
 
-// As far apart as a capture can name them.
+// Times as far apart as a capture can store.
 TEST_F(HostileTime, AtTheEndsOfTime) {
   constexpr std::int64_t kEnd = (std::int64_t{1} << 62) - 1;
   step_ns_ = 0;

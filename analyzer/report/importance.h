@@ -1,4 +1,4 @@
-// Which connections to show when there are more than a person reads.
+// Selects the connections to show when there are too many to read.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace rpcrdma::report {
 
-// Those with errors come before those with trouble on the wire, and those before the busiest.
+// Orders by errors, then by retransmitted, lost and refused packets, then by traffic.
 [[nodiscard]] bool more_important(const Connection& a, const Connection& b);
 
-// At most `count` of them, the most important first; all of them by ID when they are no more than
-// that.
+// Returns at most `count` connections, the most important first; all of them by ID if there are no
+// more than `count`.
 [[nodiscard]] std::vector<const Connection*> important_connections(const Report& report,
                                                                    std::size_t count);
 

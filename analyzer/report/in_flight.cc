@@ -8,7 +8,7 @@ namespace rpcrdma::report {
 
 namespace {
 
-// As HDR-10 has it.
+// The limit of HDR-10.
 constexpr std::int64_t kLongNs = 30'000'000'000;
 
 bool is_in_flight(const Report& r, const OpenCall& call) {

@@ -1,4 +1,5 @@
-// Calls without an answer: those in flight where the capture ends, and those that never got one.
+// Counts unanswered Calls: those in flight when the capture ends, and those that were never
+// answered.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace rpcrdma::report {
 
-// By the ID of the connection, and whether they are of its reverse direction: outstanding Calls of
-// connections that are open when the capture ends, younger than 30 seconds.
+// Calls in flight by connection ID and by whether they are of the reverse direction: unanswered
+// Calls younger than 30 seconds, on connections that are open when the capture ends.
 using InFlight = std::map<std::pair<std::uint32_t, bool>, std::uint64_t>;
 [[nodiscard]] InFlight in_flight(const Report& report);
 
-// Of those that a filter leaves in: all, and those of a procedure.
+// Count the Calls in flight that match the filter: all of them, and those of one procedure.
 [[nodiscard]] std::uint64_t counted_in_flight(const Report& report);
 [[nodiscard]] std::uint64_t counted_in_flight(const Report& report, const ProcedureKey& procedure);
 
-// ", 2 without an answer, 5 in flight when the capture ends": of `unanswered` Calls `in_flight`
-// are; empty for none.
+// Returns ", 2 without an answer, 5 in flight when the capture ends" for 7 `unanswered` Calls, 5 of
+// them `in_flight`; empty without unanswered Calls.
 [[nodiscard]] std::string unanswered_text(const Report& report, std::uint64_t unanswered,
                                           std::uint64_t in_flight);
 

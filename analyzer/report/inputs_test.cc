@@ -1,4 +1,4 @@
-// What stands in the bytes of a message and in the model too has to be the same in both.
+// Tests that fields decoded from the bytes of a message equal those of the model.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -45,7 +45,7 @@ class Comparer : public model::Observer {
       if (!filter::fields_of_model()[static_cast<std::size_t>(field)]) continue;
       ++compared;
       if (field == FieldId::kNfsOp && m.kind == model::Kind::kReply) {
-        // The results end at the operation that failed; the model tells of the Call's.
+        // The results end at the operation that failed; the model has all operations of the Call.
         auto& ops = of_model.values[field];
         ASSERT_LE(values.size(), ops.size());
         ops.resize(values.size());

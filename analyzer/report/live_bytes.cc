@@ -25,7 +25,7 @@ void release(void* p) noexcept {
 }
 }  // namespace
 
-// None is inlined: a compiler that sees free() behind a `new` expression warns of a mismatch.
+// Not inlined: a compiler that sees free() after a `new` expression warns of a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (void* p = obtain(size)) return p;
   throw std::bad_alloc();

@@ -1,4 +1,5 @@
-// What a test program has allocated. Linking live_bytes.cc replaces the global operator new.
+// Counts the memory that a test program allocates. Linking live_bytes.cc replaces the global
+// operator new.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ struct Heap {
   std::size_t allocations = 0;
 };
 [[nodiscard]] Heap heap();
-// The peak is now what is live.
+// Sets the peak to the bytes that are live now.
 void reset_peak();
 
 }  // namespace rpcrdma::report::testing

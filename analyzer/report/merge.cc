@@ -1,7 +1,7 @@
-// Reports are joined two at a time, in order of time: the later one is added to the earlier one.
-// All that is added up does not depend on the order; frames and connections of the later one get
-// the numbers that they would have behind the earlier one; and what was under way where one capture
-// ends and the next begins is put together: edges.
+// Merges reports two at a time, in order of time: each later report is added to the earlier one.
+// Sums do not depend on the order. Frames and connections of the later report are renumbered to
+// follow those of the earlier one. Calls in flight at the end of one capture are matched with
+// Replies at the start of the next: see Edges.
 #include "connection_join.h"
 #include "reconnects_join.h"
 
@@ -36,7 +36,7 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.rnr += from.rnr;
 }
 
-// One without a frame has no times.
+// A capture without frames has no times.
 void add_times(CaptureSummary& to, const CaptureSummary& from) {
   if (from.frames == 0) return;
   to.first_ns = to.frames == 0 ? from.first_ns : std::min(to.first_ns, from.first_ns);
@@ -117,7 +117,7 @@ class Addition {
     return times;
   }
 
-  // Calls that are answered in the later report, by what a Reply tells.
+  // Index of Calls in flight, by the fields that a Reply has.
   using Open = std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::size_t>;
 
   void number(SlowCalls& calls) const {
@@ -222,11 +222,11 @@ class Addition {
         answered[call->second] = true;
         open.erase(call);
       } else if (const Connection* c = to_.connection(r.connection); c != nullptr && !c->by_cm) {
-        // Its Call may be in a report that is earlier than both.
+        // Its Call may be in a report earlier than both.
         edges.early_replies.push_back(r);
       }
     }
-    // What has no answer and whose connection is over will have none.
+    // An unanswered Call stays only while its connection is open: otherwise no answer can follow.
     std::vector<OpenCall> left;
     for (std::size_t i = 0; i < edges.open_calls.size(); ++i) {
       const OpenCall& c = edges.open_calls[i];
@@ -252,24 +252,25 @@ class Addition {
     list.resize(kMaxEdges);
   }
 
-  // What lasted when the earlier capture ended, on a connection that goes on in the later one: as
-  // far as is known it was over then; and a responder that was silent was so until something came.
+  // Ends the open spans of findings on connections that continue in the later report. A stall
+  // lasted until the connection's first packet in the later capture. Other faults end with the
+  // earlier capture, unless add_spans() continues them.
   void end_spans() {
-    std::map<std::uint32_t, std::int64_t> goes_on;  // by ID, when something came
+    std::map<std::uint32_t, std::int64_t> continued;  // ID to the time of the first later packet
     for (const auto& [id, ns] : first_ns_) {
-      if (join_.joined(id)) goes_on.emplace(join_.id(id), ns);
+      if (join_.joined(id)) continued.emplace(join_.id(id), ns);
     }
     const std::string_view stall = rules::rule(rules::RuleId::kStall).name;
     for (Finding& f : to_.findings) {
       if (f.spans.empty() || f.spans.back().until_ns != 0) continue;
-      const auto at = goes_on.find(f.connection);
-      if (at == goes_on.end()) continue;
+      const auto at = continued.find(f.connection);
+      if (at == continued.end()) continue;
       f.spans.back().until_ns = f.rule == stall ? at->second : earlier_end_ns_;
     }
   }
 
-  // What begins with the later capture, or as soon as it could be found there, went on from the
-  // earlier one.
+  // Appends the spans of the later report. A span that starts with the later capture, or as soon as
+  // it could be found there, continues the last span of the earlier one.
   void add_spans(Finding& to, const Finding& from) const {
     auto next = from.spans.begin();
     if (next != from.spans.end() && !to.spans.empty() &&
@@ -284,7 +285,7 @@ class Addition {
     }
   }
 
-  // Those of one kind about one side of one connection are one.
+  // Joins findings with the same rule, severity, connection, peer and topic.
   void findings() {
     using Key = std::tuple<std::string, rules::Severity, std::uint32_t, std::string, std::uint32_t>;
     const auto key = [](const Finding& f) {
@@ -360,8 +361,8 @@ class Addition {
   Report& from_;
   std::uint64_t frames_;
   std::int64_t earlier_end_ns_;
-  std::map<std::uint32_t, std::int64_t>
-      first_ns_;  // of connections, by their ID in the later report
+  // First times of connections, by their ID in the later report.
+  std::map<std::uint32_t, std::int64_t> first_ns_;
   ConnectionJoin join_;
   SentAgainFindings sent_again_;
 };
@@ -373,7 +374,7 @@ std::string json_of(const Report& r) {
 }
 
 bool earlier(const Report& a, const Report& b) {
-  // One without frames has no time, and nothing that depends on its place.
+  // A report without frames has no time; its place in the order changes nothing.
   const auto when = [](const Report& r) {
     return std::tuple(r.capture.frames == 0, r.capture.first_ns, r.capture.last_ns,
                       r.capture.frames);
@@ -394,19 +395,19 @@ tl::expected<Report, std::string> merge(std::vector<Report> reports) {
   Report whole = std::move(*order.front());
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (order[i]->profile != whole.profile) {
-      return tl::unexpected(
-          std::string("the reports measure by different specifications: their profiles differ"));
+      return tl::unexpected(std::string("the reports have different profiles"));
     }
     if (order[i]->filter != whole.filter) {
       const auto name = [](const Report& r) {
         return r.filter.empty() ? std::string("none") : fmt::format("\"{}\"", r.filter);
       };
-      return tl::unexpected(fmt::format("the reports count by different filters: {} and {}",
+      return tl::unexpected(fmt::format("the reports have different filters: {} and {}",
                                         name(whole), name(*order[i])));
     }
     Addition addition(whole, *order[i]);
     if (!addition.fits())
-      return tl::unexpected(std::string("the reports have more connections than there are IDs"));
+      return tl::unexpected(
+          std::string("the reports have too many connections: an ID has 32 bits"));
     addition.run();
   }
   conclude(whole);

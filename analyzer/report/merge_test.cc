@@ -1,3 +1,4 @@
+// Tests merges of reports: connections, Calls in flight, findings and sums.
 #include "captures_for_tests.h"
 #include "connection_join.h"
 
@@ -13,7 +14,7 @@ using testing::report_of;
 
 constexpr std::int64_t kMergeStart = 1700000000000000000;
 
-// A report of `frames` frames, a second each, that begins at second `from`.
+// Returns a report of `frames` frames, one per second, that starts at second `from`.
 Report part(std::int64_t from, std::uint64_t frames) {
   Report r;
   r.capture.files = 1;
@@ -168,7 +169,7 @@ TEST(Merge, OneDirectionIsEnoughToKnowAConnection) {
   EXPECT_EQ(whole.connection_ids, 2U);
 }
 
-// The part that knows which side is the client is right, whichever it is.
+// The part that knows which side is the client decides, be it the earlier or the later one.
 TEST(Merge, SidesThatWereTakenForEachOther) {
   for (const bool later_knows : {false, true}) {
     Report a = part(0, 10);
@@ -274,7 +275,7 @@ TEST(Merge, HowReportsAreGroupedDoesNotMatter) {
     Report r = part(20 * i, 10);
     Connection& c = connect(r, 17, 18);
     c.by_cm = i == 0;
-    // The Call of report 0 is answered in report 3, that of each other one in the next.
+    // The Call of report 0 is answered in report 3, each other Call in the next report.
     if (i == 0) leave_open(r, 99, 1);
     if (i == 3) reply_early(r, 99, 4);
     if (i > 0) reply_early(r, static_cast<std::uint32_t>(i), 2);

@@ -24,7 +24,7 @@ void OrderedOutput::write_ready() {
   }
 }
 
-// The front is never ready: what is gets written at once.
+// The first entry is never ready: ready entries at the front are written at once.
 void OrderedOutput::finish_oldest() {
   Entry& oldest = entries_.front();
   oldest.text = finish_(oldest.id);
@@ -49,7 +49,7 @@ void OrderedOutput::ready(std::uint64_t id, std::string text) {
   while (waiting_bytes_ > limits_.bytes) finish_oldest();
 }
 
-// The entry has the ID of the one before it: find() takes the first.
+// The entry shares the ID of the entry before it; find() returns the first of the two.
 void OrderedOutput::add(std::string text) {
   if (entries_.empty()) {
     write_(text);

@@ -1,4 +1,4 @@
-// The fields with which a merge finds Calls that were sent again on a later connection, once for
+// Lists the JSON fields from which a merge finds Calls that a later connection resends, for both
 // writer and reader. Calls are lists of integers, because there are many.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace rpcrdma::report {
 
-inline constexpr const char* kNoCall = "not as many integers as a Call has";
+inline constexpr const char* kNoCall = "wrong number of integers for a Call";
 
-// A flag is a bit in an integer.
+// Stores a flag as a bit of an integer.
 template <bool kReads, typename Flag>
 void flag_bit(std::uint32_t& bits, std::uint32_t bit, Flag& flag) {
   if constexpr (kReads) {

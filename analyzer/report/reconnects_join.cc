@@ -1,5 +1,6 @@
-// The first Calls of the later report's connections are judged again, in their order, by what the
-// earlier report's left: by the code that judges while a capture is read.
+// Compares the first Calls of the later report's connections with the unanswered and the last
+// answered Calls of the earlier report's connections, by the code that rules use while a capture is
+// read.
 #include "reconnects_join.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ Pair pair_of(const std::string& a, const std::string& b) {
   return a < b ? Pair{a, b} : Pair{b, a};
 }
 
-// Addresses are compared only: each text becomes one of its own.
+// Maps each address text to a distinct address. Addresses are only compared.
 class Addresses {
  public:
   const capture::Address& of(const std::string& text) {
@@ -54,7 +55,7 @@ class Join {
   }
 
   void number(const ConnectionJoin& join, std::uint64_t frames) {
-    // One that goes on from the earlier report does not begin here.
+    // A connection that continues from the earlier report does not start here.
     std::erase_if(from_.begun, [&](const BegunConnection& b) { return join.joined(b.connection); });
     for (BegunConnection& b : from_.begun) {
       b.connection = join.id(b.connection);
@@ -125,7 +126,7 @@ class Join {
     to_.unsought |= from_.unsought;
   }
 
-  // Not all of what one of the two had is here.
+  // Returns whether the lists of one of the two reports are truncated.
   [[nodiscard]] bool lacks() const { return !to_.complete || !from_.complete; }
   void doubt() { to_.unsought = true; }
 
@@ -136,14 +137,15 @@ class Join {
     lost_[pair_of(lost.caller, lost.responder)].add(lost.call);
   }
 
-  // The latest between the same two, of those that are remembered at its first Call.
+  // Returns the latest ended connection between the same two addresses, from those that would still
+  // be remembered at its first Call.
   std::shared_ptr<const rules::Departed> predecessor(const BegunConnection& b) const {
     const std::size_t remembered =
         rules::kDeparted - std::min<std::size_t>(rules::kDeparted, b.ended_before);
     const std::size_t oldest = to_.ended.size() - std::min(remembered, to_.ended.size());
     for (std::size_t i = to_.ended.size(); i > oldest; --i) {
       const EndedConnection& e = to_.ended[i - 1];
-      // Captures may overlap in time.
+      // Captures can overlap in time.
       if (e.address == b.address && e.left.end_ns <= b.calls.front().time_ns) {
         return std::make_shared<const rules::Departed>(e.left);
       }

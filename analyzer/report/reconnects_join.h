@@ -1,4 +1,4 @@
-// Calls that a connection of an earlier report left, and that came again on one of a later report.
+// Finds Calls of an earlier report's connection that a connection of a later report resends.
 #pragma once
 
 #include "connection_join.h"
@@ -9,14 +9,15 @@
 
 namespace rpcrdma::report {
 
-// What is told of the two together, with the numbers of the whole.
+// The results, with connection and frame numbers of the merged report.
 struct SentAgainFindings {
   std::vector<Finding> findings;
   std::vector<Inconclusive> inconclusive;
 };
 
-// Adds what `later` has for Calls that are sent again to what `earlier` has. Before anything else
-// of the two is added but their connections, by `join`; the frames of `later` move by `frames`.
+// Merges Report::reconnects of `later` into that of `earlier`. Call it when `join` has merged the
+// connections and before anything else is merged. The frame numbers of `later` increase by
+// `frames`.
 [[nodiscard]] SentAgainFindings join_reconnects(Report& earlier, Report& later,
                                                 const ConnectionJoin& join, std::uint64_t frames);
 

@@ -1,4 +1,4 @@
-// The fields of a report in JSON (docs/json.md), once for the writer (report_json.cc) and the
+// Lists the fields of a report in JSON (docs/json.md), for both the writer (report_json.cc) and the
 // reader (report_read.cc).
 #pragma once
 

@@ -1,7 +1,7 @@
-// Common to the lists of a report's fields.
+// Shared code of the headers that list a report's fields.
 //
 // fields(archive, struct) names each field of a struct once. FieldWriter and FieldReader are the
-// archives; a field that follows from others is `derived` and not read.
+// archives. A field that follows from others is `derived`: it is written and not read.
 #pragma once
 
 #include "text/plain_values.h"
@@ -16,7 +16,7 @@
 
 namespace rpcrdma::report {
 
-// T, or const T for an archive that writes.
+// T for an archive that reads, const T for one that writes.
 template <typename Archive, typename T>
 using Of = std::conditional_t<Archive::kReads, T, const T>;
 
@@ -27,7 +27,8 @@ struct RowShape {
   std::size_t most = SIZE_MAX;
 };
 
-// As integers first: a double cannot hold nanoseconds since 1970. Files may have any times.
+// Subtracts integers, because a double cannot hold nanoseconds since 1970. A file can contain any
+// times.
 [[nodiscard]] inline double seconds_between(std::int64_t from, std::int64_t to) {
   const auto ns = static_cast<std::uint64_t>(std::max(from, to)) -
                   static_cast<std::uint64_t>(std::min(from, to));
@@ -61,7 +62,7 @@ void fields(Archive& a, Of<Archive, base::Histogram>& h) {
          });
   if constexpr (Archive::kReads) {
     const auto restored = base::Histogram::restore(min, max, sum, buckets);
-    if (!restored) a.node().fail("these buckets do not fit min_ns and max_ns");
+    if (!restored) a.node().fail("the buckets contradict min_ns and max_ns");
     h = restored.value_or(base::Histogram());
   }
 }

@@ -6,11 +6,11 @@ namespace rpcrdma::report {
 
 namespace {
 
-// Messages whose fate is remembered. What is found on older ones stays.
+// The number of messages whose decision is remembered. Findings on older ones are kept.
 constexpr std::size_t kRemembered = 1U << 18;
-// Findings that wait, whatever a capture holds.
+// The number of findings that can wait for a decision, whatever the capture contains.
 constexpr std::size_t kMaxWaiting = 1U << 14;
-// How many messages later a filter that asks for findings decides.
+// A filter that uses findings decides this many messages later.
 constexpr std::uint64_t kMessagesToWait = 256;
 
 }  // namespace
@@ -126,7 +126,7 @@ void Selection::on_merge(const roce::Connection& into, const roce::Connection& f
   findings_.connections_merged(into, from);
 }
 
-// What waits for a decision needs the connection to be there.
+// Decides the waiting RPCs of the connection now, because that needs its state.
 void Selection::on_evict(const roce::Connection& connection) {
   std::erase_if(held_, [&](const Held& held) {
     const std::uint32_t of = held.call.message.connection;

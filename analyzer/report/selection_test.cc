@@ -1,3 +1,4 @@
+// Tests reports with display filters.
 #include "captures_for_tests.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ bool finds(const Report& r, const char* rule) {
                      [&](const Finding& f) { return f.rule == rule; });
 }
 
-// Calls, Replies, errors and bytes of all bins.
+// Sums Calls, Replies, errors and bytes of all bins.
 std::array<std::uint64_t, 5> sums(const TrafficSeries& series) {
   std::array<std::uint64_t, 5> sums{};
   for (std::int64_t n = series.first(); n <= series.last(); ++n) {
@@ -34,7 +35,7 @@ std::array<std::uint64_t, 5> sums(const TrafficSeries& series) {
   return sums;
 }
 
-// The same whether it decides at once, when a Call is over, or later still.
+// The result is the same whether a filter decides at once, at the end of a Call, or later.
 TEST(Selection, OfAllMessagesChangesNothing) {
   for (const char* capture :
        {"linux-nfs41.pcap", "linux-nfs3.pcap", "linux-deleg.pcap", "linux-non-rpc.pcap",
@@ -90,11 +91,11 @@ TEST(Selection, OfNothingSaysSo) {
 TEST(Selection, LeavesOutFindingsOnOtherMessages) {
   EXPECT_TRUE(finds(report_of("rules/HDR-06.pcap", "rpcrdma.malformed"), "HDR-06"));
   EXPECT_FALSE(finds(report_of("rules/HDR-06.pcap", "!rpcrdma.malformed"), "HDR-06"));
-  // On no message.
+  // A finding without a message is kept.
   EXPECT_TRUE(finds(report_of("linux-nfs41.pcap", "rpcrdma.xid == 1"), "LINUX-GRANT"));
 }
 
-// Some rules are found broken when the Reply has gone by.
+// Some violations are found after the Reply.
 TEST(Selection, SeesFindingsThatComeLate) {
   const Report r = report_of("rules/OPS-02.pcap", "rpcrdma.finding == \"OPS-03\"");
   EXPECT_TRUE(finds(r, "OPS-03"));
@@ -118,7 +119,7 @@ TEST(Selection, MergesWithTheSameFilterOnly) {
   }
 }
 
-// Of an RPC that a cut separates, the later report knows only the Reply.
+// The later report has only the Reply of an RPC that the boundary of two captures separates.
 TEST(Selection, JoinsAtACutOnlyCallsThatCount) {
   const auto halves = [](bool counted) {
     Report a;

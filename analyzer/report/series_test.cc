@@ -1,3 +1,4 @@
+// Tests that series are bounded and independent of the order of additions.
 #include <algorithm>
 #include <random>
 #include <vector>

@@ -1,4 +1,4 @@
-// A connection of the tracker and the model as the report has it.
+// Converts a connection of the tracker and the model to one of the report.
 #pragma once
 
 #include <rpcrdma/report/report.h>

@@ -1,11 +1,11 @@
-// A report with something for every part of a page or table.
+// A report with content for every part of a page or table.
 #pragma once
 
 #include <rpcrdma/report/report.h>
 
 namespace rpcrdma::report {
 
-// `text` stands wherever a capture or a report that is read brings text of its own.
+// `text` is used wherever a report contains text from a capture or from a JSON file.
 inline Report report_with(const std::string& text) {
   constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
   Report r;

@@ -1,4 +1,4 @@
-// What a capture tells does not depend on how many threads read it.
+// Tests that a report does not depend on the number of threads.
 #include "captures_for_tests.h"
 
 #include <array>
@@ -16,8 +16,8 @@ namespace {
 
 using testing::json_of;
 
-// The packets of a real session, again and again, in a pcapng file whose blocks that are no packets
-// are longer than all that threads may look at: what a thread has in hand is not to be overwritten.
+// A pcapng file that repeats the packets of a real session. Its other blocks are longer than the
+// read-ahead of all threads: buffers that a thread still uses must not be overwritten.
 class ThreadsOnLongBlocks : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ class ThreadsOnLongBlocks : public ::testing::Test {
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  // Filled with what would be damage if it were taken for packets.
+  // Fills the block with bytes that would be damage if they were read as packets.
   static void put_unknown_block(std::ofstream& out, std::size_t bytes) {
     const auto word = [&](std::uint32_t v) { out.write(reinterpret_cast<const char*>(&v), 4); };
     const auto total = static_cast<std::uint32_t>(bytes + 12);

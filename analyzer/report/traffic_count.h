@@ -1,4 +1,4 @@
-// How much traffic a test makes whose subject is what traffic may cost.
+// Scales the traffic of tests that limit the cost of traffic.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = kThreadSanitizer;
 #endif
 
-// `count` in a build without sanitizers, where limits are what is tested. A sanitizer looks for
-// other faults, and slows each packet down: it gets an eighth, but `least` where a table has to be
-// full for all of the code to run.
+// Returns `count` in a build without sanitizers, which tests the limits. Sanitizers look for other
+// faults and slow down each packet, so they get an eighth of `count`, but at least `least`: the
+// number that fills a table, if some code runs only when the table is full.
 constexpr std::uint32_t many(std::uint32_t count, std::uint32_t least = 0) {
   return kSanitized ? std::max(count / 8, std::min(count, least)) : count;
 }

@@ -1,4 +1,4 @@
-// The fields of a report's series and of its procedures, once for writer and reader.
+// Lists the JSON fields of a report's series and procedures, for both writer and reader.
 #pragma once
 
 #include "field_reader.h"
@@ -87,11 +87,11 @@ void procedure_fields(Archive& a, Of<Archive, ProcedureKey>& k, Of<Archive, Proc
   slow_calls(a, "slowest", p.slowest);
 }
 
-// Called with each procedure that was read from `node`.
+// Called with each procedure that is read from `node`.
 inline void insert_entry(const JsonNode& node, Procedures& to, Procedures::node_type&& entry) {
-  // All others have an entry for each direction.
-  if (to.size() >= kMaxProcedures + 2) return node.fail("more procedures than are kept");
-  if (!to.insert(std::move(entry)).inserted) node.fail("the same as one before");
+  // The entry "all others" exists once for each direction.
+  if (to.size() >= kMaxProcedures + 2) return node.fail("too many procedures");
+  if (!to.insert(std::move(entry)).inserted) node.fail("duplicate of an earlier entry");
 }
 
 template <typename Archive>
@@ -114,7 +114,7 @@ void fields(Archive& a, Of<Archive, TrafficBin>& b) {
   });
 }
 
-// Bin `n` as an object.
+// Writes bin `n` as an object.
 inline void write_bin(FieldWriter& a, std::int64_t n, std::int64_t width_ns, const TrafficBin& b) {
   a.json().object();
   a.derived("bin", n);
@@ -130,7 +130,7 @@ inline void read_bin(const JsonNode& bin, TrafficBin& to) {
   fields(a, to);
 }
 
-// Bin `n` as a list of integers. A sixth one says that all grants were of zero.
+// Writes bin `n` as a list of integers. A sixth integer marks a bin whose grants were all zero.
 inline void write_bin(FieldWriter& a, std::int64_t n, std::int64_t /*width_ns*/,
                       const CreditBin& b) {
   a.json().array();
@@ -143,7 +143,7 @@ inline void write_bin(FieldWriter& a, std::int64_t n, std::int64_t /*width_ns*/,
 }
 [[nodiscard]] inline std::int64_t number_of_bin(const JsonNode& bin, const CreditSeries&) {
   if (bin.size() == 5 || bin.size() == 6) return bin.at(0).ns();
-  bin.fail("expected five integers, or six");
+  bin.fail("expected five or six integers");
   return 0;
 }
 inline void read_bin(const JsonNode& bin, CreditBin& to) {
@@ -160,10 +160,10 @@ void read_bins(const JsonNode& n, unsigned shift, Series<Bin>& to) {
   n.get("bins").for_each([&](const JsonNode& bin) {
     const std::int64_t number = number_of_bin(bin, to);
     if (number < -end || number >= end) return bin.fail("at a time beyond 2^62 ns");
-    if (first && number <= last) return bin.fail("not later than the one before");
+    if (first && number <= last) return bin.fail("not later than the bin before");
     if (!first) first = number;
     if (number - *first >= static_cast<std::int64_t>(Series<Bin>::kBins)) {
-      return bin.fail("more than 255 bins behind the first");
+      return bin.fail("more than 255 bins after the first");
     }
     last = number;
     read_bin(bin, to.restore(shift, number));
@@ -175,8 +175,8 @@ void series_fields(Archive& a, Of<Archive, Series<Bin>>& series) {
   if constexpr (Archive::kReads) {
     const std::uint32_t shift = a.node().get("shift").u32();
     if (shift < Series<Bin>::kMinShift || shift > Series<Bin>::kMaxShift) {
-      return a.fail("shift", fmt::format("expected an integer of {} to {}", Series<Bin>::kMinShift,
-                                         Series<Bin>::kMaxShift));
+      return a.fail("shift", fmt::format("expected an integer from {} to {}",
+                                         Series<Bin>::kMinShift, Series<Bin>::kMaxShift));
     }
     read_bins(a.node(), shift, series);
   } else {

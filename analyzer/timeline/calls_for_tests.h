@@ -1,4 +1,4 @@
-// A connection and Calls on it, made by hand, and a format that is told of them.
+// Builds a connection and Calls on it, and passes them to a format.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::timeline::testing {
 
-// A whole second, and a nanosecond.
+// A whole second, for reference times.
 inline constexpr std::int64_t kStart = 1'700'000'000'000'000'000;
 inline constexpr std::int64_t kMicrosecond = 1000;
 
@@ -66,7 +66,7 @@ inline void add_read(model::Call& c, std::int64_t from_us, std::int64_t to_us) {
   c.last_op_ns = o.last_ns;
 }
 
-// Ends it with a Reply.
+// Ends a Call with a Reply, which is returned.
 inline model::Message reply(model::Call& c, std::int64_t at_us) {
   model::Message m;
   m.id = c.message.id + 1000;

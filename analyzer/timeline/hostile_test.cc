@@ -1,4 +1,5 @@
-// Captures without end: what a timeline keeps of them is what is outstanding, whatever it writes.
+// Tests that the memory of a timeline depends on what is in flight, not on the length of the
+// capture.
 #include "../report/hostile_for_tests.h"
 
 #include <memory>
@@ -43,7 +44,7 @@ class HostileTimeline : public report::testing::Hostile,
                                      packet(Opcode::kSendOnly, kClientQp, psn, reply_bytes(xid))));
   }
 
-  // The most bytes that were live at a time beyond what was before.
+  // Returns the peak of live bytes, beyond those that were live before.
   std::size_t peak_of(const std::function<void()>& traffic) {
     const std::size_t before = heap().live;
     report::testing::reset_peak();
@@ -71,7 +72,7 @@ TEST_P(HostileTimeline, CallsAndReplies) {
   EXPECT_GT(written_, kCalls * 200U);
 }
 
-// Each Call would have a row of its own, were they not forgotten.
+// Each Call would have a row of its own if old Calls were not evicted.
 TEST_P(HostileTimeline, CallsWithoutReplies) {
   EXPECT_LE(peak_of([&] {
               for (std::uint32_t n = 0; n < many(40000, 12000); ++n)
@@ -87,7 +88,7 @@ TEST_P(HostileTimeline, Connections) {
             72 * kMiB);
 }
 
-// Time runs back all the while.
+// Each packet is earlier than the one before it.
 TEST_P(HostileTimeline, AClockThatRunsBack) {
   step_ns_ = -1000;
   EXPECT_LE(peak_of([&] {

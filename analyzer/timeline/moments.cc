@@ -15,7 +15,7 @@ std::optional<std::int64_t> Moments::of_message(std::uint64_t message) const {
 }
 
 std::optional<std::int64_t> Moments::of_frame(std::uint64_t frame) const {
-  // The first message behind it, among those remembered.
+  // Finds the first remembered message after the frame.
   const std::uint64_t oldest = newest_ - std::min<std::uint64_t>(newest_, kRemembered) + 1;
   std::uint64_t from = oldest;
   std::uint64_t to = newest_ + 1;

@@ -1,4 +1,4 @@
-// When the latest messages were seen: what is found out about them later belongs there.
+// Remembers the times of the latest messages, at which late findings on them are drawn.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ class Moments {
  public:
   static constexpr std::size_t kRemembered = std::size_t{1} << 14;  // messages
 
-  // IDs count from 1, one after the other; frames rise.
+  // IDs are consecutive and start at 1; frames increase.
   void note(std::uint64_t message, std::uint64_t frame, std::int64_t time_ns);
 
-  // Nothing: it is not remembered any more.
+  // Returns the time of a message; none if it is no longer remembered.
   [[nodiscard]] std::optional<std::int64_t> of_message(std::uint64_t message) const;
-  // Of the last message up to that frame.
+  // Returns the time of the last message up to a frame.
   [[nodiscard]] std::optional<std::int64_t> of_frame(std::uint64_t frame) const;
 
  private:
@@ -29,7 +29,7 @@ class Moments {
     return moments_[message % kRemembered];
   }
 
-  std::vector<Moment> moments_ = std::vector<Moment>(kRemembered);  // by message, going round
+  std::vector<Moment> moments_ = std::vector<Moment>(kRemembered);  // a ring, indexed by message ID
   std::uint64_t newest_ = 0;
 };
 

@@ -1,12 +1,14 @@
-// A connection is a process of the trace, and its Calls are slices on threads of that process.
-// Calls overlap, and slices of one thread may not, unless one lies within the other: so each caller
-// has as many threads, here rows, as it has Calls outstanding at once, and a Call is in the first
-// row that is free. RDMA Reads and Writes lie within their Call's slice. Those of one Call that
-// overlap have rows of their own below it, which no other Call uses meanwhile.
+// Writes a timeline in the Trace Event Format. A connection is a process of the trace, and its
+// Calls are slices on threads of that process. Calls can overlap, but slices of one thread must be
+// disjoint or nested. Therefore each caller has as many threads, called rows here, as it has Calls
+// in flight at once, and a Call is drawn in the first free row. RDMA Reads and Writes are nested in
+// the slice of their Call. Operations of a Call that overlap have rows of their own below it, which
+// no other Call uses meanwhile.
 //
-// Complete events (X) on threads are what every program that reads the format shows, and need no
-// order among themselves; but where two begin at one time, Perfetto takes the first for the outer
-// one. So a Call and what lies in it are written together, when it is over.
+// Slices are complete events (X) on threads, because every program that reads the format shows them
+// and because they need no order. If two start at the same time, however, Perfetto draws the first
+// one as the outer one. Therefore a Call and its operations are written together, when the Call
+// ends.
 #include "names.h"
 #include "rows.h"
 #include "trace_events.h"
@@ -31,11 +33,12 @@ namespace rpcrdma::timeline {
 
 namespace {
 
-// Thread IDs. Those of rows go by side, row, and place among the rows of one Call.
+// Thread IDs. That of a row is computed from the side, the row, and the place among the rows of one
+// Call.
 constexpr std::uint32_t kConnectionThread = 1;
 constexpr std::uint32_t kFirstRowThread = 64;
-// Operations of one Call that are shown abreast. More are outstanding at once only where a peer
-// allows more RDMA Reads than any device does.
+// The number of overlapping operations of one Call that are drawn in parallel. More overlap only if
+// a peer permits more RDMA Reads than any device does.
 constexpr std::uint32_t kAbreast = 128;
 
 Track connection_track(const roce::Connection& c) {
@@ -78,7 +81,7 @@ class Perfetto final : public Format {
               std::int64_t time_ns) override {
     Connection& old = connections_[from.index];
     Connection& now = connections_[into.index];
-    trace_.name_process(id_of(from), fmt::format("connection {}: a direction of connection {}",
+    trace_.name_process(id_of(from), fmt::format("connection {}: one direction of connection {}",
                                                  id_of(from), id_of(into)));
     no_credits(id_of(from), old, time_ns);
     // Side 0 of `from` is side 1 of `into`.
@@ -149,10 +152,9 @@ class Perfetto final : public Format {
   }
 
   void unmatched_operation(const roce::Connection& c, const roce::Operation& op) override {
-    trace_.instant(
-        connection_track(c),
-        op.kind == roce::OpKind::kRead ? "RDMA Read of no Call" : "RDMA Write of no Call",
-        "operation", op.last_ns);
+    trace_.instant(connection_track(c),
+                   op.kind == roce::OpKind::kRead ? "unmatched RDMA Read" : "unmatched RDMA Write",
+                   "operation", op.last_ns);
     sender_field(c, op.initiator);
     args_.field("handle", hex(op.handle));
     args_.field("offset", fmt::format("{:#018x}", op.offset));
@@ -207,18 +209,18 @@ class Perfetto final : public Format {
 
  private:
   struct Row {
-    std::int64_t end_ns = INT64_MIN;  // of what is in it
-    std::uint32_t named = 0;          // of its threads, so many have a name
+    std::int64_t end_ns = INT64_MIN;  // of its last slice
+    std::uint32_t named = 0;          // number of its threads that have a name
   };
-  // What belongs to the Calls of one side.
+  // The rows and the credit ledger of one side's Calls.
   struct Caller {
     Rows free;
     std::vector<Row> rows;
-    bool named = false;  // the rows, for `reverse`
+    bool named = false;  // the rows have names, which state `reverse`
     bool reverse = false;
-    std::string_view ledger_track;  // empty: the ledger was not told
+    std::string_view ledger_track;  // empty: no ledger was drawn
     model::Credits ledger;
-    std::int64_t ledger_ns = INT64_MIN;  // when it was told last
+    std::int64_t ledger_ns = INT64_MIN;  // time at which it was drawn last
   };
   struct Connection {
     std::string name;
@@ -230,13 +232,14 @@ class Perfetto final : public Format {
     return a.requested == b.requested && a.granted == b.granted && a.in_use == b.in_use;
   }
 
-  // "10.0.0.1.17": address and queue pair.
+  // Returns address and QPN: "10.0.0.1.17".
   static std::string end_of(const roce::Side& side) {
     return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
                           : side.address.to_string() + ".?";
   }
 
-  // A message that was held back behind a gap is told late: a counter's time goes on all the same.
+  // Draws the ledger. A message that waited behind a gap is late, but a counter's time never
+  // decreases.
   void counter(std::uint32_t process, Caller& caller, const model::Credits& credits,
                std::int64_t time_ns) {
     caller.ledger_ns = std::max(caller.ledger_ns, time_ns);
@@ -247,7 +250,7 @@ class Perfetto final : public Format {
     trace_.close();
   }
 
-  // A track goes on with its last value until it is told another.
+  // Draws zeros, because a counter track otherwise keeps its last value.
   void no_credits(std::uint32_t process, Caller& caller, std::int64_t time_ns) {
     if (!caller.ledger_track.empty()) counter(process, caller, {}, time_ns);
     caller.ledger_track = {};
@@ -258,7 +261,7 @@ class Perfetto final : public Format {
 
   void name_connection(const roce::Connection& c) {
     Connection& known = connections_[c.index];
-    // The client first.
+    // Names the client first.
     const std::size_t first = known.client == 1 ? 1 : 0;
     std::string name = fmt::format("connection {}: {} > {}", id_of(c), end_of(c.side[first]),
                                    end_of(c.side[1 - first]));
@@ -272,7 +275,8 @@ class Perfetto final : public Format {
     args_.field("sender", end_of(c.side[static_cast<std::size_t>(sender)]));
   }
 
-  // Which caller is the client may turn out later: then rows are named anew when they are used.
+  // Returns the track of a row, and names it. Rows are renamed at their next use if it turns out
+  // later which caller is the client.
   Track track(Caller& caller, const Origin& origin, std::uint32_t row, std::uint32_t place) {
     if (!std::exchange(caller.named, true) || caller.reverse != origin.reverse) {
       caller.reverse = origin.reverse;
@@ -281,7 +285,7 @@ class Perfetto final : public Format {
     Row& r = caller.rows[row];
     for (; r.named <= place; ++r.named) {
       std::string name = fmt::format("{} Calls {}", direction_name(origin.reverse), row + 1);
-      if (r.named != 0) name += fmt::format(": operations abreast {}", r.named);
+      if (r.named != 0) name += fmt::format(": overlapping operations {}", r.named);
       trace_.name_thread(row_track(origin, row, r.named), name);
     }
     return row_track(origin, row, place);
@@ -290,7 +294,7 @@ class Perfetto final : public Format {
   void show(const EndedCall& ended, Caller& caller, std::uint32_t row) {
     const model::Call& call = ended.call;
     if (caller.rows.size() <= row) caller.rows.resize(row + 1);
-    // A clock that steps back would have slices overlap.
+    // Without this, a clock that steps back would make slices overlap.
     const std::int64_t begin =
         std::max({call.message.time_ns, caller.rows[row].end_ns, reference_ns_});
     const std::int64_t end = std::max(begin, ended.end_ns);
@@ -299,7 +303,7 @@ class Perfetto final : public Format {
     call_arguments(ended);
     trace_.close();
 
-    abreast_.assign(1, begin);  // where each place is free from
+    abreast_.assign(1, begin);  // the time from which each place is free
     for (const model::ChunkOperation& o : call.operations) {
       const std::uint32_t place = place_of(std::clamp(o.first_ns, begin, end));
       const std::int64_t from = std::clamp(o.first_ns, abreast_[place], end);
@@ -310,7 +314,7 @@ class Perfetto final : public Format {
     caller.rows[row].end_ns = end;
   }
 
-  // The first place that is free at that time: 0 is within the Call.
+  // Returns the first place that is free at a time. Place 0 is in the Call's own row.
   std::uint32_t place_of(std::int64_t from_ns) {
     auto place = std::find_if(abreast_.begin(), abreast_.end(),
                               [&](std::int64_t free_ns) { return free_ns <= from_ns; });
@@ -384,8 +388,8 @@ class Perfetto final : public Format {
   std::int64_t reference_ns_ = 0;
   bool capture_named_ = false;
   roce::ByConnection<Connection> connections_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> outstanding_;  // rows, by Message::id of the Call
-  std::vector<std::int64_t> abreast_;                         // of the Call that is shown
+  tsl::robin_map<std::uint64_t, std::uint32_t> outstanding_;  // rows by Message::id of the Call
+  std::vector<std::int64_t> abreast_;                         // of the Call that is being drawn
 };
 
 }  // namespace

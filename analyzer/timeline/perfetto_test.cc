@@ -1,3 +1,4 @@
+// Tests the tracks, slices and counters of the Trace Event Format.
 #include "calls_for_tests.h"
 #include "trace_for_tests.h"
 
@@ -22,7 +23,7 @@ std::string row_of(const Trace& trace, const json& slice) {
 TEST(Perfetto, ACallIsASliceFromSendToReply) {
   Written w(make_perfetto);
   model::Call c = call(1, 5);
-  ++c.message.time_ns;  // nanoseconds count
+  ++c.message.time_ns;  // tests nanosecond resolution
   add_read(c, 7, 9);
   w.begin(c);
   w.end(c, 12);
@@ -84,7 +85,7 @@ TEST(Perfetto, DirectionsHaveRowsOfTheirOwn) {
   EXPECT_EQ(row_of(trace, trace.calls[1]), "forward Calls 1");
 }
 
-// Which side is the client is found out while a Call is outstanding.
+// The client becomes known while a Call is in flight.
 TEST(Perfetto, RowsAreNamedAgain) {
   Written w(make_perfetto);
   Origin known = testing::kOfClient;
@@ -114,8 +115,8 @@ TEST(Perfetto, ReadsOutstandingTogetherLieAbreast) {
   const Trace trace = read_trace(w.text());
   ASSERT_EQ(trace.operations.size(), 4U);
   EXPECT_EQ(row_of(trace, trace.operations[0]), "forward Calls 1");
-  EXPECT_EQ(row_of(trace, trace.operations[1]), "forward Calls 1: operations abreast 1");
-  EXPECT_EQ(row_of(trace, trace.operations[2]), "forward Calls 1: operations abreast 2");
+  EXPECT_EQ(row_of(trace, trace.operations[1]), "forward Calls 1: overlapping operations 1");
+  EXPECT_EQ(row_of(trace, trace.operations[2]), "forward Calls 1: overlapping operations 2");
   EXPECT_EQ(row_of(trace, trace.operations[3]), "forward Calls 1");
   for (const json& o : trace.operations) EXPECT_EQ(o["dur"], 3);
 }
@@ -163,7 +164,7 @@ TEST(Perfetto, AClockThatStepsBack) {
   ASSERT_EQ(trace.calls.size(), 3U);
   EXPECT_EQ(trace.calls[0]["dur"], 0);
   EXPECT_EQ(trace.calls[0]["args"]["latency_us"], -10);
-  // From where its row is free on.
+  // The slice starts when its row is free.
   EXPECT_EQ(trace.calls[1]["ts"], 100);
   EXPECT_EQ(trace.calls[2]["dur"], 0);
 }
@@ -234,7 +235,7 @@ TEST(Perfetto, WhatWasTheOtherDirectionGoesOnThere) {
     EXPECT_EQ(slice["pid"], 1);
     EXPECT_EQ(row_of(trace, slice), "forward Calls 1");
   }
-  EXPECT_EQ(trace.processes.at(2), "connection 2: a direction of connection 1");
+  EXPECT_EQ(trace.processes.at(2), "connection 2: one direction of connection 1");
 }
 
 TEST(Perfetto, NothingAtAll) {

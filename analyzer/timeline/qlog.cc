@@ -1,3 +1,4 @@
+// Writes a timeline as qlog records, one JSON object per event.
 #include "names.h"
 
 #include <array>
@@ -60,7 +61,7 @@ class Qlog final : public Format {
     json_.object("vantage_point");
     json_.field("name", "rpcrdma export");
     json_.field("type", vantage_name(vantage));
-    // Who is who has to be said only where neither endpoint tells.
+    // `flow` is needed only if the vantage point is neither endpoint.
     if (vantage == Vantage::kNetwork) json_.field("flow", "client");
     json_.end();
     json_.end();
@@ -195,7 +196,7 @@ class Qlog final : public Format {
                  const Origin& origin) override {
     event("rpcrdma:operation", origin.id(), o.last_ns);
     json_.field("kind", o.kind == roce::OpKind::kRead ? "read" : "write");
-    // Only the peer of the caller works on the caller's memory.
+    // Only the caller's peer accesses the caller's memory.
     json_.field("sender", 1 - origin.caller);
     json_.field("xid", call.message.xid);
     json_.field("list", model::chunk_list_name(o.list));
@@ -256,14 +257,14 @@ class Qlog final : public Format {
   }
 
  private:
-  // Of a ledger what a message says.
+  // The part of a ledger that messages carry.
   struct Ledger {
     bool recorded = false;
     std::uint32_t requested = 0;
     std::uint32_t granted = 0;
   };
 
-  // Its data follow. `connection`: 0 for none.
+  // Starts an event; its data follow. `connection`: 0 for none.
   void event(const char* name, std::uint32_t connection, std::int64_t time_ns) {
     write_(kRecordSeparator);
     json_.object();
@@ -302,7 +303,7 @@ class Qlog final : public Format {
     json_.field("in_use", credits.in_use);
   }
 
-  // What both kinds of operations have.
+  // Writes the fields of both kinds of operations.
   template <typename Operation>
   void extent(const Operation& o) {
     json_.field("handle", o.handle);

@@ -14,7 +14,7 @@ using testing::kStart;
 using testing::read_sequence;
 using testing::Written;
 
-// The data of all events of a name.
+// Returns the data of all events with a name.
 std::vector<json> data_of(const std::vector<json>& records, const std::string& name) {
   std::vector<json> data;
   for (const json& r : records) {
@@ -23,7 +23,8 @@ std::vector<json> data_of(const std::vector<json>& records, const std::string& n
   return data;
 }
 
-// draft-ietf-quic-qlog-main-schema-08 section 4: what the first record has, and its first bytes.
+// draft-ietf-quic-qlog-main-schema-08 section 4: the members of the first record, and its first
+// bytes.
 TEST(Qlog, Header) {
   Written w(make_qlog);
   const std::string& text = w.text();
@@ -36,7 +37,7 @@ TEST(Qlog, Header) {
   EXPECT_EQ(header["trace"]["vantage_point"]["type"], "network");
 }
 
-// Section 4.4: a flow is told where nobody's is.
+// Section 4.4: `flow` is present only if the vantage point is in the network.
 TEST(Qlog, AnEndpointShowsWhichItIs) {
   const auto vantage_point = [](Vantage vantage) {
     Written w(make_qlog, vantage);

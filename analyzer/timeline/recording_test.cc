@@ -1,4 +1,4 @@
-// Of an endpoint's own recording: who tells, and what no CM message tells.
+// Tests timelines of recordings: the vantage point, and data that no CM message carries.
 #include "../trace/trace_for_tests.h"
 #include "trace_for_tests.h"
 
@@ -71,7 +71,7 @@ TEST(TimelineOfARecording, PerfettoShowsPrivateDataOfBothSides) {
   EXPECT_EQ(senders.size(), 2U);
 }
 
-// Nobody knows whether it would have had any.
+// It is unknown whether the connection would have had private data.
 TEST(TimelineOfARecording, OfAConnectionThatNeverWasNoPrivateDataAreReported) {
   TraceBuilder t;
   t.begin();

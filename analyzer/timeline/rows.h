@@ -1,4 +1,5 @@
-// Rows of a chart for things that overlap in time: each has one for itself while it lasts.
+// Assigns rows of a chart to items that overlap in time, so that concurrent items never share a
+// row.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@ namespace rpcrdma::timeline {
 
 class Rows {
  public:
-  // The first row that is free; they count from 0.
+  // Returns the first free row. Rows count from 0.
   [[nodiscard]] std::uint32_t take() {
     if (free_.empty()) return count_++;
     const std::uint32_t row = free_.top();
     free_.pop();
     return row;
   }
-  // Each once after it was taken.
+  // Call once for each row that take() returned.
   void give_back(std::uint32_t row) { free_.push(row); }
 
  private:
-  std::uint32_t count_ = 0;  // that were ever taken
+  std::uint32_t count_ = 0;  // of rows ever assigned
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
 };
 

@@ -1,6 +1,6 @@
-// Every event goes to the format as soon as it is known. So memory holds only the connections that
-// are followed and the times of the latest messages, for findings that come late. With a filter an
-// RPC is drawn when it ends.
+// Passes each event to the format as soon as it is known. Memory therefore holds only the tracked
+// connections, and the times of the latest messages for late findings. With a filter, an RPC is
+// drawn when it ends.
 #include "moments.h"
 
 #include <algorithm>
@@ -25,13 +25,14 @@ std::int64_t whole_second(std::int64_t time_ns) {
   return time_ns - rest - (rest < 0 ? kSecond : 0);
 }
 
-// When the peers, or the capture, knew that it is there.
+// Returns the time of the CM REP; without one, that of the latest packet.
 std::int64_t opened_ns(const roce::Connection& c) {
   const roce::CmSide& rep = c.side[1].cm;
   return c.setup == roce::Setup::kCm && rep.seen ? rep.time_ns : c.last_ns;
 }
 
-// Its endpoint told of it, and had both QPs. One that never was established tells of none.
+// Returns whether the connection is from a recording and was established. The recording of one that
+// was never established has no QPNs.
 bool is_complete(const roce::Connection& c) {
   return c.recorded && (c.side[0].qpn_known || c.side[1].qpn_known);
 }
@@ -39,7 +40,7 @@ bool is_complete(const roce::Connection& c) {
 Vantage vantage_of(const roce::Connection& c, int client) {
   if (!c.recorded) return Vantage::kNetwork;
   const int local = c.side[0].reads_recorded_at_start ? 0 : 1;
-  // Until messages tell, the one who connects is the client.
+  // Until messages show the roles, the side that connects counts as the client.
   return local == std::max(client, 0) ? Vantage::kClient : Vantage::kServer;
 }
 
@@ -96,11 +97,11 @@ struct Timeline::Impl {
   struct Connection {
     const roce::Connection* connection = nullptr;
     bool opened = false;
-    int client = -1;                 // as the format knows it
-    std::array<bool, 2> recorded{};  // what the side told at the set-up
+    int client = -1;                 // the side last passed to the format
+    std::array<bool, 2> recorded{};  // the side's private data was drawn
   };
 
-  // To be told of what happens at a time.
+  // Returns the format for events at a time, and starts the format before the first event.
   Format& at(std::int64_t time_ns) {
     now_ns = time_ns;
     if (!begun) {
@@ -122,7 +123,7 @@ struct Timeline::Impl {
 
   [[nodiscard]] Origin origin(const model::Message& m) const {
     Origin o{context.model->canonical(m.connection), m.sender, m.caller, context.model->reverse(m)};
-    // Side 0 of a connection that was merged away is side 1.
+    // Side 0 of a merged connection is side 1 of the connection that it was merged into.
     if (o.connection != m.connection) {
       o.sender = static_cast<std::uint8_t>(1 - o.sender);
       o.caller = static_cast<std::uint8_t>(1 - o.caller);
@@ -130,7 +131,7 @@ struct Timeline::Impl {
     return o;
   }
 
-  // What a side told when the connection was set up; once.
+  // Draws the private data of a side, once.
   void add_private_data(Connection& c, std::size_t side, std::int64_t time_ns) {
     if (std::exchange(c.recorded[side], true)) return;
     const model::ConnectionModel& m = context.model->connection(c.connection->index);
@@ -145,7 +146,8 @@ struct Timeline::Impl {
     at(time_ns).changed(*c->connection, c->client, time_ns);
   }
 
-  // Where the evidence shows, as far as that is remembered: many are found when a connection ends.
+  // Returns the time of the evidence if it is remembered. Many findings are reported only when
+  // their connection ends.
   [[nodiscard]] std::int64_t time_of(const rules::Evidence& e) const {
     if (e.span.since_ns != 0) return e.span.since_ns;
     if (const auto known = moments.of_message(e.message)) return *known;
@@ -161,7 +163,7 @@ struct Timeline::Impl {
 
   void found(const rules::Occurrence& o) {
     const rules::Evidence& e = o.evidence;
-    if (e.phase != rules::ReportPhase::kFound) return;  // it stands where it was found
+    if (e.phase != rules::ReportPhase::kFound) return;  // already drawn where it was found
     Found f{o, 0, nullptr, time_of(e)};
     if (e.connection != nullptr) {
       f.connection_id = context.connection_id(e.connection->index);
@@ -192,7 +194,7 @@ struct Timeline::Impl {
       end_ns = answer->time_ns;
     } else if (const Connection* c = connections.find(o.connection)) {
       end_ns = c->connection->last_ns;
-      // The ledger still has the Call that ends without a message.
+      // The ledger still counts the Call that ends without a message.
       model::Credits credits = context.model->connection(o.connection).caller[o.caller].credits;
       if (credits.in_use != 0) --credits.in_use;
       at(end_ns).credits(credits, o, end_ns);
@@ -200,7 +202,7 @@ struct Timeline::Impl {
     format.call_ended({call, answer, o, end_ns}, shown);
   }
 
-  // Draws most events. Findings on an event come behind it.
+  // Draws most events. Findings on an event come after it.
   struct BeforeRules final : model::Observer {
     explicit BeforeRules(Impl& impl) : t(impl) {}
     void on_message(const model::MessageSeen& event) override;
@@ -212,7 +214,7 @@ struct Timeline::Impl {
     void on_operation_end(const model::OperationSeen& event) override;
     Impl& t;
   };
-  // Draws the ends. Findings on what ends come before.
+  // Draws the ends of Calls and connections. Findings on them come before.
   struct AfterRules final : model::Observer {
     explicit AfterRules(Impl& impl) : t(impl) {}
     void on_message(const model::MessageSeen& event) override;
@@ -228,12 +230,12 @@ struct Timeline::Impl {
   AfterRules after_rules{*this};
   session::Session session;
   const session::Context& context;
-  std::unique_ptr<report::Selection> selection;  // null: all is shown
+  std::unique_ptr<report::Selection> selection;  // null: everything is drawn
   roce::ByConnection<Connection> connections;
   Moments moments;
-  std::int64_t now_ns = 0;  // of what was told last
+  std::int64_t now_ns = 0;  // time of the latest event
   bool begun = false;
-  Vantage vantage = Vantage::kNetwork;  // until something is told that is not
+  Vantage vantage = Vantage::kNetwork;  // of the first connection, if no event precedes it
 };
 
 Timeline::Timeline(Format& format, TimelineOptions options)
@@ -279,7 +281,7 @@ void Timeline::Impl::BeforeRules::on_open(const roce::Connection& connection) {
   const std::int64_t time_ns = opened_ns(connection);
   if (!t.begun) t.vantage = vantage_of(connection, c.client);
   Format& to = t.at(time_ns);
-  // Again when more of it is known.
+  // Called again when more is known about the connection.
   std::exchange(c.opened, true) ? to.changed(connection, c.client, time_ns)
                                 : to.opened(connection, c.client, time_ns);
   // A recording has no CM messages.

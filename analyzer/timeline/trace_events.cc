@@ -12,8 +12,8 @@ TraceEvents::TraceEvents(Write write) : write_(std::move(write)) {}
 void TraceEvents::begin(std::int64_t reference_ns) {
   reference_ns_ = reference_ns;
   json_.object();
-  // First, since old versions of Perfetto read nothing behind a key that they do not know; and
-  // without displayTimeUnit, which they took for the unit of the times.
+  // This key comes first, because old versions of Perfetto stop at an unknown key. displayTimeUnit
+  // is left out, because they read it as the unit of the times.
   json_.array("traceEvents");
   written();
 }
@@ -32,7 +32,7 @@ void TraceEvents::end() {
 void TraceEvents::instant(Track track, std::string_view name, std::string_view category,
                           std::int64_t time_ns) {
   open(track, name, category, "i", time_ns);
-  json_.field("s", "t");  // of its thread
+  json_.field("s", "t");  // scope: thread
   json_.object("args");
 }
 

@@ -1,4 +1,4 @@
-// The Trace Event Format as JSON: what an event of each kind has. What it means is the caller's.
+// Writes the events of the Trace Event Format as JSON. The caller defines their meaning.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::timeline {
 
-// Of a process and one of its threads, by their IDs.
+// The IDs of a process and of one of its threads.
 struct Track {
   std::uint32_t process = 0;
   std::uint32_t thread = 0;
@@ -19,24 +19,24 @@ class TraceEvents {
  public:
   explicit TraceEvents(Write write);
 
-  // Before the first event. Times are counted from `reference_ns`, since a double holds no
-  // nanoseconds since 1970; what lies before it is written as it.
+  // Call before the first event. Times are relative to `reference_ns`, because a double cannot hold
+  // nanoseconds since 1970. Earlier times are written as `reference_ns`.
   void begin(std::int64_t reference_ns);
   void end();
 
-  // Each opens an event: its arguments go to args(), and close() ends it. Names and categories are
-  // not empty.
+  // Open an event. Write its arguments to args(), then call close(). Names and categories must not
+  // be empty.
   void instant(Track track, std::string_view name, std::string_view category, std::int64_t time_ns);
   void slice(Track track, std::string_view name, std::string_view category, std::int64_t begin_ns,
              std::int64_t end_ns);
-  // Its arguments are the counters' values.
+  // The arguments are the values of the counters.
   void counter(Track track, std::string_view name, std::string_view category, std::int64_t time_ns);
   [[nodiscard]] report::JsonWriter& args() { return json_; }
   void close();
 
-  // The latest name counts.
+  // A later name replaces an earlier one.
   void name_process(std::uint32_t process, std::string_view name);
-  // Threads stand in the order of their IDs.
+  // Also sorts threads by their IDs.
   void name_thread(Track track, std::string_view name);
 
  private:
@@ -50,7 +50,7 @@ class TraceEvents {
   std::int64_t reference_ns_ = 0;
 };
 
-// As the format has times: exact.
+// Times in the format's unit, exact.
 [[nodiscard]] inline report::Decimal microseconds(std::int64_t ns) {
   return {ns, 3};
 }

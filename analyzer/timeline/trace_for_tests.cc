@@ -15,7 +15,7 @@ struct Slice {
   std::string name;
 };
 
-// Those that begin at one time stand in the order of the file, the outer one first.
+// Slices that start at the same time keep the order of the file, the outer one first.
 void expect_nested(std::vector<Slice> slices) {
   std::stable_sort(slices.begin(), slices.end(),
                    [](const Slice& a, const Slice& b) { return a.begin < b.begin; });
@@ -23,7 +23,7 @@ void expect_nested(std::vector<Slice> slices) {
   for (const Slice& s : slices) {
     while (!open.empty() && open.back().end <= s.begin) open.pop_back();
     if (!open.empty()) {
-      ASSERT_LE(s.end, open.back().end) << s.name << " at " << s.begin << " ends behind "
+      ASSERT_LE(s.end, open.back().end) << s.name << " at " << s.begin << " ends after "
                                         << open.back().name << " at " << open.back().begin;
     }
     open.push_back(s);

@@ -1,5 +1,5 @@
-// A trace in the Trace Event Format, and whether it keeps to that: what every event must have, and
-// that slices of a thread lie beside or within one another.
+// Parses a trace in the Trace Event Format and checks it: each event has the required members, and
+// slices of a thread are disjoint or nested.
 #pragma once
 
 #include <cmath>
@@ -28,13 +28,13 @@ struct Trace {
 inline std::int64_t nanoseconds(const json& microseconds) {
   return std::llround(microseconds.get<double>() * 1000);
 }
-// Further from the trace's beginning a double of microseconds has no nanoseconds.
+// At later times in a trace, a double of microseconds does not hold nanoseconds.
 inline constexpr std::int64_t kExactNs = 1'000'000'000'000'000;
 
-// The trace's events, taken apart; fails where the format is not kept to.
+// Returns the events of a trace by kind. A violation of the format fails the test.
 [[nodiscard]] Trace read_trace(const std::string& text);
 
-// The records of a JSON text sequence (RFC 7464), each of them whole.
+// Returns the records of a JSON text sequence (RFC 7464). An incomplete record fails the test.
 [[nodiscard]] std::vector<json> read_sequence(const std::string& text);
 
 }  // namespace rpcrdma::timeline::testing

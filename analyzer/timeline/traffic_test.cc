@@ -1,5 +1,5 @@
-// Both formats over traffic with loss, damage and retransmission: what they hold is what the model
-// counts.
+// Exports traffic with loss, damage and retransmission in both formats, and compares their contents
+// with the counts of the model.
 #include "../model/traffic_for_tests.h"
 #include "trace_for_tests.h"
 
@@ -31,7 +31,7 @@ struct Totals {
   friend std::ostream& operator<<(std::ostream& out, const Totals& t) {
     return out << t.calls << " Calls, " << t.replies << " Replies, " << t.errors << " errors, "
                << t.unmatched << " without answer, " << t.messages << " messages, "
-               << t.retransmitted << " packets sent again";
+               << t.retransmitted << " packets retransmitted";
   }
 };
 
@@ -40,7 +40,7 @@ struct Exported {
   Totals totals;
 };
 
-// The traffic in a format, and what the model counted.
+// Exports the traffic in a format, and returns the text and the counts of the model.
 Exported export_as(std::unique_ptr<Format> (*make)(Write), const Traffic& traffic,
                    const std::string& expression = "") {
   Exported e;
@@ -103,7 +103,7 @@ void expect_whole(const Traffic& traffic) {
   const Exported perfetto = export_as(make_perfetto, traffic);
   const testing::Trace trace = testing::read_trace(perfetto.text);
   Totals expected = perfetto.totals;
-  expected.messages = 0;  // has no events of their own here
+  expected.messages = 0;  // this format has no message events
   EXPECT_EQ(totals_of(trace), expected);
 
   const Exported qlog = export_as(make_qlog, traffic);
@@ -142,8 +142,8 @@ TEST(Traffic, LostLateAndDamaged) {
   }
 }
 
-// A capture that lost packets and ends anywhere: Calls without Replies, Replies without Calls,
-// connections of which one direction is known at first, and a clock that steps back.
+// A capture that lost packets and ends at any point: Calls without Replies, Replies without Calls,
+// connections with only one direction at first, and a clock that steps back.
 TEST(Traffic, HolesAndAClockThatStepsBack) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
@@ -183,7 +183,7 @@ TEST(Traffic, EveryOperationIsThere) {
   EXPECT_EQ(recorded, operations);
 }
 
-// Reads of one Call overlap in this traffic: those are abreast, in rows of their own.
+// Reads of one Call overlap in this traffic, and are drawn in parallel rows.
 TEST(Traffic, OperationsThatOverlapLieAbreast) {
   TrafficOptions options;
   options.calls = 60;
@@ -191,10 +191,10 @@ TEST(Traffic, OperationsThatOverlapLieAbreast) {
       testing::read_trace(export_as(make_perfetto, make_traffic(options)).text);
   std::size_t abreast = 0;
   for (const auto& [thread, name] : trace.threads) {
-    if (name.find("operations abreast") != std::string::npos) ++abreast;
+    if (name.find("overlapping operations") != std::string::npos) ++abreast;
   }
   EXPECT_GT(abreast, 0U);
-  // Most lie in their Call's slice.
+  // Most operations are nested in their Call's slice.
   std::set<std::pair<std::uint32_t, std::uint32_t>> rows;
   for (const json& call : trace.calls) rows.emplace(call["pid"], call["tid"]);
   const auto within =
@@ -211,7 +211,7 @@ TEST(Traffic, CreditsEndAtZeroInUse) {
   Traffic traffic = make_traffic(options);
   traffic.packets.resize(traffic.packets.size() / 2);
   const testing::Trace trace = testing::read_trace(export_as(make_perfetto, traffic).text);
-  // Of each track the last two: the end of its last Call, and that of the connection.
+  // The last two values of each track: at the end of its last Call and of the connection.
   std::map<std::pair<std::uint32_t, std::string>, std::pair<json, json>> tracks;
   std::uint64_t most = 0;
   for (const json& c : trace.counters) {

@@ -315,7 +315,7 @@ std::string heading_of(const json& event) {
   const std::string category = event["cat"];
   if (category == "call") return "### Calls";
   if (category == "operation") {
-    return event["ph"] == "X" ? "### RDMA operations" : "### RDMA operations of no Call";
+    return event["ph"] == "X" ? "### RDMA operations" : "### Unmatched RDMA operations";
   }
   return category == "credits"          ? "### Credits"
          : category == "finding"        ? "### Findings"

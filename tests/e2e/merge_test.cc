@@ -99,7 +99,7 @@ TEST(Merge, RefusesDifferentFilters) {
   const Result r = run("RPCRDMA merge " + folder.file("all") + " " + folder.file("some"));
   EXPECT_EQ(r.status, 2);
   EXPECT_EQ(r.out, "");
-  EXPECT_EQ(r.err, "rpcrdma: the reports count by different filters: none and \"nfs\"\n");
+  EXPECT_EQ(r.err, "rpcrdma: the reports have different filters: none and \"nfs\"\n");
 }
 
 TEST(Merge, GroupsDoNotMatter) {

@@ -194,7 +194,7 @@ TEST_F(Recording, WhatWasLostIsReported) {
   EXPECT_FALSE(report["capture_quality"]["complete"].get<bool>());
   EXPECT_EQ(report["connections"][0]["events_lost"], 9);
   const Result text = run("RPCRDMA analyze " + file);
-  EXPECT_THAT(text.out, HasSubstr("9 of 21 emitted events are not in the recording"));
+  EXPECT_THAT(text.out, HasSubstr("9 of 21 emitted events are missing from the recording"));
   EXPECT_THAT(text.out, HasSubstr("nfsd, server on 192.0.2.1, process 42"));
   EXPECT_THAT(text.out, HasSubstr("drop 3 incoming packets: drop op=send"));
   EXPECT_EQ(text.out.find('\x1b'), std::string::npos);

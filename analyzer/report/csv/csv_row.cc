@@ -6,7 +6,7 @@ namespace rpcrdma::report {
 
 CsvRow& CsvRow::text(std::string_view value) {
   std::string cell;
-  // Spreadsheets run what begins so, from whatever file it comes.
+  // Spreadsheets execute a cell that starts with one of these characters.
   constexpr std::string_view kFormula = "=+-@\t\r";
   if (!value.empty() && kFormula.find(value.front()) != std::string_view::npos) cell += '\'';
   cell += value;

@@ -1,4 +1,4 @@
-// One line of a table (RFC 4180).
+// Builds one line of a table (RFC 4180).
 #pragma once
 
 #include <concepts>
@@ -18,14 +18,14 @@ class CsvRow {
     return raw(fmt::format("{}", value));
   }
   CsvRow& number(double value) { return raw(fmt::format("{:.3f}", value)); }
-  // Empty when there is none.
+  // An empty cell if there is no value.
   template <typename T>
   CsvRow& number(const std::optional<T>& value) {
     return value ? number(*value) : raw({});
   }
   CsvRow& none() { return raw({}); }
 
-  // The line with its end; begins the next.
+  // Returns the line with its line break, and starts the next line.
   [[nodiscard]] std::string take();
 
  private:

@@ -1,3 +1,4 @@
+// Writes the tables of a report as CSV.
 #include "csv_row.h"
 #include "text/plain_values.h"
 
@@ -167,11 +168,11 @@ void credits(const Report& r, const WriteText& write) {
       const CreditSeries& s = c.direction[d];
       for (std::int64_t n = s.first(); n <= s.last(); ++n) {
         const CreditBin& b = s.bin(n);
-        if (b == CreditBin{}) continue;  // nothing was seen
+        if (b == CreditBin{}) continue;  // no messages
         row.number(c.connection).text(direction_name(d == 1));
         row.number(n * s.width_ns()).number(s.width_ns());
-        // Where nothing was seen, nothing is told: a Call may ask for zero, a Reply grant it. A
-        // Call itself is in use.
+        // An empty cell means "not seen": a Call can request zero credits and a Reply can grant
+        // zero. A bin with a Call has at least one credit in use.
         row.number(seen(b.in_use_max != 0, b.requested_max));
         row.number(seen(b.granted, b.granted_min)).number(seen(b.granted, b.granted_max));
         row.number(seen(b.in_use_max != 0, b.in_use_max));

@@ -25,7 +25,7 @@ TEST(Csv, NoTextIsAFormula) {
   EXPECT_EQ(row.take(), "'=1+1,'+1,'-1,'@SUM(A1),'\tx,1=1,-1\r\n");
 }
 
-// The cells of a table: what RFC 4180 says a reader sees.
+// Parses a table into cells by RFC 4180.
 std::vector<std::vector<std::string>> parse(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, {""});
   bool quoted = false;
@@ -66,7 +66,7 @@ TEST(Csv, EveryTableIsRectangular) {
         EXPECT_FALSE(cell.starts_with('=')) << table_file(t) << ": " << cell;
       }
     }
-    // An empty report has the names alone.
+    // An empty report has only the column names.
     EXPECT_EQ(parse(table(Report{}, t)), (std::vector<std::vector<std::string>>{rows[0]}));
   }
 }

@@ -1,5 +1,5 @@
-// The parts of the page (report_html.h), each a section with its heading, or empty when the report
-// has nothing for it.
+// The sections of the page (report_html.h). Each function returns a section with its heading, or an
+// empty text if the report has no data for it.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace rpcrdma::report::html {
 
-// What the page shows at most.
-inline constexpr std::size_t kMostFindings = 200;  // groups of one rule and peer
+// Limits of the page.
+inline constexpr std::size_t kMostFindings = 200;  // groups by rule and peer
 inline constexpr std::size_t kMostOfGroup = 20;
 inline constexpr std::size_t kMostConnections = 500;
 inline constexpr std::size_t kMostCredits = 24;
@@ -34,17 +34,17 @@ inline constexpr std::size_t kMostTextBytes = 2000;  // of one cell
 [[nodiscard]] std::string capture_quality(const Report& report);
 [[nodiscard]] std::string recording(const Report& report);
 
-// Text of unknown origin between tags or in quotes: escaped, and cut when it is very long.
+// Escapes untrusted text for use between tags or in quotes, and truncates very long text.
 [[nodiscard]] std::string text(std::string_view value);
 
-// "frames 3, 5, 9, ..."; empty without any.
+// Returns "frames 3, 5, 9, ..."; empty without frames.
 [[nodiscard]] std::string frames(const std::vector<std::uint64_t>& list, std::uint64_t count);
 
 [[nodiscard]] std::string section(const char* id, const char* heading, const std::string& body);
 // A paragraph in small print.
 [[nodiscard]] std::string aside(const std::string& escaped);
 
-// Rows of cells with a head; the script lets the reader sort it.
+// A table with a head. The script sorts it by the column that the user clicks.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -54,7 +54,7 @@ class Table {
   void row();
   void cell(std::string_view unescaped);
   void cell(std::string_view unescaped, double sort_by);
-  void count(std::uint64_t n);  // a number; nothing for 0
+  void count(std::uint64_t n);  // an empty cell for 0
   void markup(const std::string& escaped);
 
   [[nodiscard]] std::string take();
@@ -74,7 +74,7 @@ class Table {
   bool any_ = false;
 };
 
-// Pictures side by side where there is room.
+// Charts, side by side if there is room.
 class Figures {
  public:
   explicit Figures(std::string prefix) : prefix_(std::move(prefix)) {}

@@ -13,7 +13,7 @@ namespace {
 
 using Align = Table::Align;
 
-// Adds to a list of facts what there is any of.
+// Adds a count to a list of facts unless it is zero.
 void fact(std::string& list, const char* name, std::uint64_t n, const char* what) {
   if (n == 0) return;
   list += fmt::format("<div><dt>{}</dt><dd>{} {}</dd></div>\n", name, n, what);
@@ -22,13 +22,13 @@ void fact(std::string& list, const char* name, std::uint64_t n, const char* what
 }  // namespace
 
 std::string packets(const Report& r) {
-  Table table("Packets with trouble");
+  Table table("Packet errors");
   table.column("Connection", Align::kRight)
       .column("Sent by", Align::kLeft)
       .column("Packets", Align::kRight)
-      .column("Sent again", Align::kRight)
+      .column("Retransmitted", Align::kRight)
       .column("Lost in the network", Align::kRight)
-      .column("Missing in the capture", Align::kRight)
+      .column("Missing from the capture", Align::kRight)
       .column("Out of order", Align::kRight)
       .column("RNR NAKs", Align::kRight)
       .column("NAKs", Align::kLeft);
@@ -63,7 +63,7 @@ std::string packets(const Report& r) {
     }
   }
   std::string body = table.take();
-  if (body.empty()) body = "<p>Nothing was lost, sent again or refused.</p>\n";
+  if (body.empty()) body = "<p>No packet was lost, retransmitted or refused.</p>\n";
   if (more != 0) body += aside(fmt::format("And {} more.", more));
   return section("packets", "Packets", body);
 }

@@ -1,3 +1,4 @@
+// The sections of the page with charts, and the tables of procedures and slowest Calls.
 #include "html.h"
 #include "text/charts.h"
 
@@ -45,7 +46,7 @@ void part(Table& table, const base::Histogram& h) {
       static_cast<double>(h.quantile(0.5)));
 }
 
-// The busiest first.
+// Sorts procedures by Calls, the busiest first.
 std::vector<const Procedures::value_type*> by_calls(const Report& r) {
   std::vector<const Procedures::value_type*> rows;
   for (const auto& entry : r.procedures) rows.push_back(&entry);
@@ -79,7 +80,7 @@ std::string credits(const Report& r) {
   std::string body = figures.take();
   const std::size_t all = count_credit_charts(r) + r.credits_omitted;
   if (all > kMostCredits) {
-    body += aside(fmt::format("And {} more; these are of the connections that matter most.",
+    body += aside(fmt::format("And {} more; these are of the most important connections.",
                               all - kMostCredits));
   }
   return section("credits", "Credits", body);
@@ -110,7 +111,7 @@ std::string latency(const Report& r) {
   }
   return section("latency", "Latency",
                  figures.take() + table.take() +
-                     aside("From the Call to its Reply, as seen where the capture was taken.") +
+                     aside("Latency is measured from Call to Reply at the capture point.") +
                      more_procedures(r));
 }
 

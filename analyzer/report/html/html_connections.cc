@@ -71,16 +71,16 @@ std::string connections(const Report& r) {
       .column("Replies", Align::kRight)
       .column("Errors", Align::kRight, "RDMA_ERRORs")
       .column("No answer", Align::kRight, "Calls without an answer")
-      .column("Credits", Align::kRight, "Requested last / granted last / in use at most")
+      .column("Credits", Align::kRight, "Last requested / last granted / most in use")
       .column("Reverse Calls", Align::kRight, "Calls of the server")
       .column("Reverse credits", Align::kRight)
       .column("Chunk bytes", Align::kRight)
       .column("Inline bytes", Align::kRight)
       .column("Packets", Align::kRight)
-      .column("Sent again", Align::kRight)
+      .column("Retransmitted", Align::kRight)
       .column("Set-up", Align::kLeft)
       .column("Private data", Align::kLeft)
-      .column("State at the end", Align::kLeft);
+      .column("Final state", Align::kLeft);
   const auto shown = important_connections(r, kMostConnections);
   for (const Connection* c : shown) {
     const auto& [forward, reverse] = c->direction;
@@ -109,7 +109,7 @@ std::string connections(const Report& r) {
   std::string body = table.take();
   if (body.empty()) body = "<p>No RDMA connection.</p>\n";
   if (shown.size() < r.connections.size()) {
-    body += aside(fmt::format("{} connections; these are the {} that matter most.",
+    body += aside(fmt::format("{} connections; these are the {} most important.",
                               r.connections.size(), shown.size()));
   }
   if (r.not_listed.connections != 0) {

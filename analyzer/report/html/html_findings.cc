@@ -61,7 +61,8 @@ std::string group_text(const std::vector<const Finding*>& group) {
   return out + "</article>\n";
 }
 
-// Notes come last, and are mostly habits of peers: folded up, they leave the eye to what matters.
+// Notes come last and mostly describe implementation quirks. They are folded, so that errors and
+// warnings stand out.
 std::string notes(std::span<const std::vector<const Finding*>> groups) {
   if (groups.empty()) return {};
   constexpr std::size_t kRulesNamed = 6;
@@ -84,7 +85,7 @@ std::string notes(std::span<const std::vector<const Finding*>> groups) {
 }  // namespace
 
 std::string findings(const Report& r) {
-  // Findings of one rule about one peer stand together, where the first of them stands.
+  // Groups the findings of one rule about one peer, at the place of the first of them.
   using Key = std::tuple<rules::Severity, std::string_view, std::string_view, std::string_view>;
   std::map<Key, std::size_t> index;
   std::vector<std::vector<const Finding*>> groups;
@@ -105,7 +106,7 @@ std::string findings(const Report& r) {
   body += notes({note, shown.end()});
   std::uint64_t more = groups.size() - std::min(groups.size(), kMostFindings);
   for (const std::uint64_t n : r.findings_omitted) more += n;
-  if (more != 0) body += aside(fmt::format("And {} more kinds that are not listed.", more));
+  if (more != 0) body += aside(fmt::format("And {} more kinds of findings, not listed.", more));
   return section("findings", "Findings", body);
 }
 

@@ -59,7 +59,7 @@ code{font:13px ui-monospace,"DejaVu Sans Mono",monospace}
 }
 
 std::string script() {
-  // No "<" and no "&", which XML would not have within.
+  // Without "<" and "&", which XML does not allow here.
   return R"(document.querySelectorAll("table").forEach(function(table){
   var body=table.tBodies[0];
   table.querySelectorAll("th").forEach(function(th,column){

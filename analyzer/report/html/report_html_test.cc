@@ -55,7 +55,7 @@ TEST(Html, WithoutAMessageThereIsNoVersion) {
   EXPECT_EQ(page(r, "x").find("RPC-over-RDMA v"), std::string::npos);
 }
 
-// However a machine, a file or a malformed message calls itself, no markup comes of it.
+// No host name, file name or malformed message can inject markup.
 TEST(Html, TextFromACaptureIsNoMarkup) {
   const std::string evil =
       "</title></style></script></td><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -64,11 +64,11 @@ TEST(Html, TextFromACaptureIsNoMarkup) {
   EXPECT_GT(times(html, "&lt;img src=x"), 8U);
   EXPECT_EQ(times(html, "<img"), 0U);
   EXPECT_EQ(times(html, "<svg onload"), 0U);
-  EXPECT_EQ(times(html, "<script"), 1U);  // our own
+  EXPECT_EQ(times(html, "<script"), 1U);  // the page's own
   EXPECT_EQ(times(html, "</script"), 1U);
   EXPECT_EQ(times(html, "</style"), 1U);
   EXPECT_EQ(times(html, "</title><desc"), times(html, "<svg "));
-  // As many tags as with text that has none.
+  // The page has as many tags as with text without tags.
   const std::string harmless = page(report_with("x"), "x");
   EXPECT_EQ(times(html, "<"), times(harmless, "<"));
   EXPECT_EQ(times(html, "\""), times(harmless, "\""));
@@ -82,7 +82,7 @@ TEST(Html, AsksForNothing) {
   EXPECT_EQ(times(html, "src="), 0U);
   EXPECT_EQ(times(html, "url("), 0U);
   EXPECT_EQ(times(html, "@import"), 0U);
-  // The only addresses are those of places in the page, and the name of SVG.
+  // The only URLs are links within the page and the SVG namespace.
   EXPECT_EQ(times(html, "href="), times(html, "href=\"#"));
   EXPECT_EQ(times(html, "://"), times(html, "xmlns=\"http://www.w3.org/2000/svg\""));
 }
@@ -109,9 +109,10 @@ TEST(Html, ItsSizeIsBounded) {
   }
   const std::string html = page(r, text);
   EXPECT_LT(html.size(), std::size_t{8} << 20);
-  EXPECT_NE(html.find("20000 connections; these are the 500 that matter most."), std::string::npos);
-  EXPECT_NE(html.find("And 232 more; these are of the connections"), std::string::npos);
-  EXPECT_NE(html.find("And 19800 more kinds that are not listed."), std::string::npos);
+  EXPECT_NE(html.find("20000 connections; these are the 500 most important."), std::string::npos);
+  EXPECT_NE(html.find("And 232 more; these are of the most important connections"),
+            std::string::npos);
+  EXPECT_NE(html.find("And 19800 more kinds of findings, not listed."), std::string::npos);
 }
 
 TEST(Html, AnEmptyReportIsAPage) {

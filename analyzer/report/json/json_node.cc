@@ -7,7 +7,7 @@ namespace rpcrdma::report {
 namespace {
 
 const rapidjson::Value kNothing;
-// Of a name from the file in a message.
+// The length to which an error message truncates a key.
 constexpr int kNameShown = 64;
 
 }  // namespace
@@ -56,13 +56,13 @@ JsonNode JsonNode::at(std::size_t index) const {
 
 std::uint64_t JsonNode::u64() const {
   if (value_->IsUint64()) return value_->GetUint64();
-  fail("expected an integer that is not negative");
+  fail("expected a non-negative integer");
   return 0;
 }
 
 std::uint32_t JsonNode::u32() const {
   if (value_->IsUint()) return value_->GetUint();
-  fail("expected an integer of 0 to 4294967295");
+  fail("expected an integer from 0 to 4294967295");
   return 0;
 }
 
@@ -71,13 +71,13 @@ std::int64_t JsonNode::ns() const {
   if (value_->IsInt64() && value_->GetInt64() > -kEnd && value_->GetInt64() < kEnd) {
     return value_->GetInt64();
   }
-  fail("expected an integer of less than 2^62");
+  fail("expected an integer below 2^62");
   return 0;
 }
 
 std::int64_t JsonNode::duration_ns() const {
   if (value_->IsInt64()) return value_->GetInt64();
-  fail("expected an integer of less than 2^63");
+  fail("expected an integer below 2^63");
   return 0;
 }
 

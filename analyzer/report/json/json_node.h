@@ -1,6 +1,6 @@
-// Reads values of an untrusted JSON document by key. The first missing value or wrong type is kept
-// as the problem, with its path; the value is zero or empty then. So a reader checks for a problem
-// once, at its end.
+// Reads values of an untrusted JSON document by key. The first error is stored with its path, such
+// as a missing key or a wrong type. After an error, values are zero or empty, so that the reader
+// can continue and test for an error once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,20 @@
 
 namespace rpcrdma::report {
 
-// A node must not outlive the one that it was taken from.
+// A node must not outlive the node from which it was obtained.
 class JsonNode {
  public:
   JsonNode(const rapidjson::Value& value, std::string& problem)
       : value_(&value), problem_(&problem) {}
 
-  // A required member of this object.
+  // Returns a member of this object, which must exist.
   [[nodiscard]] JsonNode get(const char* key) const;
-  // Whether this object has the member, and it is not null.
+  // Returns whether a member exists and is not null.
   [[nodiscard]] bool has(const char* key) const;
-  [[nodiscard]] JsonNode at(std::size_t index) const;  // of a list; must be less than size()
-  [[nodiscard]] std::size_t size() const;              // of this list
-  // f(name, node) for each member of this object.
+  // An element of this list; `index` must be less than size().
+  [[nodiscard]] JsonNode at(std::size_t index) const;
+  [[nodiscard]] std::size_t size() const;  // of this list
+  // Calls f(name, node) for each member of this object.
   template <typename Function>
   void for_each_member(Function&& f) const {
     if (!value_->IsObject()) return fail("expected an object");
@@ -50,30 +51,30 @@ class JsonNode {
 
   [[nodiscard]] std::uint64_t u64() const;
   [[nodiscard]] std::uint32_t u32() const;
-  // A time, nanoseconds; in a range in which two times can be subtracted.
+  // A time in nanoseconds, in a range in which the difference of two times does not overflow.
   [[nodiscard]] std::int64_t ns() const;
-  // A duration: the difference of two times may be larger than either.
+  // A duration in nanoseconds. The time between two times can be longer than either.
   [[nodiscard]] std::int64_t duration_ns() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_null() const { return value_->IsNull(); }
-  // The index of this text in `names`, which has `count` entries.
+  // Returns the index of this string in `names`, which has `count` entries.
   [[nodiscard]] std::size_t one_of(const char* const* names, std::size_t count) const;
 
-  // True for the second of two names, false for the first.
+  // Returns whether this string is `second`; it must be one of the two.
   [[nodiscard]] bool second_of(const char* first, const char* second) const {
     const char* const names[] = {first, second};
     return one_of(names, 2) == 1;
   }
 
-  // The number under a key, into `to`.
+  // Stores the value of a key in `to`.
   void into(const char* key, std::uint64_t& to) const { to = get(key).u64(); }
   void into(const char* key, std::uint32_t& to) const { to = get(key).u32(); }
   void into(const char* key, std::int64_t& to) const { to = get(key).ns(); }
   void into(const char* key, bool& to) const { to = get(key).boolean(); }
   void into(const char* key, std::string& to) const { to = get(key).text(); }
 
-  // Reports that this value is invalid, unless there is a problem already.
+  // Stores an error at this place, unless there was one before.
   void fail(std::string_view why) const;
 
  private:
@@ -88,7 +89,7 @@ class JsonNode {
   const rapidjson::Value* value_;
   std::string* problem_;
   const JsonNode* parent_ = nullptr;
-  const char* key_ = nullptr;  // in the parent; null: it is a list's element
+  const char* key_ = nullptr;  // in the parent; null: an element of a list
   std::size_t index_ = 0;
 };
 

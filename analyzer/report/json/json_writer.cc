@@ -11,7 +11,7 @@ DecimalText::DecimalText(Decimal d) {
     rest /= 10;
     return c;
   };
-  bool fraction = false;  // it has a digit that counts
+  bool fraction = false;  // a digit other than a trailing zero was written
   for (unsigned i = 0; i < d.places; ++i) {
     const char c = digit();
     fraction |= c != '0';

@@ -1,3 +1,4 @@
+// Writes messages as JSON objects.
 #include "text/plain_values.h"
 
 #include <rpcrdma/decode/programs.h>

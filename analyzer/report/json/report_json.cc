@@ -1,4 +1,4 @@
-// Writes a report as JSON: report_fields.h lists the fields. Two threads can share a long report.
+// Writes a report as JSON. report_fields.h lists the fields. Two threads can share a long report.
 #include "capture_quality.h"
 #include "report_fields.h"
 
@@ -42,7 +42,7 @@ void inconclusive(JsonWriter& json, const std::vector<InconclusiveGroup>& groups
   json.end();
 }
 
-// It follows from the other fields, and is not read.
+// Writes the capture quality, which follows from the other fields and is not read back.
 void capture_quality(JsonWriter& json, const Report& r) {
   const CaptureQuality q = capture_quality_of(r);
   json.object("capture_quality");
@@ -67,7 +67,7 @@ void connections(FieldWriter& a, const Report& r, std::size_t from, std::size_t 
   for (std::size_t i = from; i < to; ++i) a.element(r.connections[i]);
 }
 
-// The rest of the report from connection `from` on, which follows another connection.
+// Returns the rest of the report from connection `from` on; a connection precedes it in the list.
 std::string back(const Report& r, std::size_t from) {
   constexpr std::string_view kOpening = "{\"connections\":[";  // written before
   std::string text;
@@ -86,14 +86,14 @@ std::string back(const Report& r, std::size_t from) {
   return text;
 }
 
-// With fewer connections the report is written before a thread has started.
+// A report with fewer connections is written before a thread has started.
 constexpr std::size_t kConnectionsWorthAThread = 256;
 
 }  // namespace
 
 void write_json(const Report& r, const Write& write, unsigned threads) {
   const std::size_t all = r.connections.size();
-  // All else together takes as long as some thousand connections.
+  // The rest of a report takes as long as about this many connections.
   constexpr std::size_t kRest = 1024;
   const std::size_t half = std::min(all - all / 8, (all + kRest) / 2);
   std::future<std::string> second;
@@ -101,7 +101,7 @@ void write_json(const Report& r, const Write& write, unsigned threads) {
     try {
       second = std::async(std::launch::async, [&] { return back(r, half); });
     } catch (const std::system_error&) {
-      // No thread is available: this one writes everything.
+      // No thread is available, so this one writes everything.
     }
   }
   JsonWriter json;

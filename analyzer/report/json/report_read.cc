@@ -1,5 +1,5 @@
-// Reads a report from JSON: report_fields.h lists the fields. Fields that follow from others are
-// not read: quantiles, for instance, come from the buckets again.
+// Reads a report from JSON. report_fields.h lists the fields. Fields that follow from others are
+// not read: quantiles, for instance, are computed from the buckets.
 #include "report_fields.h"
 
 #include <fmt/core.h>
@@ -17,14 +17,14 @@ void read_connections(const JsonNode& list, Report& r) {
     Connection& c = r.connections.emplace_back();
     FieldReader a(n, r.connection_ids);
     fields(a, c);
-    if (c.id <= before) n.get("id").fail("not greater than that of the connection before");
+    if (c.id <= before) n.get("id").fail("not greater than the ID of the connection before");
   });
 }
 
 void read_report(const JsonNode& top, Report& r) {
   const char* const schemas[] = {kSchema};
   static_cast<void>(top.get("schema").one_of(schemas, 1));
-  // First, because other fields are checked against it.
+  // Read first, because other fields are checked against it.
   top.into("connection_ids", r.connection_ids);
   FieldReader a(top, r.connection_ids);
   fields_before_connections(a, r, [](const FieldReader&) {});
@@ -36,7 +36,7 @@ void read_report(const JsonNode& top, Report& r) {
 
 tl::expected<Report, std::string> read_json(std::string_view text) {
   rapidjson::Document document;
-  // Iterative: nesting costs memory in proportion to the text, and no stack.
+  // Iterative: nesting uses memory in proportion to the text, and no stack.
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
       text.data(), text.size());
   if (document.HasParseError()) {

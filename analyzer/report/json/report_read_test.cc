@@ -1,3 +1,5 @@
+// Tests that reports survive a round trip through JSON, and that invalid JSON is rejected with the
+// path of the error.
 #include "captures_for_tests.h"
 
 #include <functional>
@@ -43,7 +45,7 @@ TEST(ReportRead, AReportOfNothing) {
   EXPECT_EQ(json_of(*report), json_of({}));
 }
 
-// The error after `from` was replaced, where it stands first, by `to`.
+// Returns the error after the first `from` is replaced by `to`.
 std::string error_after(const std::string& from, const std::string& to) {
   static const std::string text = json_of(report_of("linux-deleg.pcap"));
   std::string changed = text;
@@ -57,15 +59,15 @@ std::string error_after(const std::string& from, const std::string& to) {
 TEST(ReportRead, ErrorsNameTheKey) {
   EXPECT_EQ(error_after("\"total\":", "\"sum\":"), "packets.total: missing");
   EXPECT_EQ(error_after("\"total\":511", "\"total\":-1"),
-            "packets.total: expected an integer that is not negative");
+            "packets.total: expected a non-negative integer");
   EXPECT_EQ(error_after("\"total\":511", "\"total\":18446744073709551616"),
-            "packets.total: expected an integer that is not negative");
+            "packets.total: expected a non-negative integer");
   EXPECT_EQ(error_after("\"id\":1,", "\"id\":\"1\","),
-            "connections[0].id: expected an integer of 0 to 4294967295");
+            "connections[0].id: expected an integer from 0 to 4294967295");
   EXPECT_EQ(error_after("\"id\":2,", "\"id\":1,"),
-            "connections[1].id: not greater than that of the connection before");
+            "connections[1].id: not greater than the ID of the connection before");
   EXPECT_EQ(error_after("\"id\":2,", "\"id\":7,"),
-            "connections[1].id: not an ID of 1 to connection_ids");
+            "connections[1].id: not an ID from 1 to connection_ids");
   EXPECT_EQ(error_after("\"state\":\"closed\"", "\"state\":\"shut\""),
             "connections[0].state: expected \"opening\", \"open\", \"rejected\", \"closed\"");
   EXPECT_EQ(error_after("\"connections\":[{", "\"connections\":[7,{"),
@@ -76,13 +78,13 @@ TEST(ReportRead, ErrorsNameTheKey) {
   EXPECT_EQ(error_after("\"name\":\"", "\"name\":null,\"x\":\""),
             "procedures[0].name: expected a string");
   EXPECT_EQ(error_after("\"first_time_ns\":", "\"first_time_ns\":9223372036854775807,\"x\":"),
-            "capture.first_time_ns: expected an integer of less than 2^62");
+            "capture.first_time_ns: expected an integer below 2^62");
   EXPECT_EQ(error_after("\"buckets\":[[", "\"buckets\":[[1,1],["),
-            "procedures[0].latency_us: these buckets do not fit min_ns and max_ns");
+            "procedures[0].latency_us: the buckets contradict min_ns and max_ns");
   EXPECT_EQ(error_after("\"shift\":", "\"shift\":63,\"x\":"),
-            "series.traffic.shift: expected an integer of 20 to 62");
+            "series.traffic.shift: expected an integer from 20 to 62");
   EXPECT_THAT(error_after("\"bins\":[{\"bin\":", "\"bins\":[{\"bin\":1,\"x\":"),
-              HasSubstr("series.traffic.bins[1]: more than 255 bins behind the first"));
+              HasSubstr("series.traffic.bins[1]: more than 255 bins after the first"));
 }
 
 TEST(ReportRead, OtherTextIsNoReport) {
@@ -131,7 +133,7 @@ TEST(ReportRead, NumbersAtTheirEnds) {
   EXPECT_TRUE(again->has_errors());
 }
 
-// Nothing was granted, nothing is known of what was: not the same.
+// A grant of zero differs from an unknown grant.
 TEST(ReportRead, AGrantOfZero) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   Report r;
@@ -167,7 +169,7 @@ TEST(ReportRead, AGrantOfZero) {
   }
 }
 
-// What tells Calls that are sent again, of a stranger.
+// Untrusted data about resent Calls.
 TEST(ReportRead, WhatConnectionsLeaveIsBounded) {
   Report r;
   r.connection_ids = 1;
@@ -187,19 +189,19 @@ TEST(ReportRead, WhatConnectionsLeaveIsBounded) {
     return read ? "no error" : read.error();
   };
   EXPECT_EQ(error([](Reconnects& x) { x.ended.emplace_back(); }),
-            "reconnects.ended: more than are kept");
+            "reconnects.ended: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.unanswered.emplace_back(); }),
-            "reconnects.ended[0].unanswered: more than are kept");
+            "reconnects.ended[0].unanswered: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.ended[0].left.answered.emplace_back(); }),
-            "reconnects.ended[0].answered: more than are kept");
+            "reconnects.ended[0].answered: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.lost.emplace_back(); }),
-            "reconnects.lost: more than are kept");
+            "reconnects.lost: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.begun.push_back(x.begun[1]); }),
-            "reconnects.successors: more than are kept");
+            "reconnects.successors: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.begun[0].calls.emplace_back(); }),
-            "reconnects.successors[0].calls: more than are kept");
+            "reconnects.successors[0].calls: too many entries");
   EXPECT_EQ(error([](Reconnects& x) { x.begun[0].connection = 2; }),
-            "reconnects.successors[0].connection: not an ID of 1 to connection_ids");
+            "reconnects.successors[0].connection: not an ID from 1 to connection_ids");
   EXPECT_EQ(error([](Reconnects& x) {
               x.begun[0].first_ns = (std::int64_t{1} << 62) - 1;
               for (rules::FirstCall& call : x.begun[0].calls) call.time_ns = x.begun[0].first_ns;

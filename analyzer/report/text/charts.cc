@@ -1,3 +1,4 @@
+// Builds the charts of a report, for the HTML page and the terminal.
 #include "charts.h"
 
 #include "importance.h"
@@ -32,7 +33,7 @@ plot::Chart chart_of(const Report& r, std::string title, plot::Unit y) {
   return chart;
 }
 
-// Adds what `value` tells of every bin of the traffic, and no series that is zero all over.
+// Adds a series with the result of `value` for each traffic bin. A series of zeros is left out.
 template <typename Value>
 void add_series(const Report& r, plot::Chart& chart, const char* name, plot::Style style,
                 Value&& value) {
@@ -45,7 +46,7 @@ void add_series(const Report& r, plot::Chart& chart, const char* name, plot::Sty
     series.points.push_back({bin_begin(r, t, n), y, {}});
   }
   if (!any) return;
-  // Nothing comes after the last bin.
+  // There is no traffic after the last bin.
   const double end = bin_begin(r, t, t.last() + 1);
   if (chart.x_end && end < *chart.x_end) series.points.push_back({end, 0, {}});
   chart.series.push_back(std::move(series));
@@ -80,7 +81,7 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
                                fmt::format("Credits of connection {}{}", ledger.connection->id,
                                            reverse ? ", reverse direction" : ""),
                                plot::Unit::kCount);
-  chart.description = fmt::format("Requested {}, granted {} to {}, in use at most {}.",
+  chart.description = fmt::format("Requested {}, granted {} to {}, at most {} in use.",
                                   d.requested_max, d.granted_min, d.granted_max, d.in_use_max);
   plot::Series requested{"requested", plot::Style::kStep, {}};
   plot::Series granted{"granted", plot::Style::kStep, {}};
@@ -89,8 +90,8 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
   for (std::int64_t n = s.first(); n <= s.last(); ++n) {
     const CreditBin& bin = s.bin(n);
     const double x = bin_begin(r, s, n);
-    // A value holds until another is seen. Calls are counted when one begins: without a Call there
-    // is nothing to tell, and little in use.
+    // A requested or granted value holds until the next one. The number in use is sampled when a
+    // Call starts: a bin without a Call has no requested value and counts as none in use.
     if (bin.requested_max != 0)
       requested.points.push_back({x, static_cast<double>(bin.requested_max), {}});
     if (bin.granted) granted.points.push_back({x, static_cast<double>(bin.granted_min), {}});
@@ -109,12 +110,12 @@ base::Histogram all_latencies(const Report& r) {
 }
 
 std::string latency_sentence(const base::Histogram& h) {
-  return fmt::format("{} Calls: p50 {}, p99 {}, at most {}.", h.count(),
+  return fmt::format("{} Calls: p50 {}, p99 {}, max {}.", h.count(),
                      format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99)),
                      format_duration(h.max()));
 }
 
-// Bucket 0 begins at half of where it ends, as all others do.
+// Returns the lower edge of a bucket in seconds. Bucket 0 starts at half its end, as the others do.
 double latency_edge(std::size_t bucket) {
   return 512e-9 * std::exp2(static_cast<double>(bucket));
 }
@@ -137,7 +138,7 @@ std::size_t count_credit_charts(const Report& report) {
 plot::Chart call_rate_chart(const Report& report) {
   plot::Chart chart = chart_of(report, "Calls per second", plot::Unit::kPerSecond);
   const double width = static_cast<double>(report.traffic.width_ns()) / 1e9;
-  chart.description = "How many Calls were sent, and how many were answered by an error.";
+  chart.description = "Rate of Calls, and of Calls answered with an error.";
   add_series(report, chart, "Calls", plot::Style::kArea,
              [&](const TrafficBin& b) { return static_cast<double>(b.calls) / width; });
   add_series(report, chart, "errors", plot::Style::kStep,
@@ -159,17 +160,17 @@ plot::Chart byte_rate_chart(const Report& report) {
 }
 
 plot::Chart outstanding_chart(const Report& report) {
-  plot::Chart chart = chart_of(report, "Calls outstanding at most", plot::Unit::kCount);
-  chart.description = "Calls without an answer yet, of all connections together.";
+  plot::Chart chart = chart_of(report, "Most Calls in flight", plot::Unit::kCount);
+  chart.description = "Calls in flight on all connections together.";
   add_series(report, chart, "", plot::Style::kArea,
              [](const TrafficBin& b) { return static_cast<double>(b.outstanding_max); });
   return chart;
 }
 
 plot::Chart trouble_chart(const Report& report) {
-  plot::Chart chart = chart_of(report, "Packets sent again, and NAKs", plot::Unit::kCount);
-  chart.description = "Trouble of the transport over time.";
-  add_series(report, chart, "sent again", plot::Style::kStep,
+  plot::Chart chart = chart_of(report, "Retransmitted packets and NAKs", plot::Unit::kCount);
+  chart.description = "Retransmissions and negative acknowledgments over time.";
+  add_series(report, chart, "retransmitted", plot::Style::kStep,
              [](const TrafficBin& b) { return static_cast<double>(b.retransmitted); });
   add_series(report, chart, "NAKs", plot::Style::kStep,
              [](const TrafficBin& b) { return static_cast<double>(b.naks); });
@@ -182,7 +183,7 @@ plot::Chart latency_chart(const Report& report) {
   plot::Chart chart = chart_of(report, "Latency over time", plot::Unit::kSeconds);
   chart.y_log = true;
   chart.description = latency_sentence(all_latencies(report));
-  // Dots: where few Calls are, lines would be too short to see.
+  // Dots, because lines between few Calls would be too short to see.
   plot::Series mean{"mean", plot::Style::kDots, {}};
   plot::Series most{"slowest", plot::Style::kDots, {}};
   const TrafficSeries& t = report.traffic;
@@ -201,13 +202,13 @@ plot::Chart latency_chart(const Report& report) {
 plot::Chart slow_calls_chart(const Report& report) {
   plot::Chart chart = chart_of(report, "The slowest Calls", plot::Unit::kSeconds);
   chart.y_log = true;
-  chart.description = "When the Calls that waited longest were sent, and how long they waited.";
+  chart.description = "Send times and latencies of the slowest Calls.";
   std::vector<const SlowCall*> calls;
   for (const SlowCall& c : report.slowest.list()) calls.push_back(&c);
   for (const auto& [key, p] : report.procedures) {
     for (const SlowCall& c : p.slowest.list()) calls.push_back(&c);
   }
-  // One that is among the slowest of all is among those of its procedure too.
+  // The slowest Calls of all are in the lists of their procedures too.
   const auto place = [](const SlowCall* c) { return std::tuple(c->time_ns, c->frame, c->xid); };
   std::sort(calls.begin(), calls.end(),
             [&](const SlowCall* a, const SlowCall* b) { return place(a) < place(b); });
@@ -227,7 +228,7 @@ plot::Chart slow_calls_chart(const Report& report) {
 
 plot::HeatMap latency_map(const Report& report) {
   plot::HeatMap map;
-  map.title = "Latency over time: how many Calls";
+  map.title = "Latency over time: number of Calls";
   map.description = latency_sentence(all_latencies(report));
   const TrafficSeries& t = report.traffic;
   if (t.empty()) return map;
@@ -243,7 +244,7 @@ plot::HeatMap latency_map(const Report& report) {
   if (low > high) return map;
   for (std::size_t b = low; b <= high + 1; ++b) map.y.push_back(latency_edge(b));
   for (std::int64_t n = t.first(); n <= t.last(); ++n) {
-    // The first bin may begin before the capture does; not all of it is seen.
+    // The first bin can start before the capture, which then shows only a part of it.
     map.x.push_back(bin_begin(report, t, n));
     for (std::size_t b = low; b <= high; ++b) {
       map.cells.push_back(static_cast<double>(t.bin(n).latency[b]));

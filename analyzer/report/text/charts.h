@@ -1,5 +1,4 @@
-// A report's series and distributions as pictures to be drawn. Times are seconds from the first
-// frame.
+// Builds charts from a report's series and distributions. Times are seconds from the first frame.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +10,17 @@
 
 namespace rpcrdma::report {
 
-// Requested, granted and in use; for each direction that has Calls, of the connections that matter
-// most, at most `count` pictures.
+// Returns at most `count` charts of requested, granted and used credits: one for each direction
+// with Calls, those of the most important connections first.
 [[nodiscard]] std::vector<plot::Chart> credit_charts(const Report& report, std::size_t count);
-// How many credit_charts() gives without a limit.
+// Returns the number of charts that credit_charts() returns without a limit.
 [[nodiscard]] std::size_t count_credit_charts(const Report& report);
 
-// Without points when nothing is to be shown; such a picture is drawn as nothing.
+// A chart has no points if there is no data; such a chart is not drawn.
 [[nodiscard]] plot::Chart call_rate_chart(const Report& report);
 [[nodiscard]] plot::Chart byte_rate_chart(const Report& report);
 [[nodiscard]] plot::Chart outstanding_chart(const Report& report);
-[[nodiscard]] plot::Chart trouble_chart(const Report& report);  // packets sent again, NAKs
+[[nodiscard]] plot::Chart trouble_chart(const Report& report);  // retransmitted packets, NAKs
 [[nodiscard]] plot::Chart latency_chart(const Report& report);
 [[nodiscard]] plot::Chart slow_calls_chart(const Report& report);
 [[nodiscard]] plot::HeatMap latency_map(const Report& report);

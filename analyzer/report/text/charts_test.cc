@@ -15,14 +15,14 @@ TEST(Charts, CreditsHoldUntilOthersAreSeen) {
       std::tie(charts[0].series[0], charts[0].series[1], charts[0].series[2]);
   EXPECT_EQ(requested.points.front().y, 128);
   EXPECT_EQ(requested.points.back().y, 128);
-  // The second bin has no Reply: its 0 is no grant.
+  // The second bin has no Reply, so its 0 is not a grant.
   ASSERT_EQ(granted.points.size(), 1U);
   EXPECT_EQ(granted.points[0].y, 64);
-  // Bins without a Call have none in use.
+  // Bins without a Call show no credits in use.
   EXPECT_EQ(in_use.points.front().y, 1);
   EXPECT_EQ(in_use.points[1].y, 0);
   EXPECT_EQ(in_use.points.back().y, 0);
-  EXPECT_EQ(charts[0].description, "Requested 128, granted 64 to 64, in use at most 2.");
+  EXPECT_EQ(charts[0].description, "Requested 128, granted 64 to 64, at most 2 in use.");
 }
 
 TEST(Charts, TheConnectionsThatMatterComeFirst) {
@@ -41,7 +41,7 @@ TEST(Charts, TheConnectionsThatMatterComeFirst) {
 TEST(Charts, RatesAreOfASecond) {
   const Report r = report_with("x");
   const plot::Chart chart = call_rate_chart(r);
-  ASSERT_EQ(chart.series.size(), 1U);  // there were no errors
+  ASSERT_EQ(chart.series.size(), 1U);  // no errors
   const double width = static_cast<double>(r.traffic.width_ns()) / 1e9;
   EXPECT_DOUBLE_EQ(chart.series[0].points[0].y, 2 / width);
   EXPECT_EQ(chart.series[0].points[1].y, 0);
@@ -50,7 +50,7 @@ TEST(Charts, RatesAreOfASecond) {
 
 TEST(Charts, TheMapHasACellForTheCall) {
   const plot::HeatMap map = latency_map(report_with("x"));
-  // 3 ms: from 2^21 to 2^22 ns.
+  // 3 ms is between 2^21 and 2^22 ns.
   ASSERT_EQ(map.y.size(), 2U);
   EXPECT_DOUBLE_EQ(map.y[0], 2097152e-9);
   EXPECT_DOUBLE_EQ(map.y[1], 4194304e-9);
@@ -61,7 +61,7 @@ TEST(Charts, TheMapHasACellForTheCall) {
 }
 
 TEST(Charts, ASlowCallIsDrawnOnce) {
-  // It is among the slowest of all and of its procedure.
+  // The Call is in the list of all and in that of its procedure, and is drawn once.
   EXPECT_EQ(slow_calls_chart(report_with("x")).series[0].points.size(), 1U);
 }
 

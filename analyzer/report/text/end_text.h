@@ -1,4 +1,4 @@
-// An end of a connection in lines of text: "192.0.2.1.17", address and QPN.
+// Formats one side of a connection as address and QPN: "192.0.2.1.17".
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ namespace {
 using decode::FieldId;
 using trace_reader::Event;
 
-// Fields one after the other, as few words as a line has room for.
+// Writes the fields of an event on one line, with as few words as possible.
 class LineSink final : public decode::Sink {
  public:
   explicit LineSink(std::string& out) : out_(out) {}
@@ -40,9 +40,9 @@ class LineSink final : public decode::Sink {
     add(decode::spec(id).label, decode::format_bytes(decode::spec(id), value));
   }
   void text(FieldId id, std::size_t, std::size_t, std::string_view value) override {
-    if (id == FieldId::kTraceEvent) return;  // stands in front
+    if (id == FieldId::kTraceEvent) return;  // already at the start of the line
     const decode::FieldSpec& field = decode::spec(id);
-    // What can only be one of a few words explains itself.
+    // A value from a fixed list of words needs no label.
     if (!field.values.empty()) {
       add({}, id == FieldId::kTraceBy ? fmt::format("by the {}", value) : std::string(value));
     } else {

@@ -1,3 +1,4 @@
+// Formats messages as lines and trees of text.
 #include "end_text.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace rpcrdma::report {
 
 namespace {
 
-// ANSI colours by kind; the terminal's own palette.
+// ANSI colours by kind, from the terminal's own palette.
 constexpr const char* kReset = "\033[0m";
 
 const char* colour_of(const model::Message& m, bool reverse) {
@@ -40,7 +41,7 @@ std::uint64_t sum(std::span<const wire::Segment> segments) {
   return total;
 }
 
-// "5003" or, in several segments, "4096/2": bytes, segments.
+// Returns "5003", or "4096/2" for 4096 bytes in two segments.
 std::string amount(std::uint64_t bytes, std::size_t segments) {
   return segments == 1 ? fmt::format("{}", bytes) : fmt::format("{}/{}", bytes, segments);
 }
@@ -68,7 +69,7 @@ std::string chunks_text(const model::Message& m) {
 std::string error_text(const model::Message& m) {
   std::string text = fmt::format(" {}", model::error_name(m));
   if (m.error == wire::RdmaErr::kVers) {
-    text += fmt::format(" speaks {}..{}", m.vers_low, m.vers_high);
+    text += fmt::format(" supports versions {} to {}", m.vers_low, m.vers_high);
   } else if (m.error == wire::RdmaErr::kCantReply && !model::later_dialect(m)) {
     text += fmt::format(" segment {} needs {} bytes{}", m.segment_index, m.length_needed,
                         m.processed ? ", processed" : "");
@@ -108,7 +109,7 @@ std::string transport_summary(const model::Message& m, const Context& context,
   if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
   if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
   if (model::cut_short(m, c)) {
-    line += c.recorded ? " (only the front of its header is in the recording)"
+    line += c.recorded ? " (the recording has only the start of its header)"
                        : " (incomplete in the capture)";
   } else if (const char* why = model::incomplete_reason(model::unfit_for_rebuild(m, nullptr), &c)) {
     line += fmt::format(" ({})", why);
@@ -127,10 +128,9 @@ std::string message_summary(const model::Message& m, const Context& context,
     if (!status.empty()) line += fmt::format(" | {}", status);
   }
   if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
-    // What an RDMA_ERROR answers may be there, and be no Call that can be read.
-    const char* const missing = m.kind == model::Kind::kError
-                                    ? "no Call that can be read has its XID in"
-                                    : "its Call is not in";
+    // The capture may contain the message that an RDMA_ERROR answers, but not as a decodable Call.
+    const char* const missing =
+        m.kind == model::Kind::kError ? "no decodable Call with its XID in" : "its Call is not in";
     line +=
         m.match_frame != 0
             ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
@@ -153,7 +153,7 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {} bytes, {}\n", m.frame,
                                 model::kind_name(m.kind), m.wire_length, format_time(m.time_ns));
   decode::TextSink sink(out, 1);
-  // No field that is shown counts from the capture's start.
+  // No field of the tree depends on the start of the capture.
   const filter::Inputs in = context.inputs(m, call, 0);
   filter::model_fields(in, kBefore, sink);
   const decode::ProcedureId id = model::procedure_of(m.rpc);

@@ -1,4 +1,4 @@
-// Values as the JSON and CSV of reports have them.
+// Converts values for the JSON and CSV of reports.
 #pragma once
 
 #include <cstdint>

@@ -26,14 +26,14 @@ std::string integrity(const trace_reader::ReaderStats& e) {
   if (e.emitted == 0) return fmt::format("{}; total unknown (no loss counters)", e.events);
   std::string text =
       fmt::format("{} emitted = {} received + {} lost", e.emitted, e.received, e.lost);
-  if (e.missing != 0) text += fmt::format(" + {} missing in the recording", e.missing);
+  if (e.missing != 0) text += fmt::format(" + {} missing from the recording", e.missing);
   const auto item = [&text](std::uint64_t n, const char* what) {
     if (n != 0) text += fmt::format("; {} {}", n, what);
   };
   item(e.unknown, "of types newer than this program");
   item(e.malformed, "damaged");
   item(e.unplaced, "of unknown connections");
-  item(e.passed_over, "skipped, in files whose endpoint another file continues");
+  item(e.passed_over, "skipped, because another file continues the recording of their endpoint");
   return text;
 }
 
@@ -74,8 +74,8 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
         fmt::format("{}{}{}, process {}", e.name, e.role.empty() ? "" : ", ", e.role, e.process));
   }
   add("not seen",
-      "retransmissions of peers, and pauses before retransmissions: RETX-STORM of peers and "
-      "SLOW-NETWORK are not judged");
+      "retransmissions by peers, and delays before retransmissions; RETX-STORM by peers and "
+      "SLOW-NETWORK are not checked");
   const auto calls = [&add](const char* name, const RecordedTimes& t, const std::string& text) {
     if (!text.empty()) {
       add(name, fmt::format("{} Call{}: {} (p50 / p99)", t.turn.count(),

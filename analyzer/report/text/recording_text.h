@@ -1,4 +1,4 @@
-// What endpoints told, in words.
+// Describes a recording in lines of text.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace rpcrdma::report {
 
-// Of unknown origin, in part: not escaped.
+// `text` contains untrusted text that is not escaped.
 struct RecordingLine {
   const char* name;  // "events", "error", ...
   std::string text;
 };
-// Whether all that was told is here stands first.
+// Returns the lines; the first one compares emitted, received and lost events.
 [[nodiscard]] std::vector<RecordingLine> recording_lines(const Recording& r);
 
 }  // namespace rpcrdma::report

@@ -1,4 +1,5 @@
-// Captures whose Calls are refused, wrapped, or where nobody looks: the verdict says so.
+// Checks the verdicts on captures with refused or wrapped Calls, and with frames that are not
+// decoded.
 #include "capture_quality.h"
 #include "captures_for_tests.h"
 #include "refused_text.h"
@@ -91,7 +92,7 @@ TEST(Refused, AnsweredCallsStayHealthy) {
   EXPECT_EQ(refused_text(r), "");
 }
 
-// Of krb5i and krb5p: no status from a body that is wrapped, and none of a length.
+// With krb5i and krb5p the body is wrapped: neither it nor a length in it is read as an NFS status.
 TEST(Wrapped, NoFaultIsMadeOfABody) {
   const Report r = report_of("cases/b50-krb5.pcap");
   EXPECT_EQ(verdict(r).text, "Healthy: 4 Calls, all answered.");
@@ -106,7 +107,7 @@ class Unread : public ::testing::TestWithParam<NotDecoded> {};
 
 TEST_P(Unread, IsNamedByVerdictAndCaptureQuality) {
   const Report r = report_of(std::string("cases/") + GetParam().capture + ".pcap");
-  EXPECT_EQ(verdict(r).text, std::string("No RDMA traffic was found in what was read; ") +
+  EXPECT_EQ(verdict(r).text, std::string("No RDMA traffic in the decoded frames; ") +
                                  GetParam().text + " were not decoded.");
   EXPECT_FALSE(capture_quality_of(r).complete);
   bool named = false;
@@ -149,18 +150,18 @@ TEST(UnreadFrames, AreAddedByMerge) {
   EXPECT_EQ(unread_text(both.capture), "50 frames in VXLAN, 25 frames in MPLS");
 }
 
-// With the packets that can be read, too.
+// The same frames in a capture with decoded packets.
 TEST(UnreadFrames, AreInTheVerdictOfAHealthyConnection) {
   Report r = report_of("cases/ok-5-getattr.pcap");
   r.capture.unread["VXLAN"] = 3;
   EXPECT_EQ(verdict(r).text,
-            "Healthy as far as it shows: 5 Calls, all answered. 3 frames in VXLAN were not "
+            "No faults found: 5 Calls, all answered. 3 frames in VXLAN were not "
             "decoded.");
   EXPECT_THAT(verdict(report_of("cases/ipfrag-read-64k.pcap")).text,
               HasSubstr("48 frames in IP fragments were not decoded."));
 }
 
-// Calls without an answer where the capture ends, and such that are too old for one.
+// Calls in flight when the capture ends, and Calls that are too old to be in flight.
 TEST(InFlight, IsNotWithoutAnAnswer) {
   Report r = report_of("cases/ok-5-getattr.pcap");
   r.procedures.begin()->second.unmatched = 3;

@@ -1,4 +1,4 @@
-// What a verdict says of Calls that were refused, or executed in vain.
+// The part of a verdict about Calls that were refused, or executed without an effect.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rpcrdma::report {
 
-// "100 of 100 NFS v3 READDIRPLUS Calls refused with ERR_CHUNK: ...", of all connections together,
-// the most frequent ones; empty where there are none. A sentence without its full stop.
+// Returns "100 of 100 NFS v3 READDIRPLUS Calls refused with ERR_CHUNK: ...": the most frequent
+// kinds on all connections together, without the final full stop. Empty if no Call was refused.
 [[nodiscard]] std::string refused_text(const Report& report);
 
 }  // namespace rpcrdma::report

@@ -1,3 +1,5 @@
+// Writes a report as text: verdict, findings, capture quality, connections, procedures and slowest
+// Calls.
 #include "capture_quality.h"
 #include "fold.h"
 #include "importance.h"
@@ -21,10 +23,10 @@ namespace rpcrdma::report {
 
 namespace {
 
-// A report that was read can hold anything, and a recording the words of others.
+// A report from a file and a recording can contain any text.
 using plot::escape_terminal;
 
-// More than that many only with TextOptions::all.
+// Limits without TextOptions::all.
 constexpr std::size_t kConnectionsShown = 20;
 constexpr std::size_t kFindingsOfGroupShown = 4;
 
@@ -70,7 +72,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
                      const InFlight& in_flight, const Paint& paint) {
   out += paint("1", fmt::format("Connection {}", c.id));
   out += fmt::format(": client {} - server {}\n", end_text(c.side[0]), end_text(c.side[1]));
-  std::string setup = c.recorded ? "begins before the recording" : "begins before the capture";
+  std::string setup = c.recorded ? "before the recording" : "before the capture";
   if (c.by_cm) {
     setup = fmt::format("frame {}", c.side[0].cm_frame);
     if (wire::is_rdma_ip_service(c.service_id)) {
@@ -78,7 +80,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     }
   }
   if (c.path_mtu != 0) setup += fmt::format(", path MTU {}", c.path_mtu);
-  if (c.roles == Roles::kUnknown) setup += ", which side is the client is not known";
+  if (c.roles == Roles::kUnknown) setup += ", roles unknown";
   out += fmt::format("  set-up     {}\n", setup);
   if (c.state == roce::State::kRejected) {
     out += fmt::format("  refused    by the {}: {}\n", side_name(c.closed_by == 0 ? 0 : 1),
@@ -91,18 +93,18 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     out += fmt::format("  protocol   {}; {} SENDs, {} + {} packets\n",
                        c.sends == 0                        ? "no SEND seen"
                        : c.speaks == model::Speaks::kOther ? "not RPC-over-RDMA"
-                                                           : "not known",
+                                                           : "unknown",
                        c.sends, c.side[0].counters.packets, c.side[1].counters.packets);
     return;
   }
-  // Without a header none is known: of a connection that was refused, for instance.
+  // A connection without a message, such as a refused one, has no version.
   const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
   out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
   if (!c.dialect.name.empty()) {
     out += escape_terminal(fmt::format(
-               "  dialect    {}: {}{}; no rules are known of it", c.dialect.name,
+               "  dialect    {}: {}{}; no rules cover it", c.dialect.name,
                c.dialect.frame != 0 ? fmt::format("frame {}, ", c.dialect.frame) : std::string(),
                c.dialect.reason)) +
            '\n';
@@ -123,7 +125,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     if (d.unmatched_replies != 0) {
       out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
-    out += fmt::format("; credits requested {}, granted {}, in use at most {}\n", d.requested,
+    out += fmt::format("; credits requested {}, granted {}, at most {} in use\n", d.requested,
                        d.granted, d.in_use_max);
   };
   direction("forward", c.direction[0]);
@@ -144,9 +146,9 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
       if (n == 0) return;
       trouble += fmt::format("{}{} by the {}", trouble.empty() ? "" : ", ", what, side_name(s));
     };
-    item(k.retransmitted, number(k.retransmitted, "packet", "packets") + " sent again");
+    item(k.retransmitted, number(k.retransmitted, "packet", "packets") + " retransmitted");
     item(k.lost_network, fmt::format("{} lost in the network", k.lost_network));
-    item(k.lost_capture, fmt::format("{} missing in the capture", k.lost_capture));
+    item(k.lost_capture, fmt::format("{} missing from the capture", k.lost_capture));
     item(k.reordered, fmt::format("{} out of order", k.reordered));
     item(k.rnr, number(k.rnr, "RNR NAK", "RNR NAKs"));
     for (std::size_t n = 0; n < k.naks.size(); ++n) {
@@ -173,7 +175,7 @@ std::string what(const Finding& x) {
   return escape_terminal(where.empty() ? x.text : fmt::format("{} ({})", x.text, where));
 }
 
-// Findings of one rule about one peer stand together, where the first of them stands.
+// Groups the findings of one rule about one peer, at the place of the first of them.
 void findings_text(const Report& r, const TextOptions& options, const Paint& paint,
                    std::string& out) {
   out += paint("1", "\nFindings");
@@ -211,7 +213,7 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
   }
   std::uint64_t omitted = 0;
   for (const std::uint64_t n : r.findings_omitted) omitted += n;
-  if (omitted != 0) out += fmt::format("  and {} more that are not listed\n", omitted);
+  if (omitted != 0) out += fmt::format("  and {} more, not listed\n", omitted);
 }
 
 void capture_quality_text(const Report& r, const Paint& paint, std::string& out) {
@@ -244,19 +246,19 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
   }
   const double seconds = (static_cast<double>(c.last_ns) - static_cast<double>(c.first_ns)) / 1e9;
   if (c.events == c.frames) {
-    out += fmt::format(": {} events of endpoints in {:.3f} s\n", c.events, seconds);
+    out += fmt::format(": {} endpoint events in {:.3f} s\n", c.events, seconds);
   } else {
     out +=
         fmt::format(": {}{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n",
                     number(c.frames - c.events, "packet", "packets"),
-                    c.events != 0 ? fmt::format(" and {} events of endpoints", c.events) : "",
-                    seconds, p.roce, p.icrc_good, p.icrc_bad,
+                    c.events != 0 ? fmt::format(" and {} endpoint events", c.events) : "", seconds,
+                    p.roce, p.icrc_good, p.icrc_bad,
                     p.icrc_unchecked != 0 ? fmt::format(", {} truncated", p.icrc_unchecked) : "");
   }
   const bool recorded = c.events == c.frames;
   out += fmt::format(
       "  from {} UTC; {} {}, {} NAK, {} RNR\n\n", format_time(c.first_ns), p.retransmitted,
-      recorded ? "retransmitted by the endpoints (those of their peers are not known)"
+      recorded ? "retransmitted by the endpoints (retransmissions by their peers are unknown)"
                : "retransmitted",
       p.nak, p.rnr);
   recording_text(r, paint, out);
@@ -280,7 +282,7 @@ void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& o
     if (p.data.count() == 0) continue;
     if (!header) {
       out += paint(
-          "1", fmt::format("\n{:<32} {:>7} {:>24} {:>24} {:>24}\n", "Where the time went", "Calls",
+          "1", fmt::format("\n{:<32} {:>7} {:>24} {:>24} {:>24}\n", "Latency breakdown", "Calls",
                            "Call to first operation", "operations", "last operation to Reply"));
       header = true;
     }
@@ -352,8 +354,8 @@ void write_text(const Report& r, const TextOptions& options,
   std::string out = paint(code, escape_terminal(v.text)) + '\n';
   if (!r.filter.empty()) {
     out += fmt::format(
-        "filter: {}\n  (RPCs and findings on messages; connections and packets are "
-        "of all)\n",
+        "filter: {}\n  (applies to RPCs and findings on messages, not to connections and "
+        "packets)\n",
         escape_terminal(r.filter));
   }
   findings_text(r, options, paint, out);
@@ -363,8 +365,8 @@ void write_text(const Report& r, const TextOptions& options,
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   const InFlight flying = in_flight(r);
   if (shown.size() < r.connections.size()) {
-    out += fmt::format("{} connections; the {} that matter most:\n", r.connections.size(),
-                       shown.size());
+    out +=
+        fmt::format("{} connections; the {} most important:\n", r.connections.size(), shown.size());
   }
   for (const Connection* connection : shown) {
     connection_text(out, r, *connection, flying, paint);
@@ -379,7 +381,7 @@ void write_text(const Report& r, const TextOptions& options,
     const Direction& forward = r.not_listed.direction[0];
     const Direction& reverse = r.not_listed.direction[1];
     out += fmt::format(
-        "and {} connections that are not listed: {} packets, {} messages, {} Calls, "
+        "{} more connections are not listed; in total {} packets, {} messages, {} Calls, "
         "{} without an answer\n",
         r.not_listed.connections, r.not_listed.packets, r.not_listed.messages,
         forward.calls + reverse.calls, forward.unmatched_calls + reverse.unmatched_calls);

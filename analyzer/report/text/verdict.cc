@@ -1,3 +1,5 @@
+// Writes the text of the verdict: errors or warnings and the peers at fault, unanswered Calls, and
+// the limits of the capture.
 #include "capture_quality.h"
 #include "in_flight.h"
 #include "refused_text.h"
@@ -14,16 +16,16 @@ namespace rpcrdma::report {
 
 namespace {
 
-// More than one packet in so many lost by the capture: what seems to be missing may be just that.
+// If the capture lost more than one packet in this many, missing messages may be its losses.
 constexpr std::uint64_t kLossyShare = 50;
-// Peers that are named.
+// The number of peers that a verdict names.
 constexpr std::size_t kPeersNamed = 3;
 
 std::string number(std::uint64_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-// "3 errors by the server 10.0.0.1 (HDR-06, FC-01), 1 by 10.0.0.2 (HDR-02)"
+// Returns "3 errors by the server 10.0.0.1 (HDR-06, FC-01), 1 by 10.0.0.2 (HDR-02)".
 std::string by_whom(const Report& r, rules::Severity severity) {
   struct Peer {
     std::string name;
@@ -39,7 +41,7 @@ std::string by_whom(const Report& r, rules::Severity severity) {
     auto at =
         std::find_if(peers.begin(), peers.end(), [&](const Peer& p) { return p.name == name; });
     if (at == peers.end()) {
-      // Whoever comes then is only counted: the last entry.
+      // The last entry counts all further peers.
       if (peers.size() > kPeersNamed) {
         at = std::prev(peers.end());
       } else {
@@ -72,9 +74,8 @@ bool any(const Report& r, rules::Severity severity) {
                      [&](const Finding& f) { return f.severity == severity; });
 }
 
-// What the network did to the traffic, where there was a reason to ask and no answer: nobody should
-// take that for a network without fault. "9 packets were sent again, and RETX-STORM could not be
-// judged"
+// Returns "9 packets were retransmitted, and RETX-STORM could not be judged" if checks of the
+// network were inconclusive, so that a verdict does not imply a network without faults.
 std::string unjudged(const Report& r) {
   std::string names;
   for (const rules::RuleId id : {rules::RuleId::kRetxStorm, rules::RuleId::kSlowNetwork}) {
@@ -87,11 +88,12 @@ std::string unjudged(const Report& r) {
   if (names.empty()) return {};
   const std::uint64_t again = r.capture.packets.retransmitted;
   if (again == 0) return fmt::format("{} could not be judged", names);
-  return fmt::format("{} {} sent again, and {} could not be judged", number(again, "packet"),
+  return fmt::format("{} {} retransmitted, and {} could not be judged", number(again, "packet"),
                      again == 1 ? "was" : "were", names);
 }
 
-// What the reader would wait for first: " 32 Calls acknowledged and unanswered for 90 s."
+// Returns " Connection 1: 32 Calls acknowledged and unanswered for 90 s." for the first stall,
+// because it matters most to the user.
 std::string stalled(const Report& r) {
   const std::string_view name = rules::rule(rules::RuleId::kStall).name;
   const auto of_stall = [name](const Finding& f) { return f.rule == name; };
@@ -103,13 +105,13 @@ std::string stalled(const Report& r) {
                      more == 0 ? "" : fmt::format("; {} more stalled", more));
 }
 
-// A verdict names the frames that were not decoded: they may hold more RDMA traffic.
+// Names the frames that were not decoded, because they may carry more RDMA traffic.
 std::string not_decoded(const Report& r) {
   const std::string unread = unread_text(r.capture);
   return unread.empty() ? std::string() : fmt::format(" {} were not decoded.", unread);
 }
 
-// Of a capture without an RPC-over-RDMA message.
+// The verdict on a capture without RPC-over-RDMA messages.
 std::string nothing_found(const Report& r) {
   if (r.capture.packets.roce != 0 || r.recording.any()) {
     if (!r.filter.empty()) return "No message matches the filter.";
@@ -119,7 +121,7 @@ std::string nothing_found(const Report& r) {
   const std::string unread = unread_text(r.capture);
   return unread.empty() ? "No RDMA traffic in this capture."
                         : fmt::format(
-                              "No RDMA traffic was found in what was read; {} were not "
+                              "No RDMA traffic in the decoded frames; {} were not "
                               "decoded.",
                               unread);
 }
@@ -149,14 +151,13 @@ Verdict verdict(const Report& r) {
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (lossy) {
-    text += fmt::format(
-        "{}The capture lost {} of {} packets, too many to judge what seems to be missing.",
-        text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
+    text += fmt::format("{}The capture lost {} of {} packets; missing messages cannot be judged.",
+                        text.empty() ? "" : " ", p.lost_capture, p.roce + p.lost_capture);
     text += not_decoded(r);
     return {errors ? Health::kErrors : Health::kLossy, text};
   }
   if (errors) return {Health::kErrors, text + stalled(r)};
-  // Connections know of Calls that a filter leaves out.
+  // Sums over procedures, because connections also count Calls that a filter excludes.
   std::uint64_t unanswered = 0;
   for (const auto& [key, procedure] : r.procedures) unanswered += procedure.unmatched;
   const std::string answered =
@@ -170,12 +171,12 @@ Verdict verdict(const Report& r) {
   }
   const std::string not_judged = unjudged(r);
   if (!not_judged.empty()) {
-    return {Health::kHealthy, fmt::format("Healthy as far as it shows: {}; {}.{}", answered,
-                                          not_judged, not_decoded(r))};
+    return {Health::kHealthy,
+            fmt::format("No faults found: {}; {}.{}", answered, not_judged, not_decoded(r))};
   }
   const std::string more = not_decoded(r);
-  return {Health::kHealthy, fmt::format("Healthy{}: {}.{}",
-                                        more.empty() ? "" : " as far as it shows", answered, more)};
+  return {Health::kHealthy,
+          fmt::format("{}: {}.{}", more.empty() ? "Healthy" : "No faults found", answered, more)};
 }
 
 }  // namespace rpcrdma::report

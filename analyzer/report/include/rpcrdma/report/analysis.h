@@ -1,4 +1,4 @@
-// Makes a Report of a capture while its session reads it.
+// Builds the Report of a capture while its session reads the capture.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct AnalysisOptions {
   // Only messages and Calls that the filter matches are counted, and findings on other messages are
   // left out. Connections and packets are all counted.
   std::optional<filter::Filter> filter = std::nullopt;
-  std::string filter_text = {};  // as it was written
-  // Called before the analysis is.
+  std::string filter_text = {};  // as the user wrote it
+  // Called before the analysis.
   std::vector<model::Observer*> observers = {};
   std::vector<trace_reader::Observer*> event_observers = {};
 };
@@ -40,9 +40,9 @@ class Analysis final : private model::Observer {
   // Reads the capture.
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   [[nodiscard]] const Context& context() const { return session_.context(); }
-  // Call once, after Pipeline::finish(). The capture is of so many files.
+  // Call once, after Pipeline::finish(). `files`: the number of files of the capture.
   void finish(const capture::SourceStats& source, std::uint64_t files = 1);
-  // Whole after finish().
+  // Complete after finish().
   [[nodiscard]] const Report& report() const { return report_; }
 
  private:
@@ -61,8 +61,8 @@ class Analysis final : private model::Observer {
   void on_retransmission(const roce::Retransmission& event) override;
   void on_operation_end(const model::OperationSeen& event) override;
 
-  // The side that is the client and the connections that are merged are known at the end only. So
-  // data is kept by the tracker's index and side.
+  // Which side is the client and which connections are merged is known only at the end. Until then,
+  // data is stored under the tracker's index and side.
   struct End {
     std::uint32_t connection = 0;
     std::uint8_t caller = 0;
@@ -72,9 +72,9 @@ class Analysis final : private model::Observer {
   };
 
   [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
-  TrafficBin& count(const model::Message& m);  // gives the bin that it is in
-  // With its answer. `taken` is false when the filter leaves both out: then only the parts are kept
-  // that a merge of reports needs.
+  TrafficBin& count(const model::Message& m);  // returns the bin of the message
+  // Counts a Call and its answer. `taken` is false if the filter excludes both: then only data that
+  // a merge with a later report may need is stored.
   void count(const model::Call& call, const model::Message* answer, bool taken);
   void count_operations(const model::Call& call);
   void decided(const model::Message& m, const model::Call* call, const model::Message* answer,
@@ -96,20 +96,20 @@ class Analysis final : private model::Observer {
   session::Session session_;
   const Context& context_;
   Report report_;
-  // By version, version 2 by dialect; by rdma_proc, the last being any other.
+  // By version (version 2: by dialect) and by rdma_proc; the last counts all other values.
   std::array<std::array<std::uint64_t, 15>, 1 + wire::kDialects> procs_{};
   std::uint64_t outstanding_ = 0;
-  // In front of report_.procedures, for every Call that ends.
+  // A cache in front of report_.procedures, which each Call looks up when it ends.
   struct RecentProcedure {
     ProcedureKey key;
     Procedure* procedure = nullptr;
   };
   static constexpr std::size_t kRecentProcedures = 64;
   std::array<RecentProcedure, kRecentProcedures> recent_procedures_{};
-  roce::ByConnection<CreditSlot> credit_slots_;       // kMaxCreditSeries at most
+  roce::ByConnection<CreditSlot> credit_slots_;       // at most kMaxCreditSeries
   std::vector<std::uint32_t> free_credits_;           // in report_.credits
-  std::vector<End> open_ends_, early_ends_;           // of report_.edges
-  std::map<std::uint32_t, std::uint64_t> cut_short_;  // messages, by connection that is followed
+  std::vector<End> open_ends_, early_ends_;           // parallel to report_.edges
+  std::map<std::uint32_t, std::uint64_t> cut_short_;  // messages, by tracked connection
 };
 
 }  // namespace rpcrdma::report

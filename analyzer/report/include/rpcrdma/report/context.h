@@ -1,4 +1,4 @@
-// Names, times and states as reports write them.
+// Text forms of names, times and states in reports.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ using model::procedure_label;
 using model::rpc_label;
 using session::Context;
 
-// "ok", "NFS4ERR_NOENT", "PROG_MISMATCH", ...; empty when nothing is known.
+// "ok", "NFS4ERR_NOENT", "PROG_MISMATCH", ...; empty if the status is unknown.
 [[nodiscard]] std::string reply_status(const model::RpcInfo& rpc);
 
-// "2026-11-01 12:34:56.123456" in UTC, with as many digits as are not zero: 6 or 9.
+// "2026-11-01 12:34:56.123456" in UTC; nine decimals if the last three are not zero.
 [[nodiscard]] std::string format_time(std::int64_t time_ns);
 // "12:34:56.123456"
 [[nodiscard]] std::string format_clock(std::int64_t time_ns);

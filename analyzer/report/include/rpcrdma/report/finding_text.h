@@ -1,4 +1,4 @@
-// Findings among messages, as text and as JSON (docs/json.md).
+// Formats findings that are printed among messages, as text and as JSON (docs/json.md).
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct MessageFinding {
   std::string text;
 };
 
-// A line each, to stand below the message.
+// Returns one line for each finding, to be printed below the message.
 [[nodiscard]] std::string finding_lines(const std::vector<MessageFinding>& findings,
                                         const TextStyle& style);
-// `object`: one JSON object and a newline; the findings become its last key.
+// Appends the findings as the last key of `object`, which is one JSON object and a newline.
 [[nodiscard]] std::string json_with_findings(std::string object,
                                              const std::vector<MessageFinding>& findings);
 
-// A finding that stands on its own: who is at fault, where, what.
+// Formats a finding without a message: the peer at fault, the place, the text.
 [[nodiscard]] std::string finding_line(const rules::Occurrence& found, const Context& context,
                                        const TextStyle& style);
 [[nodiscard]] std::string finding_json(const rules::Occurrence& found, const Context& context);

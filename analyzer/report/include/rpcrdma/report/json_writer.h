@@ -1,4 +1,4 @@
-// JSON as it is made: no tree in memory, since a capture has millions of messages.
+// Writes JSON without a tree in memory, because a capture can have millions of messages.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@
 
 namespace rpcrdma::report {
 
-// `units` of 10^-places, written to the last digit: 1234567 with 3 places is 1234.567.
+// A number of `units` of 10^-places, written exactly: 1234567 with 3 places is 1234.567.
 struct Decimal {
   std::int64_t units = 0;
-  unsigned places = 0;  // 18 at most
+  unsigned places = 0;  // at most 18
 };
-// The digits of a Decimal, without zeros at the end of the fraction.
+// The digits of a Decimal, without trailing zeros in the fraction.
 class DecimalText {
  public:
   explicit DecimalText(Decimal d);
@@ -37,13 +37,13 @@ class DecimalText {
   std::size_t begin_ = text_.size();
 };
 
-// RapidJSON's, which looks at each byte of each string whether it must be escaped; most of a report
-// are keys, of which that is known, and texts in which nothing is to be escaped.
+// Extends RapidJSON's writer, which tests each byte of each string for characters to escape. Most
+// strings of a report are keys, which need no escapes, and texts without any.
 class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
   using Writer::Writer;
 
-  // `text` holds nothing that JSON escapes.
+  // `text` contains no character that JSON escapes.
   void plain(std::string_view text) {
     Prefix(rapidjson::kStringType);
     char* const at = os_->Push(text.size() + 2);
@@ -53,7 +53,7 @@ class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
   }
 
   [[nodiscard]] static bool is_plain(std::string_view text) {
-    unsigned escaped = 0;  // no way out of the loop: so it is done many bytes at a time
+    unsigned escaped = 0;  // without an early exit, so that the loop is vectorized
     for (const char c : text) {
       const auto byte = static_cast<unsigned char>(c);
       escaped |= unsigned{byte < 0x20} | unsigned{byte == '"'} | unsigned{byte == '\\'};
@@ -62,10 +62,11 @@ class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
   }
 };
 
-// Keys hold nothing that JSON escapes.
+// Keys must contain no character that JSON escapes.
 class JsonWriter {
  public:
-  // Containers of an object's value or of an array's element; each is closed with end().
+  // Open an object or an array: without a key as an element of an array, with a key as a value of
+  // an object. end() closes the innermost one.
   void object() {
     writer_.StartObject();
     open_ += '{';
@@ -92,13 +93,13 @@ class JsonWriter {
     writer_.plain(key);
     this->value(value);
   }
-  // null unless `present`.
+  // Writes null unless `present`.
   template <typename T>
   void optional(const char* key, bool present, const T& value) {
     writer_.plain(key);
     present ? this->value(value) : null();
   }
-  // Its value follows.
+  // Writes a key; the caller writes its value next.
   void key(const char* name) { writer_.plain(name); }
   void null(const char* key) {
     writer_.plain(key);
@@ -128,16 +129,16 @@ class JsonWriter {
   void value(const std::string& v) { value(std::string_view(v)); }
   void null() { writer_.Null(); }
 
-  // Bytes that drain() would give out.
+  // The number of bytes that drain() would pass on.
   [[nodiscard]] std::size_t size() const { return buffer_.GetSize(); }
-  // Gives out what was written so far of an object that is not whole yet.
+  // Passes on the text so far of an unfinished object.
   template <typename Write>
   void drain(const Write& write) {
     write(std::string_view(buffer_.GetString(), buffer_.GetSize()));
     buffer_.Clear();
   }
 
-  // Gives out what was written since the last call, a whole object, on one line.
+  // Passes on the text since the last call, one complete object, as a line.
   template <typename Write>
   void line(const Write& write) {
     buffer_.Put('\n');
@@ -145,7 +146,7 @@ class JsonWriter {
     writer_.Reset(buffer_);
   }
 
-  // The same, as text of its own.
+  // Returns that line.
   [[nodiscard]] std::string take() {
     std::string text(buffer_.GetString(), buffer_.GetSize());
     text += '\n';
@@ -157,7 +158,7 @@ class JsonWriter {
  private:
   rapidjson::StringBuffer buffer_;
   PlainStringWriter writer_{buffer_};
-  std::string open_;  // the containers that are open, outermost first
+  std::string open_;  // the open containers, outermost first
 };
 
 }  // namespace rpcrdma::report

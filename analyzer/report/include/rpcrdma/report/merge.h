@@ -1,4 +1,4 @@
-// Several reports as one, as if their captures had been analyzed together (docs/merge.md).
+// Merges several reports into one, as if their captures had been analyzed together (docs/merge.md).
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace rpcrdma::report {
 
-// In order of their captures' first frames, so the order of `reports` does not matter. A connection
-// that was open at the end of one report and was there from the beginning in a later one, between
-// the same addresses and QPs, is one connection. Errors: reports by different profiles
-// or filters; more connections than there are IDs.
+// Merges in the order of the captures' first frames, so the order of `reports` does not matter. A
+// connection that is open at the end of one report and has a mid-stream start in a later one,
+// between the same addresses and QPs, is one connection. Errors: the reports have different
+// profiles or filters, or more connections than there are IDs.
 [[nodiscard]] tl::expected<Report, std::string> merge(std::vector<Report> reports);
 
 }  // namespace rpcrdma::report

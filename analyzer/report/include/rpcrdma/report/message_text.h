@@ -1,4 +1,4 @@
-// Messages for people: one line like tcpdump's, or the tree of all fields like tshark -V.
+// Formats messages as one line, like tcpdump, or as the tree of all fields, like tshark -V.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ struct TextStyle {
 [[nodiscard]] std::string message_line(const model::Message& m, const Context& context,
                                        const TextStyle& style);
 
-// What that line says of the message itself, without when it was sent and who sent it to whom; and
-// of that what the transport header says, without the RPC message.
+// Returns the part of that line that describes the message, without time and addresses.
+// transport_summary() returns the first part of it, without the RPC message.
 [[nodiscard]] std::string message_summary(const model::Message& m, const Context& context,
                                           const TextStyle& style);
 [[nodiscard]] std::string transport_summary(const model::Message& m, const Context& context,
                                             const TextStyle& style);
 
-// The fields of the header and the RPC message, and what the model knows. Needs a model that keeps
-// bytes.
+// Returns the fields of the header and of the RPC message, and those from the model. The model must
+// keep bytes.
 [[nodiscard]] std::string message_tree(const model::Message& m, const model::Call* call,
                                        const Context& context);
 

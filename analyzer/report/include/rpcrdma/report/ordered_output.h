@@ -1,4 +1,4 @@
-// Lines in the order of their messages, though some are finished later than others.
+// Writes lines in the order of their messages, although some lines are complete later than others.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace rpcrdma::report {
 
-// A Call's line is complete only when its Reply was seen. Lines behind it wait, up to a limit; then
-// the oldest is written as it is at that moment.
+// A Call's line is complete when its Reply is seen. Later lines wait for it, up to a limit; then
+// the oldest line is written incomplete.
 class OrderedOutput {
  public:
   using Write = std::function<void(const std::string&)>;
-  // Writes an unfinished line at the last moment.
+  // Returns an incomplete line that must be written now.
   using Finish = std::function<std::string(std::uint64_t id)>;
   struct Limits {
     std::size_t lines = 0;
-    std::size_t bytes = 0;  // of text that waits
+    std::size_t bytes = 0;  // of waiting text
   };
 
   OrderedOutput(Write write, Finish finish, Limits limits)
       : write_(std::move(write)), finish_(std::move(finish)), limits_(limits) {}
 
-  // IDs must rise from call to call.
+  // IDs must increase from call to call.
   void reserve(std::uint64_t id);
   void ready(std::uint64_t id, std::string text);
-  // Text that belongs behind all that was reserved so far.
+  // Adds text that follows all lines reserved so far.
   void add(std::string text);
   [[nodiscard]] bool waits(std::uint64_t id) const;
   void flush();

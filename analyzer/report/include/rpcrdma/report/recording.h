@@ -1,5 +1,5 @@
-// Totals of the events in recordings, other than messages and RDMA operations: latency attribution
-// of Calls, memory, errors, and whether events were lost. A plain value.
+// The contents of recordings other than messages and RDMA operations: how long the phases of Calls
+// took, memory, errors, and whether events were lost. A plain value.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace rpcrdma::report {
 
-// Limits of the lists; entries beyond are counted.
+// Maximum lengths of lists. Items beyond are counted.
 inline constexpr std::size_t kMaxRecordedEndpoints = 64;
 inline constexpr std::size_t kMaxRecordedErrors = 64;
 inline constexpr std::size_t kMaxRecordedFaults = 64;
@@ -24,26 +24,25 @@ struct RecordedEndpoint {
   friend bool operator==(const RecordedEndpoint&, const RecordedEndpoint&) = default;
 };
 
-// Parts of the time of completed Calls, as their endpoint measured them. For served Calls there is
-// no credit wait; `sending` ends when their Read chunks have been read, `turn` is the program's
-// time.
+// Phases of completed Calls, as their endpoint measured them. A served Call has no `waiting`; its
+// `sending` ends when its Read chunks have been read, and its `turn` is the time of the program.
 struct RecordedTimes {
   base::Histogram waiting;     // for a credit
-  base::Histogram sending;     // until it was posted, without the credit wait
-  base::Histogram turn;        // from there to its Reply
-  base::Histogram completion;  // until its last operation completed
+  base::Histogram sending;     // until it was posted to the fabric, without `waiting`
+  base::Histogram turn;        // from `sending` to its Reply
+  base::Histogram completion;  // from its Reply until nothing of it was in flight
 };
 
-// An error that an endpoint found.
+// An error that an endpoint detected.
 struct RecordedError {
   std::string reason;
-  bool peer = false;  // the peer caused it
+  bool peer = false;  // caused by the peer, not the endpoint
   std::uint64_t count = 0;
   std::uint64_t first_frame = 0;
 };
 
 struct RecordedFault {
-  std::string rule;  // as it was declared
+  std::string rule;  // as declared
   bool outgoing = false;
   std::uint8_t action = 0;  // a value of rpcrdma.trace.fault.action
   std::uint64_t packets = 0;
@@ -52,7 +51,7 @@ struct RecordedFault {
 struct Recording {
   trace_reader::ReaderStats events;
   std::vector<RecordedEndpoint> endpoints;
-  RecordedTimes made, served;  // Calls of the endpoint, and of its peer
+  RecordedTimes made, served;  // of the endpoints' own Calls, and of their peers' Calls
   std::uint64_t credit_waits = 0;
   std::uint64_t exposed = 0;  // regions that were advertised
   std::uint64_t exposed_bytes = 0;
@@ -65,11 +64,11 @@ struct Recording {
   std::uint64_t faults_omitted = 0;
 
   [[nodiscard]] bool any() const { return events.any(); }
-  // Add an error, a fault or an endpoint, within the limits.
+  // Add an item, or count it if the list is full.
   void note(const RecordedError& error);
   void note(const RecordedFault& fault);
   void note(const RecordedEndpoint& endpoint);
-  // Adds a later recording, whose frame numbers grow by `frames`.
+  // Adds a later recording. `frames`: the number of frames before its first.
   void add(const Recording& later, std::uint64_t frames);
 };
 

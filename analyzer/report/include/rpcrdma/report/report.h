@@ -1,10 +1,11 @@
-// The result of `rpcrdma analyze`, as a plain value. Analysis or the JSON reader makes it, a merge
-// joins several, and functions write it as text, page, tables or JSON without other input.
+// The result of `rpcrdma analyze`, as a plain value. Analysis or the JSON reader creates it,
+// merge() combines several, and functions that need nothing else write it as text, JSON, HTML and
+// CSV.
 //
-// Frames count from 1 over the whole capture. Times are nanoseconds since 1970, durations
-// nanoseconds. Where a table has an entry for each direction, 0 is forward (what the RPC client
-// calls) and 1 reverse; where it has one for each side, 0 is the client and 1 the server, and with
-// roles unknown the side that was seen first.
+// Frame numbers start at 1 and run over the whole capture. Times are nanoseconds since 1970,
+// durations nanoseconds. In arrays by direction, 0 is forward (Calls of the RPC client) and 1
+// reverse. In arrays by side, 0 is the client and 1 the server; with unknown roles, 0 is the side
+// that was seen first.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@
 
 namespace rpcrdma::report {
 
-// Limits that bound memory for any capture and any report that is read.
-inline constexpr std::size_t kMaxProcedures = 1024;  // statistics of one take 22 KiB
+// Limits of what a report keeps, whatever the capture or the JSON text contains.
+inline constexpr std::size_t kMaxProcedures = 1024;  // one has 22 KiB of statistics
 inline constexpr std::size_t kMaxFindings = 4096;
 inline constexpr std::size_t kMaxInconclusive = 1024;
 inline constexpr std::size_t kMaxCreditSeries = 256;  // connections
@@ -39,18 +40,18 @@ inline constexpr std::size_t kMaxSlowCallsOfProcedure = 3;
 struct CaptureSummary {
   std::uint64_t files = 0;
   std::uint64_t frames = 0;     // of any kind
-  std::uint64_t events = 0;     // events of recordings among them
-  std::uint64_t cut_short = 0;  // RoCE, captured without a whole BTH
+  std::uint64_t events = 0;     // frames that are trace events of endpoints
+  std::uint64_t cut_short = 0;  // RoCE frames captured without a complete BTH
   std::uint64_t fragments = 0;
-  std::uint64_t unknown_link = 0;  // frames of an unknown link type
+  std::uint64_t unknown_link = 0;  // frames of link types that cannot be decoded
   // Frames that may carry RDMA and were not decoded, by encapsulation: "VXLAN", "IP fragments".
   std::map<std::string, std::uint64_t> unread;
-  std::int64_t first_ns = 0;  // 0 without a frame, as is the next
+  std::int64_t first_ns = 0;  // this and last_ns are 0 without a frame
   std::int64_t last_ns = 0;
   std::uint64_t clock_steps_back = 0;
   std::uint64_t dropped = 0;    // while capturing, according to the files
   bool file_cut_short = false;  // a file ends within a record
-  std::string damage;           // empty: none
+  std::string damage;           // empty: no damage
   roce::PacketStats packets;
 };
 
@@ -76,23 +77,23 @@ struct PrivateData {
 
 struct EndPoint {
   std::string address;
-  std::optional<std::uint32_t> qpn;  // nothing while only one direction was seen
-  bool cm_seen = false;              // its REQ or REP, or the event of its endpoint
+  std::optional<std::uint32_t> qpn;  // unknown while only one direction has been seen
+  bool cm_seen = false;              // its REQ or REP was captured, or recorded by an endpoint
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
-  std::optional<std::uint32_t> rnr_retry_count;  // not recorded by an endpoint
+  std::optional<std::uint32_t> rnr_retry_count;  // unknown in recordings
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
-  // The connection comes from the recording of its peer, which does not see its retransmissions.
+  // The connection is from its peer's recording, which does not show retransmissions of this side.
   bool resends_unseen = false;
 };
 
-// Calls of one direction, and their credits.
+// The Calls of one direction and their credits.
 struct Direction {
   std::uint64_t calls = 0;
-  std::uint64_t replies = 0;          // that answer a Call in the capture
-  std::uint64_t errors = 0;           // RDMA_ERRORs that do
+  std::uint64_t replies = 0;          // to a Call in the capture
+  std::uint64_t errors = 0;           // RDMA_ERRORs that answer a Call in the capture
   std::uint64_t unmatched_calls = 0;  // without an answer
   std::uint64_t unmatched_replies = 0;
   std::uint32_t requested = 0;  // by the last Call
@@ -103,11 +104,11 @@ struct Direction {
   std::uint32_t in_use_max = 0;
 };
 
-// The dialect of version 2, if later than draft-02.
+// The dialect of a version 2 connection, if it is later than draft-02.
 struct Dialect {
-  std::string name;         // "ietf-03"; empty: none of them
-  std::uint64_t frame = 0;  // of the message that showed it; 0: given by an option
-  std::string reason;       // what showed it
+  std::string name;         // "ietf-03"; empty: no later dialect
+  std::uint64_t frame = 0;  // the message that shows it; 0: set by the user
+  std::string reason;       // how the message shows it
 };
 
 struct Connection {
@@ -117,28 +118,28 @@ struct Connection {
   std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
   bool by_cm = false;              // its set-up was captured, or recorded by its endpoint
-  bool recorded = false;           // from a recording, not from packets
-  std::uint64_t events_lost = 0;   // recorded: of the thread that emitted its events
-  bool operations_unseen = false;  // recorded: its peer's RDMA operations are not
+  bool recorded = false;           // from the recording of an endpoint, not from packets
+  std::uint64_t events_lost = 0;   // recorded: lost events of the thread that recorded it
+  bool operations_unseen = false;  // recorded: RDMA operations of its peer are not recorded
   std::uint64_t joined = 0;        // how often it continued, or ended, in a later report
   roce::State state = roce::State::kOpen;
-  std::string reject_reason;  // state is kRejected
-  int closed_by = -1;         // the side that sent the DREQ or REJ; -1: none was seen
+  std::string reject_reason;  // if state is kRejected
+  int closed_by = -1;         // the side that sent the DREQ or REJ; -1: neither was seen
   std::uint64_t closed_frame = 0;
-  std::uint64_t service_id = 0;  // by_cm
+  std::uint64_t service_id = 0;  // if by_cm
   std::uint32_t path_mtu = 0;    // bytes; 0 while unknown
-  std::uint32_t version = 0;     // of RPC-over-RDMA, of the latest message; 0: none
+  std::uint32_t version = 0;     // RPC-over-RDMA version of the latest message; 0: unknown
   std::uint64_t sends = 0;
   std::uint64_t messages = 0;
   std::uint64_t malformed = 0;
-  std::uint64_t cut_short = 0;  // truncated messages
+  std::uint64_t cut_short = 0;  // messages that the capture truncated
   bool clock_stepped_back = false;
   std::array<Direction, 2> direction;
   model::InlineThresholds thresholds;
-  std::array<std::uint64_t, 3> chunks{};       // offered by Calls; by model::ChunkList
+  std::array<std::uint64_t, 3> chunks{};       // in Calls, by model::ChunkList
   std::array<std::uint64_t, 3> chunk_bytes{};  // moved through them
-  std::uint64_t inline_bytes = 0;              // of SENDs with messages
-  std::uint64_t unmatched_operations = 0;      // on no chunk of an outstanding Call
+  std::uint64_t inline_bytes = 0;              // of SENDs that carry messages
+  std::uint64_t unmatched_operations = 0;      // on no chunk of an in-flight Call
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
   std::uint64_t first_frame = 0;
@@ -147,28 +148,28 @@ struct Connection {
   std::int64_t last_ns = 0;
 };
 
-// Totals of the connections that the tracker evicted to follow newer ones (roce::kMaxConnections).
-// All totals of the report include them.
+// Connections that the tracker evicted in favour of newer ones (roce::kMaxConnections). All totals
+// include them; these sums are all that is kept about them.
 struct NotListed {
   std::uint64_t connections = 0;
   std::uint64_t packets = 0;
   std::uint64_t messages = 0;
   std::uint64_t chunk_bytes = 0;       // moved through chunks
-  std::array<Direction, 2> direction;  // counts of messages only
+  std::array<Direction, 2> direction;  // only the message counts
 
   void add(const Connection& c);
   void add(const NotListed& other);
 };
 
-// The key of the statistics of Calls.
+// The key under which Calls are counted.
 struct ProcedureKey {
-  std::uint32_t program = UINT32_MAX;  // UINT32_MAX: not known
+  std::uint32_t program = UINT32_MAX;  // UINT32_MAX: unknown
   std::uint32_t version = 0;
   std::uint32_t procedure = 0;
-  std::uint32_t operation = UINT32_MAX;  // that a COMPOUND is about; UINT32_MAX: no COMPOUND
+  std::uint32_t operation = UINT32_MAX;  // principal one of a COMPOUND; UINT32_MAX: no COMPOUND
   bool reverse = false;
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes a comparison for a null pointer
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 reports a comparison as a null pointer
   friend auto operator<=>(const ProcedureKey&, const ProcedureKey&) = default;
   [[nodiscard]] bool known() const { return program != UINT32_MAX; }
   // The key of all procedures beyond kMaxProcedures.
@@ -184,14 +185,14 @@ struct Procedure {
   std::uint64_t errors = 0;              // RDMA_ERRORs and RPC errors
   std::uint64_t unmatched = 0;           // Calls without an answer
   std::array<std::uint64_t, 3> bytes{};  // moved through chunks, by model::ChunkList
-  // Call seen to Reply seen. Of Calls with RDMA operations, the parts: to the first operation, from
-  // there to the end of the last one, from there to the Reply.
+  // Latency from Call to Reply at the capture point, and, for Calls with RDMA operations, its
+  // parts: to the first operation, to the end of the last operation, and to the Reply.
   base::Histogram total, before_data, data, after_data;
   SlowCalls slowest{kMaxSlowCallsOfProcedure};
 };
 using Procedures = std::map<ProcedureKey, Procedure>;
-// The statistics of `key`, or of all others when there are too many; `label()` is the name of a new
-// entry.
+// Returns the statistics of `key`, or those of all others when there are too many procedures; then
+// `key` changes too. Calls `label` for the name of a new procedure.
 template <typename Label>
 Procedure& procedure_of(Procedures& all, ProcedureKey& key, Label&& label) {
   auto it = all.find(key);
@@ -204,7 +205,7 @@ Procedure& procedure_of(Procedures& all, ProcedureKey& key, Label&& label) {
 }
 
 struct Finding : rules::Finding {
-  bool concluded = false;  // from the report's own totals: conclude()
+  bool concluded = false;  // it follows from the report's totals: see conclude()
 };
 struct Inconclusive : rules::Inconclusive {
   bool concluded = false;
@@ -215,15 +216,15 @@ struct ConnectionCredits {
   std::array<CreditSeries, 2> direction;
 };
 
-// Calls in flight at the end of a capture, and Replies at its start whose Call precedes it: a merge
-// matches them when one capture was split in two.
+// The Calls in flight at the end of a capture, and the Replies to Calls from before its start. With
+// them, a merge joins consecutive captures.
 struct OpenCall {
   std::uint32_t connection = 0;
   std::uint32_t xid = 0;
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
   bool reverse = false;  // a Call of the server
-  bool counted = true;   // a filter took it
+  bool counted = true;   // it matched the filter
   ProcedureKey procedure;
 };
 struct EarlyReply {
@@ -233,19 +234,19 @@ struct EarlyReply {
   std::int64_t time_ns = 0;
   bool reverse = false;     // answers a Call of the server
   bool rdma_error = false;  // an RDMA_ERROR
-  bool failed = false;      // an RDMA_ERROR, or it says that the RPC failed
-  bool counted = true;      // a filter took it
+  bool failed = false;      // an RDMA_ERROR, or a Reply that reports a failed RPC
+  bool counted = true;      // it matched the filter
 };
 struct Edges {
-  std::vector<OpenCall> open_calls;       // in the order of their frames
-  std::vector<EarlyReply> early_replies;  // in the order of their frames
-  std::uint64_t omitted = 0;              // more than kMaxEdges of either
+  std::vector<OpenCall> open_calls;       // by frame
+  std::vector<EarlyReply> early_replies;  // by frame
+  std::uint64_t omitted = 0;              // entries beyond kMaxEdges, of both lists
 };
 
 struct Report {
   rules::Profile profile = rules::Profile::k8166;
-  // The display filter that messages and Calls had to match to be counted; empty: none. It does not
-  // affect connections, packets and credits.
+  // The display filter that messages and Calls had to match to be counted, as the user wrote it;
+  // empty: no filter. It does not apply to connections, packets and credits.
   std::string filter;
   CaptureSummary capture;
   MessageCounts messages;
@@ -257,22 +258,22 @@ struct Report {
   Procedures procedures;
   SlowCalls slowest{kMaxSlowCalls};
   TrafficSeries traffic;
-  std::vector<ConnectionCredits> credits;  // of the first connections that had messages
-  std::uint64_t credits_omitted = 0;       // connections beyond those
+  std::vector<ConnectionCredits> credits;  // of the first connections with messages
+  std::uint64_t credits_omitted = 0;       // further connections with messages
   Edges edges;
   Reconnects reconnects;
   std::vector<Finding> findings;                    // errors first
   std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
   std::vector<Inconclusive> inconclusive;
 
-  [[nodiscard]] bool has_errors() const;                               // a finding is an error
-  [[nodiscard]] const Connection* connection(std::uint32_t id) const;  // null: there is none
+  [[nodiscard]] bool has_errors() const;                               // any finding is an error
+  [[nodiscard]] const Connection* connection(std::uint32_t id) const;  // null: no such ID
 };
 
-// Connections that had credits and are not among report.credits.
+// The number of connections that had credits and are not in report.credits.
 [[nodiscard]] std::uint64_t count_credits_omitted(const Report& report);
 
-// Replaces the findings that follow from the totals, and sorts all findings. Call it after a change
+// Replaces the findings that follow from the totals and sorts all findings. Call it after a change
 // of the totals.
 void conclude(Report& report);
 

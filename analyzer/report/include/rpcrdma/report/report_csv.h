@@ -1,6 +1,7 @@
-// A report as tables for a spreadsheet (docs/csv.md): RFC 4180, UTF-8, a line of column names.
+// Writes a report as tables for a spreadsheet (docs/csv.md): RFC 4180, UTF-8, with column names in
+// the first line.
 //
-// A cell with text that a spreadsheet would take for a formula has an apostrophe in front of it.
+// Text that a spreadsheet would read as a formula gets an apostrophe in front.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ inline constexpr std::array kTables{Table::kConnections, Table::kProcedures, Tab
                                     Table::kCallsOverTime, Table::kCredits};
 [[nodiscard]] const char* table_file(Table table);  // "connections.csv", ...
 
-// In pieces, since a capture may have very many connections.
+// Passes the text to `write` in pieces, because a capture can have very many connections.
 void write_csv(const Report& report, Table table,
                const std::function<void(std::string_view)>& write);
 

@@ -1,9 +1,8 @@
-// A report as one page for a browser, to be read, printed, or sent to somebody.
+// Writes a report as one HTML page.
 //
-// The page asks for nothing from anywhere: styles, pictures and its little script are within, and
-// it forbids the browser to fetch more. Without the script all is readable. Its size is bounded: of
-// what a capture has too much of, it shows what matters most and says how many more there are. The
-// markup is well-formed XML too.
+// The page loads nothing: it contains its styles, charts and script, and its content security
+// policy forbids other requests. It is readable without the script. Its size is bounded: long lists
+// show their most important entries and the number of the others. The markup is well-formed XML.
 #pragma once
 
 #include <functional>
@@ -19,7 +18,7 @@ struct HtmlOptions {
   std::string version;  // of the program
 };
 
-// `write` is given pieces.
+// Passes the page to `write` in pieces.
 void write_html(const Report& report, const HtmlOptions& options,
                 const std::function<void(std::string_view)>& write);
 

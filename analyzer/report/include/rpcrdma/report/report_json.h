@@ -1,4 +1,4 @@
-// A report as JSON (docs/json.md), and back.
+// Writes a report as JSON (docs/json.md) and reads it back.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 
 namespace rpcrdma::report {
 
-// Rises when a key changes its meaning.
+// The number increases when a key changes its meaning.
 inline constexpr const char* kSchema = "rpcrdma-analysis-2";
 
-// In pieces, since a capture may have very many connections.
+// Receives text in pieces, because a capture can have very many connections.
 using Write = std::function<void(std::string_view)>;
 
-// One object and a newline. With more than one thread allowed, the second half of a long one is
-// made at the same time as the first, and kept until that is written.
+// Writes one object and a newline. With more than one thread, a second thread formats the second
+// half of a long report at the same time; that half is in memory until the first half is written.
 void write_json(const Report& report, const Write& write, unsigned threads = 1);
 
-// What write_json() wrote. Anything may stand in `text`: memory is bounded by its length, and
-// nesting costs no stack. The error is a sentence that names the key.
+// Reads the text of write_json(). `text` need not be trusted: memory is bounded by its length, and
+// nesting uses no stack. The error is a sentence that names the key.
 [[nodiscard]] tl::expected<Report, std::string> read_json(std::string_view text);
 
 }  // namespace rpcrdma::report

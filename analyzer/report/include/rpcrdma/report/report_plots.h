@@ -1,4 +1,4 @@
-// A report's plots for a terminal: credits, latency and traffic over time.
+// Draws a report's credits, latency and traffic over time for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct PlotOptions {
   bool colour = false;
 };
 
-// Empty when there is nothing to draw.
+// Returns an empty text if there is nothing to draw.
 [[nodiscard]] std::string report_plots(const Report& report, const PlotOptions& options);
 
 }  // namespace rpcrdma::report

@@ -1,4 +1,4 @@
-// A report for a person: what matters first.
+// Writes a report as text for people, the most important facts first.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace rpcrdma::report {
 
 struct TextOptions {
   bool colour = false;
-  bool all = false;       // every connection and finding, however many
-  std::size_t width = 0;  // columns that sentences are folded to; 0: lines as long as they are
+  bool all = false;       // lists every connection and finding
+  std::size_t width = 0;  // columns at which sentences are folded; 0: does not fold
 };
 
-// `write` is given pieces, since a capture may have very many connections.
+// Passes the text to `write` in pieces, because a capture can have very many connections.
 void write_text(const Report& report, const TextOptions& options,
                 const std::function<void(std::string_view)>& write);
 

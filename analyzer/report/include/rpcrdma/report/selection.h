@@ -1,10 +1,10 @@
-// Which messages a report counts while a display filter is in force.
+// Selects the messages that a report counts when it has a display filter.
 //
-// The filter decides on an RPC, a Call with its answer, when it ends: only then all fields are
-// known. The RPC is taken when either message matches. A message without a Call is decided on
-// alone. Findings on a message wait for the decision and follow it; findings without a message
-// stay. A filter that asks for findings decides some messages later, when most late findings have
-// come.
+// The unit of selection is an RPC: a Call with its answer, when the Call has ended and all its
+// fields are known. It is taken if either message matches. A message without a Call is decided by
+// itself. Findings on messages wait for the decision and are kept or dropped with their messages;
+// findings without a message are kept. A filter that uses findings decides some messages later,
+// because most late findings have been reported by then.
 #pragma once
 
 #include <array>
@@ -25,26 +25,26 @@ namespace rpcrdma::report {
 
 class Selection {
  public:
-  // `call` null: a message without a Call. `answer` null: no answer.
+  // `call` null: the message has no Call. `answer` null: the Call was not answered.
   using Decided = std::function<void(const model::Message& message, const model::Call* call,
                                      const model::Message* answer, bool taken)>;
-  // `kept`: for the findings that stay. `session` must outlive this.
+  // `kept`: options for the findings that are kept. `session` must outlive this.
   Selection(filter::Filter filter, rules::Findings::Options kept, Decided decided,
             const session::Session& session);
 
-  // A message arrives, and the rules have not seen it yet.
+  // Announces a message, before any finding on it.
   void expect(std::uint64_t message);
   void on_message(const model::Message& message, const model::Call* call);
   void on_call_end(const model::Call& call, const model::Message* answer);
   void found(const rules::Occurrence& occurrence);
   void on_merge(const roce::Connection& into, const roce::Connection& from);
   void on_evict(const roce::Connection& connection);
-  // Call once, when the capture has been read and the rules have finished.
+  // Call when the capture has been read and all findings were reported.
   void finish();
 
-  // After finish(): the findings that stay.
+  // After finish(): the findings that are kept.
   [[nodiscard]] rules::Findings& findings() { return findings_; }
-  // Findings beyond the limit of those that wait, by Severity.
+  // Findings dropped because too many were waiting, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const { return omitted_; }
 
  private:
@@ -57,12 +57,12 @@ class Selection {
     std::string text;
     const char* advice;
   };
-  // An RPC that has ended and is not decided on yet: copies.
+  // Copies of an ended RPC that is not decided yet.
   struct Held {
-    model::Call call;  // for a message without a Call only `message`
-    bool alone = false;
+    model::Call call;    // only `message` is set if `alone`
+    bool alone = false;  // a message without a Call
     std::optional<model::Message> answer;
-    std::uint64_t due = 0;  // decided when this message has come
+    std::uint64_t due = 0;  // ID of the message at which it is decided
   };
 
   [[nodiscard]] bool matches(const model::Message& m, const model::Call* call);
@@ -78,12 +78,12 @@ class Selection {
   const Context& context_;
   const session::FrameCounts& frames_;
   std::uint64_t newest_ = 0;
-  std::vector<Fate> fates_;  // of the newest messages, by ID, going round
+  std::vector<Fate> fates_;  // of the newest messages: a ring indexed by ID
   std::map<std::uint64_t, std::vector<Waiting>> waiting_;  // by message
   std::size_t waiting_count_ = 0;
   std::array<std::uint64_t, 3> omitted_{};
   std::deque<Held> held_;
-  std::vector<std::string_view> rules_;  // of one message
+  std::vector<std::string_view> rules_;  // scratch: the findings on one message
 };
 
 }  // namespace rpcrdma::report

@@ -1,9 +1,9 @@
-// What happens over time, in bins: bounded, and the same whatever the order in which it was added.
+// Time series in bins. Memory is bounded, and the result does not depend on the order of additions.
 //
-// Bins are 2^k ns wide and begin at multiples of that since 1970. At most 256 of them span first to
-// last time: k is the smallest with which they do, so it depends on those two times alone. When a
-// time does not fit, k grows and bins are joined in pairs. So series of parts of a capture, merged,
-// are the series of the whole.
+// Bins are 2^k ns wide and start at multiples of 2^k ns since 1970. At most 256 bins cover the time
+// from the first to the last event, and k is the smallest value that achieves this, so it depends
+// only on these two times. When a time does not fit, k grows and pairs of bins are joined.
+// Therefore the merged series of the parts of a capture equal the series of the whole.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ template <typename Bin>
 class Series {
  public:
   static constexpr std::size_t kBins = 256;
-  // About a millisecond: in finer bins a burst would look like many.
+  // About a millisecond: finer bins would split one burst into many.
   static constexpr unsigned kMinShift = 20;
   static constexpr unsigned kMaxShift = 62;
 
@@ -29,12 +29,12 @@ class Series {
   // The width of a bin is 2^shift() ns.
   [[nodiscard]] unsigned shift() const { return shift_; }
   [[nodiscard]] std::int64_t width_ns() const { return std::int64_t{1} << shift_; }
-  // Bin n begins at n * width_ns(). Of the bins first() to last() some may have seen nothing.
+  // Bin n starts at n * width_ns(). Some of the bins first() to last() may be empty.
   [[nodiscard]] std::int64_t first() const { return first_; }
   [[nodiscard]] std::int64_t last() const { return last_; }
   [[nodiscard]] const Bin& bin(std::int64_t n) const { return bins_[slot(n)]; }
 
-  // The bin that a moment lies in, nanoseconds since 1970. Memory is allocated for the first only.
+  // Returns the bin of a time (nanoseconds since 1970). Only the first call allocates memory.
   Bin& at(std::int64_t time_ns) {
     std::int64_t n = time_ns >> shift_;
     if (n < first_ || n > last_) {
@@ -54,8 +54,8 @@ class Series {
     }
   }
 
-  // Writes a series down again, bin by bin: `n` is counted in bins of 2^shift ns, shift being of
-  // kMinShift .. kMaxShift.
+  // Returns the bin that covers bin `n` of width 2^shift ns, to restore a saved series bin by bin.
+  // `shift` must be from kMinShift to kMaxShift.
   Bin& restore(unsigned shift, std::int64_t n) {
     coarsen(shift);
     return at(n * (std::int64_t{1} << shift));
@@ -66,7 +66,7 @@ class Series {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(n) % kBins);
   }
 
-  // Makes the bins first to last, in today's width, part of the series, which may widen them.
+  // Extends the series to the bins first to last of the current width, which may make bins wider.
   void cover(std::int64_t first, std::int64_t last) {
     if (bins_.empty()) {
       bins_.resize(kBins);
@@ -97,12 +97,12 @@ class Series {
 
   unsigned shift_ = kMinShift;
   std::int64_t first_ = 0;
-  std::int64_t last_ = -1;  // before first_: there is none
+  std::int64_t last_ = -1;  // less than first_: the series is empty
   std::vector<Bin> bins_;   // bin n in slot n % kBins
 };
 
-// Latencies, coarsely: bucket 0 holds those below 1,024 ns, bucket b those below 1,024 << b, the
-// last all others.
+// Coarse latency buckets: bucket 0 counts latencies below 1,024 ns, bucket b those below
+// 1,024 << b, the last bucket all others.
 inline constexpr std::size_t kLatencyBuckets = 24;
 [[nodiscard]] constexpr std::size_t latency_bucket(std::int64_t ns) {
   const auto width =
@@ -110,19 +110,19 @@ inline constexpr std::size_t kLatencyBuckets = 24;
   return std::min(static_cast<std::size_t>(width), kLatencyBuckets - 1);
 }
 
-// What all connections did in a bin.
+// The traffic of all connections in a bin.
 struct TrafficBin {
   std::uint64_t calls = 0;
-  std::uint64_t replies = 0;        // with those whose Call was not seen
-  std::uint64_t errors = 0;         // RDMA_ERRORs, and Replies that say that the RPC failed
-  std::uint64_t read_bytes = 0;     // moved by RDMA Read for Calls that were seen
+  std::uint64_t replies = 0;        // including those whose Call was not seen
+  std::uint64_t errors = 0;         // RDMA_ERRORs, and Replies that report a failed RPC
+  std::uint64_t read_bytes = 0;     // moved by RDMA Read for Calls in the capture
   std::uint64_t write_bytes = 0;    // by RDMA Write
   std::uint64_t inline_bytes = 0;   // of the SENDs
   std::uint64_t retransmitted = 0;  // packets
-  std::uint64_t naks = 0;           // without RNR
+  std::uint64_t naks = 0;           // other than RNR
   std::uint64_t rnrs = 0;
-  std::uint64_t outstanding_max = 0;  // Calls without an answer yet, of all connections together
-  // Of the Calls that were answered in this bin; nanoseconds.
+  std::uint64_t outstanding_max = 0;  // Calls in flight on all connections together
+  // Nanoseconds, for the Calls that were answered in this bin.
   std::uint64_t latency_count = 0;
   std::uint64_t latency_sum = 0;
   std::int64_t latency_max = 0;
@@ -136,18 +136,18 @@ struct TrafficBin {
     ++latency[latency_bucket(ns)];
   }
   void join(const TrafficBin& other);
-  // The latency below which the fraction `q` (0..1) lies, at most twice too large; 0 without any.
+  // Returns the latency quantile `q` (0..1), at most twice too large; 0 without latencies.
   [[nodiscard]] std::int64_t latency_quantile(double q) const;
   friend bool operator==(const TrafficBin&, const TrafficBin&) = default;
 };
 
-// The credits of one direction of a connection in a bin. 0: nothing was seen.
+// The credits of one direction of a connection in a bin. 0: not seen.
 struct CreditBin {
   std::uint32_t requested_max = 0;
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
-  std::uint32_t in_use_max = 0;  // Calls outstanding
-  bool granted = false;          // by some Reply, be it zero
+  std::uint32_t in_use_max = 0;  // Calls in flight
+  bool granted = false;          // a Reply granted credits, possibly zero
 
   void request(std::uint32_t requested, std::uint32_t in_use) {
     requested_max = std::max(requested_max, requested);

@@ -1,4 +1,4 @@
-// What a report comes to, in one or two sentences.
+// The verdict of a report, in one or two sentences.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace rpcrdma::report {
 
 enum class Health : std::uint8_t {
   kNothing,  // no RPC-over-RDMA message
-  kLossy,    // the capture lost too much to judge by
+  kLossy,    // the capture lost too many packets for a verdict
   kErrors,   // findings of severity error
   kWarnings,
   kHealthy,

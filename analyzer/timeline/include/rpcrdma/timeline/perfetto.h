@@ -1,5 +1,5 @@
-// A timeline in the Trace Event Format, as JSON: for Perfetto (ui.perfetto.dev), chrome://tracing,
-// speedscope and others. docs/timelines.md describes tracks and events.
+// Writes a timeline in the Trace Event Format, as JSON, for Perfetto (ui.perfetto.dev),
+// chrome://tracing, speedscope and others. docs/timelines.md describes tracks and events.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A timeline as qlog 0.4 (draft-ietf-quic-qlog-main-schema-08) in its streaming form: JSON text
-// sequences (RFC 7464), an event a record. docs/timelines.md describes the events.
+// Writes a timeline as qlog 0.4 (draft-ietf-quic-qlog-main-schema-08) in its streaming form: a JSON
+// text sequence (RFC 7464) with one record per event. docs/timelines.md describes the events.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Draws a capture as a timeline while its session reads it: each event goes to a Format. See
-// timeline.cc.
+// Draws a capture as a timeline while its session reads it: passes each event to a Format.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct TimelineOptions {
   model::ModelOptions model = {};
   // Only messages, Calls and operations of RPCs that the filter matches are drawn, and findings on
   // other messages are left out. Connections, credits and packets are all drawn. The filter must
-  // not ask for findings: an RPC is drawn when it ends, and many findings come later.
+  // not use findings: an RPC is drawn when it ends, and many findings come later.
   std::optional<filter::Filter> filter = std::nullopt;
 };
 
