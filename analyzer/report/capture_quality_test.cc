@@ -68,7 +68,7 @@ TEST(CaptureQuality, CountsCoalescedPackets) {
   const auto icrc = std::find_if(r.findings.begin(), r.findings.end(),
                                  [](const Finding& f) { return f.rule == std::string("ICRC"); });
   ASSERT_NE(icrc, r.findings.end());
-  EXPECT_NE(std::string(icrc->advice).find("before you look for a bad link"), std::string::npos);
+  EXPECT_NE(std::string(icrc->advice).find("before you check for a bad link"), std::string::npos);
 }
 
 // Missing responses of a READ count as lost packets everywhere.

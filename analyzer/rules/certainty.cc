@@ -1,21 +1,22 @@
-// A rule about what is outstanding rests on every message before. Where one is missing, cut short
-// before its direction shows, or damaged, what follows cannot be told for certain; the same goes
-// for chunk lists and the handles in them.
+// Notes when the state of a connection becomes uncertain. A rule about in-flight Calls depends on
+// every earlier message. If one is missing, damaged, or truncated before its direction shows, later
+// violations are inconclusive. The same applies to chunk lists and their handles.
 #include "checks/checks.h"
 
 namespace rpcrdma::rules {
 
 namespace {
 
-const char* const kCut = "a message of the connection was cut short by the capture";
-const char* const kDamaged = "a message of the connection came with a wrong ICRC";
-const char* const kUnread = "a message of the connection cannot be read";
-const char* const kJoined = "the two directions of the connection were seen one after the other";
-const char* const kUnknownEnd = "a Call was sent again while it was outstanding";
-const char* const kUnheard = "nothing tells where the messages of the responder begin";
-const char* const kReplyReads = "the responder offered Read chunks of its own";
+const char* const kCut = "a message of the connection is truncated in the capture";
+const char* const kDamaged = "a message of the connection has an invalid ICRC";
+const char* const kUnread = "a message of the connection cannot be parsed";
+const char* const kJoined =
+    "the capture shows the two directions of the connection one after the other";
+const char* const kUnknownEnd = "a Call was resent while it was in flight";
+const char* const kUnheard = "the capture does not show where the responder's messages begin";
+const char* const kReplyReads = "the responder advertised Read chunks of its own";
 
-// The RPC message's msg_type was not captured, so the model has guessed the direction.
+// The msg_type of the RPC message was not captured, so the model guessed the direction.
 bool direction_guessed(const model::Message& m) {
   return !m.complete && (m.header_length == 0 || m.payload.size() < 8);
 }
@@ -48,7 +49,7 @@ const char* lists_unsure(const CheckContext& context) {
                                                  : nullptr;
 }
 
-// What the damaged message itself breaks is told, with a mark that it was damaged.
+// Violations in the damaged message itself are reported, marked as suspect.
 void note_damage(const model::Message& m, const CheckContext& context) {
   if (!m.suspect) return;
   ConnectionHistory& h = context.history;
@@ -70,8 +71,8 @@ void note_joined(ConnectionHistory& h) {
 
 void note_end(const model::Call& call, ConnectionHistory& h) {
   if (h.lists_unsure != nullptr) return;
-  // Of two Calls with one XID it is not known which an answer, or an RDMA operation, is for: the
-  // later one may have segments where this one has none.
+  // With two Calls of one XID, an answer or an RDMA operation may belong to either: the later Call
+  // may have segments where this one has none.
   const bool open = call.ending == model::Ending::kSuperseded ||
                     (call.ending == model::Ending::kForgotten && !call.segments.empty());
   if (open) h.lists_unsure = kUnknownEnd;

@@ -1,3 +1,4 @@
+// Calls every check and diagnosis for each event of the model, and owns their state.
 #include "checks/checks.h"
 #include "diagnoses/diagnoses.h"
 #include "diagnoses/refused_calls.h"
@@ -32,9 +33,9 @@ struct Checker::Impl {
   struct Remembered {
     AnswerHistory answers;
     AgreedConfiguration agreed;
-    bool later_dialect = false;  // what was found before that was known is dropped
+    bool later_dialect = false;  // earlier findings of the connection are dropped
   };
-  roce::ByConnection<Remembered> remembered;  // while the connection is open
+  roce::ByConnection<Remembered> remembered;  // open connections only
   Scratch scratch;
 
   History history;
@@ -47,15 +48,15 @@ struct Checker::Impl {
             history.of(m.connection),
             history};
   }
-  // Of no message. Null where nothing was said on the connection yet.
+  // Without a message. Null if the connection has had no message yet.
   [[nodiscard]] std::optional<CheckContext> context(const roce::Connection& c) {
     ConnectionHistory* h = history.find(c.index);
     if (h == nullptr) return std::nullopt;
     return CheckContext{findings, c, model.connection(c.index), false, *h, history};
   }
 
-  // A connection that was set up, or refused, and on which nothing was said: it was for
-  // RPC-over-RDMA if its private data says so, or its port.
+  // Checks a connection that was set up or refused and had no message. It was for RPC-over-RDMA if
+  // its private data or its port says so.
   void check_silent(const roce::Connection& c) {
     if (!c.side[0].cm.seen && !c.side[1].cm.seen) return;
     const model::ConnectionModel& of = model.connection(c.index);
@@ -97,8 +98,8 @@ void Checker::leave_out(const model::Message& call) {
   impl_->diagnoses.first_calls().leave_out(call.connection, call.frame);
 }
 
-// Of the later dialects of version 2 there are no rules here: what was said about the connection's
-// messages before its dialect was known is taken back, and no more is said.
+// There are no rules for the later dialects of version 2. Findings about the connection's messages
+// before its dialect was known are retracted, and no more are added.
 void Checker::on_message(const model::MessageSeen& event) {
   const model::Message& m = event.message;
   const model::Call* const call = event.call;

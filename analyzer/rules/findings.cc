@@ -1,7 +1,7 @@
-// A breach that needs whole data waits a little before it is told: a packet that the capture lost
-// is noticed only when a later one of its side has come, and the answer to a Call that seems to be
-// missing may be in just that packet. What still waits when its connection has seen some more
-// messages, or has ended, is settled by what is known then.
+// Violations that need complete data are pending for a while before they are reported: a lost
+// packet is noticed only when a later packet of the same side arrives, and it may contain the
+// answer that seems to be missing. A pending violation is settled after some more messages of its
+// connection, or when the connection ends.
 #include <algorithm>
 #include <climits>
 #include <map>
@@ -17,25 +17,25 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// Different findings that are kept; what a hostile capture can make is without end.
+// Limits the number of distinct findings: a hostile capture can cause any number of them.
 constexpr std::size_t kMaxFindings = 4096;
 constexpr std::size_t kMaxInconclusive = 1024;
-// Breaches of one connection that wait, and for how many more messages.
+// Pending violations of one connection, and the number of messages for which they stay pending.
 constexpr std::size_t kMaxPending = 64;
 constexpr std::uint64_t kMessagesToWait = 32;
-// Of all connections together; what comes then is settled by what is known.
+// Pending violations of all connections. Beyond it, a violation is settled at once.
 constexpr std::size_t kMaxWaiting = 16384;
 
 const char* const kLost = "the capture lost packets of the connection";
 const char* const kOrder =
-    "the capture shows acknowledgements or RDMA operations before what they are for: that is "
-    "missing, or out of order";
-const char* const kOneDirection = "packets of one direction are not in the capture";
-const char* const kSetupUnseen = "the set-up of the connection is not in the capture";
+    "the capture shows acknowledgments or RDMA operations before the packets that they belong to: "
+    "those are missing, or out of order";
+const char* const kOneDirection = "the capture contains only one direction of the connection";
+const char* const kSetupUnseen = "the capture does not contain the set-up of the connection";
 const char* const kClock = "the capture's clock stepped back";
-const char* const kEventsLost = "the recording lacks events of the connection";
+const char* const kEventsLost = "events of the connection are missing from the recording";
 const char* const kOperationsUnseen =
-    "the recording does not tell of the RDMA operations of that side";
+    "the recording does not contain the RDMA operations of that side";
 
 bool lost_packets(const roce::Connection& c) {
   return std::any_of(c.side.begin(), c.side.end(), [](const roce::Side& side) {
@@ -43,7 +43,6 @@ bool lost_packets(const roce::Connection& c) {
   });
 }
 
-// Of a REQ without its REP, only one side's numbers are known.
 }  // namespace
 
 Severity severity_of(Level level) {
@@ -103,8 +102,8 @@ struct Findings::Impl {
     Evidence evidence;
     std::string text;
     const char* advice;
-    std::uint64_t losses = 0;  // when it was found
-    std::uint64_t due = 0;     // message of the connection
+    std::uint64_t losses = 0;  // at the time of the violation
+    std::uint64_t due = 0;     // number of a message of the connection
     std::uint64_t calls = 0;   // of Evidence::doubted_caller, so far
   };
   struct Connection {
@@ -126,14 +125,14 @@ struct Findings::Impl {
   // Connection, rule, reason.
   std::map<std::tuple<std::uint32_t, RuleId, const char*>, std::uint64_t> held_back;
   std::array<std::uint64_t, 3> omitted{};
-  std::map<std::uint32_t, Connection> waiting;  // only connections on which something waits
-  std::size_t waiting_count = 0;                // breaches, of all of them
+  std::map<std::uint32_t, Connection> waiting;  // only connections with pending violations
+  std::size_t waiting_count = 0;                // pending violations of all connections
   std::array<Violation, 2> latest_violation;    // by side
   std::vector<Finding> list;
   std::vector<Inconclusive> inconclusive;
 
-  // Why a breach that was found when the connection had missed `losses` cannot be told; null: it
-  // can.
+  // Returns why a violation is inconclusive if it was found when the connection had `losses`
+  // losses; null: it is conclusive.
   static const char* inconclusive_reason(const Rule& r, const Evidence& e, std::uint64_t losses) {
     const roce::Connection* c = e.connection;
     if (c == nullptr) return nullptr;
@@ -172,7 +171,7 @@ struct Findings::Impl {
   void settle(Pending& p) {
     const Rule& r = rule(p.id);
     const roce::Connection& c = *p.evidence.connection;
-    // A damaged packet is used late, if at all.
+    // The receiver drops a damaged packet and uses it only when it is retransmitted.
     const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0 &&
                          ((r.needs | p.evidence.needs) & (kLossFree | kLossFreeCall)) != 0;
     const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
@@ -199,18 +198,18 @@ struct Findings::Impl {
 
   void report(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
     Severity severity = severity_of(std::min(r.level(options.profile), e.at_most));
-    // Bytes that came with a wrong ICRC are not what the sender sent.
+    // Bytes with an invalid ICRC are not the bytes that the sender sent.
     if (e.suspect && severity == Severity::kError) severity = Severity::kWarning;
     const char* what_to_do = e.suspect
-                                 ? "A packet of it has a wrong ICRC: the bytes were damaged, in "
-                                   "the capture or before."
+                                 ? "Check the link and the capture file first: a packet of this "
+                                   "message has an invalid ICRC, so its bytes are damaged."
                              : advice != nullptr ? advice
                                                  : r.advice;
     const Key key = key_of(r, e);
     const auto it = index.find(key);
     Finding* f = nullptr;
     if (e.phase != ReportPhase::kFound) {
-      if (it == index.end()) return;  // it was withheld when it was found, or is one too many
+      if (it == index.end()) return;  // it was inconclusive, or beyond kMaxFindings
       sum_up(kept[it->second].finding, e, text);
     } else if (it != index.end()) {
       f = &kept[it->second].finding;
@@ -268,7 +267,7 @@ struct Findings::Impl {
     waiting.erase(at);
   }
   void name(const Key& key, Finding& f) const;
-  // Joins two kinds that turned out to be one.
+  // Joins two findings that turned out to be the same.
   static void join(Finding& to, Finding& from);
   void finish();
 };
@@ -304,8 +303,7 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     const Violation now{&r, e};
     if (latest.evidence.message != e.message || level(latest) < level(now)) latest = now;
   }
-  // What is judged by the time that has passed waits for nothing more: it may be that nothing
-  // comes.
+  // A violation that is judged by elapsed time is not deferred: no further message may arrive.
   if (e.span.since_ns != 0) {
     const char* const why = e.phase == ReportPhase::kFound
                                 ? Impl::inconclusive_reason(r, e, model::losses(*e.connection))
@@ -454,7 +452,7 @@ void Findings::Impl::name(const Key& key, Finding& f) const {
 void Findings::Impl::finish() {
   for (Kept& k : kept) {
     if (k.finding.count == 0) continue;
-    // One that has its name is of a connection that was let go.
+    // A finding that has its names already belongs to an evicted connection.
     if (k.finding.connection == 0) name(k.key, k.finding);
     list.push_back(std::move(k.finding));
   }

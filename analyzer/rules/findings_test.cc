@@ -1,3 +1,4 @@
+// Tests which findings are reported, joined, pending and inconclusive.
 #include "nothing_for_tests.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 using roce::PacketMeta;
 
-// A tracker and a model that know one connection, between 192.0.2.1 and 192.0.2.2.
+// A tracker and a model with one connection, between 192.0.2.1 and 192.0.2.2.
 class FindingsTest : public ::testing::Test {
  protected:
   FindingsTest() {
@@ -50,7 +51,7 @@ class FindingsTest : public ::testing::Test {
 
 const Findings::Text kText = [] { return std::string("text"); };
 
-// Rules by what they need, whatever the table says of others.
+// Rules with the needs that the tests use.
 constexpr RuleId kNeedsNothing = RuleId::kConnLost;
 constexpr RuleId kNeedsWholeData = RuleId::kCreditStarved;
 
@@ -145,7 +146,7 @@ TEST_F(FindingsTest, WhatNeedsWholeDataIsReportedWhenThereIsNoLoss) {
   EXPECT_TRUE(f.inconclusive().empty());
 }
 
-// A loss long after a breach says nothing against it, where the rule needs only its own Call.
+// A loss long after a violation does not matter if the rule needs only its own Call.
 TEST_F(FindingsTest, WaitingEndsAfterSomeMessages) {
   Findings& f = make();
   f.add(kNeedsWholeData, at(1), kText);
@@ -165,7 +166,7 @@ TEST_F(FindingsTest, OneDirectionIsNotEnoughForBoth) {
   EXPECT_NE(f.inconclusive()[0].reason.find("direction"), std::string::npos);
 }
 
-// Whoever holds a message back for what is pending is told when it no longer is.
+// A reader that holds a message back until its violations are settled learns of that.
 TEST_F(FindingsTest, WhatIsPendingIsSettledOnce) {
   std::vector<std::uint64_t> pending, settled;
   Findings f({.on_pending = [&](const Evidence& e) { pending.push_back(e.message); },
@@ -182,7 +183,7 @@ TEST_F(FindingsTest, WhatIsPendingIsSettledOnce) {
   EXPECT_EQ(settled.size(), 1U);
 }
 
-// On as many connections as there are, so that none of them waits for many.
+// The violations are on many connections, so that none has many pending.
 TEST_F(FindingsTest, WhatWaitsIsBoundedOverAllConnections) {
   constexpr std::size_t kConnections = 100000;
   std::vector<roce::Connection> connections(kConnections, connection);
@@ -214,7 +215,7 @@ TEST_F(FindingsTest, WhatIsFoundOfOneThatIsEvictedKeepsItsName) {
   EXPECT_EQ(f.list()[0].peer, "192.0.2.1");
 }
 
-// Side 0 of what was merged away is side 1 of the other.
+// Side 0 of the connection that was merged is side 1 of the other.
 TEST_F(FindingsTest, WhatIsFoundOfADirectionIsOfItsConnection) {
   roce::Connection other = connection;
   other.index = 5;
@@ -235,7 +236,7 @@ TEST_F(FindingsTest, WhatIsFoundOfADirectionIsOfItsConnection) {
   EXPECT_EQ(f.list()[1].connection, 1U);
 }
 
-// What it is said of is counted beside it, and the latest sentence is right.
+// The text begins with the share, and the latest clause replaces earlier ones.
 TEST_F(FindingsTest, AShareIsStatedWithTheLatestClause) {
   Findings& f = make();
   for (std::uint64_t n = 1; n <= 3; ++n) {

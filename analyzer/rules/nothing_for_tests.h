@@ -1,4 +1,4 @@
-// A model and a tracker that have read nothing, for tests of what needs both.
+// A model and a tracker without input, for tests of classes that need both.
 #pragma once
 
 #include <rpcrdma/model/model.h>

@@ -57,7 +57,7 @@ const char* where_name(Where where) {
     case kDiagnosis:
       return "diagnosis";
     case kImplementationQuirk:
-      return "habit";
+      return "quirk";
     case kCaptureItself:
       return "capture";
   }

@@ -1,5 +1,5 @@
-// Peers that keep the rules are never accused, whatever the network and the capture do to their
-// packets: simulated traffic, see analyzer/model/traffic_for_tests.h.
+// Checks that peers that keep the rules are never accused, whatever the network and the capture do
+// to their packets. The traffic is simulated: see analyzer/model/traffic_for_tests.h.
 #include "../model/traffic_for_tests.h"
 
 #include <random>
@@ -16,8 +16,8 @@ using model::testing::make_traffic;
 using model::testing::Traffic;
 using model::testing::TrafficOptions;
 
-// What is found, save for notes, what the capture lacks, and diagnoses: the traffic
-// keeps all credits in use.
+// Returns the findings without notes, diagnoses, and those about the capture: the traffic keeps all
+// credits in use.
 std::string accusations(const Traffic& traffic) {
   session::Session session({.rules = Findings::Options{Profile::k8166, nullptr}});
   session::Pipeline& pipeline = session.pipeline();

@@ -1,3 +1,4 @@
+// Encodes RPC messages for scenes.
 #include "bodies.h"
 
 #include <array>
@@ -64,7 +65,7 @@ namespace {
 
 const Bytes kFileHandle = pattern(16, 0x40);
 
-// `rest` stands behind the data.
+// `rest` follows the data.
 Reduced reduce(Bytes before, const Bytes& rest) {
   Reduced r;
   r.position = static_cast<std::uint32_t>(before.size());

@@ -1,5 +1,5 @@
-// RPC messages for scenes: NFS version 3 and 4, and a program without a binding. Data that a scene
-// moves through chunks is left out: these are the reduced messages of RFC 8166 section 3.4.
+// Builds RPC messages for scenes: NFS versions 3 and 4, and a program without a binding. They do
+// not contain data in chunks: they are the reduced messages of RFC 8166 section 3.4.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace rpcrdma::scenes {
 
 using Bytes = std::vector<std::uint8_t>;
 
-inline constexpr std::uint32_t kPlainProgram = 400123;  // no upper-layer binding, nothing known
+inline constexpr std::uint32_t kPlainProgram = 400123;  // no upper-layer binding
 inline constexpr std::uint32_t kCallbackProgram = 0x40000000;
 inline constexpr std::uint32_t kNfs = 100003;
 
-// XDR, appended (RFC 4506).
+// Appends XDR items (RFC 4506).
 class Xdr {
  public:
   Xdr& u32(std::uint32_t v);
@@ -29,15 +29,15 @@ class Xdr {
   Bytes bytes_;
 };
 
-// `n` bytes that differ from their neighbours.
+// Returns `n` bytes that differ from their neighbours.
 [[nodiscard]] Bytes pattern(std::size_t n, unsigned seed = 0);
 
 [[nodiscard]] Bytes rpc_call(std::uint32_t xid, std::uint32_t program, std::uint32_t version,
                              std::uint32_t procedure, const Bytes& arguments = {});
 [[nodiscard]] Bytes rpc_reply(std::uint32_t xid, const Bytes& results = {});
 
-// An RPC message out of which data was taken at `position`, the place of its Read chunk in the XDR
-// stream (in a Reply: of its Write chunk's data).
+// A reduced RPC message. Its data belongs at `position` in the XDR stream: the Position of the Read
+// chunk, or in a Reply the place of the Write chunk's data.
 struct Reduced {
   Bytes rpc;
   std::uint32_t position = 0;
@@ -47,14 +47,14 @@ namespace nfs3 {
 [[nodiscard]] Bytes getattr_call(std::uint32_t xid);
 [[nodiscard]] Bytes getattr_reply(std::uint32_t xid);
 [[nodiscard]] Bytes read_call(std::uint32_t xid, std::uint32_t count);
-// `count` bytes of data, not in the message.
+// `count` bytes of data are not in the message.
 [[nodiscard]] Reduced read_reply(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Bytes read_reply_inline(std::uint32_t xid, const Bytes& data);
 [[nodiscard]] Reduced write_call(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Bytes write_call_inline(std::uint32_t xid, const Bytes& data);
 [[nodiscard]] Bytes write_reply(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Bytes readdir_call(std::uint32_t xid, std::uint32_t count);
-// As many entries as make the message at least `bytes` long.
+// Contains as many entries as are needed for at least `bytes` bytes.
 [[nodiscard]] Bytes readdir_reply(std::uint32_t xid, std::size_t bytes);
 }  // namespace nfs3
 
@@ -66,8 +66,8 @@ namespace nfs4 {
 [[nodiscard]] Reduced read_reply(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Reduced write_call(std::uint32_t xid, std::uint32_t count);
 [[nodiscard]] Bytes write_reply(std::uint32_t xid, std::uint32_t count);
-// CREATE_SESSION, with CREATE_SESSION4_FLAG_CONN_BACK_CHAN unless `flags` say otherwise, and
-// CB_NULL of the callback program.
+// CREATE_SESSION, by default with CREATE_SESSION4_FLAG_CONN_BACK_CHAN, and CB_NULL of the callback
+// program.
 [[nodiscard]] Bytes create_session_call(std::uint32_t xid, std::uint32_t flags = 2);
 [[nodiscard]] Bytes create_session_reply(std::uint32_t xid);
 // NFS4ERR_STALE_CLIENTID.

@@ -9,7 +9,7 @@ void three_exchanges(Scene& s) {
   for (std::uint32_t xid = 1; xid <= 3; ++xid) c.exchange(xid);
 }
 
-// The capture misses a Reply that the client acknowledges.
+// A Reply that the client acknowledges is missing from the capture.
 void lost(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -19,7 +19,7 @@ void lost(Scene& s) {
   c.exchange(3);
 }
 
-// Only the first bytes of a Call, behind its transport header, are in the capture.
+// A Call is truncated in the capture after its transport header.
 void cut_short(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -28,7 +28,7 @@ void cut_short(Scene& s) {
   c.reply(reply(2));
 }
 
-// All that the server sends goes another way.
+// Packets of the server take another path and are not captured.
 void one_direction(Scene& s) {
   ConnectOptions options;
   options.in_capture = false;

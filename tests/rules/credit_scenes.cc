@@ -1,3 +1,4 @@
+// Scenes for the rules about credits and Receives (FC).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -18,13 +19,13 @@ void exchange(Connection& c, std::uint32_t xid, std::uint32_t credit) {
   answer(c, xid, credit);
 }
 
-// All Calls at once, then their Replies.
+// Sends all Calls at once, then their Replies.
 void together(Connection& c, std::uint32_t first, std::uint32_t last, std::uint32_t credit) {
   for (std::uint32_t xid = first; xid <= last; ++xid) c.call(call(xid));
   for (std::uint32_t xid = first; xid <= last; ++xid) answer(c, xid, credit);
 }
 
-// The receiver of the SEND refuses it, and takes it when it comes again.
+// The receiver refuses the Send, and accepts its retransmission.
 void refused(Connection& c, Side from, const Message& m) {
   const std::uint32_t psn = c.psn(from);
   c.acks = false;
@@ -35,7 +36,7 @@ void refused(Connection& c, Side from, const Message& m) {
   c.ack(other(from));
 }
 
-// The Read chunk of a Reply, and the RDMA_DONE that tells that it was read (RFC 5666 section 3.8).
+// A Reply with a Read chunk, and the RDMA_DONE after the client has read it (RFC 5666 section 3.8).
 void read_reply(Connection& c, std::uint32_t xid, std::uint32_t credit, bool busy) {
   const wire::Segment memory{0x70, 64, 0};
   c.call(call(xid));
@@ -65,8 +66,9 @@ void add_grant_scenes(Scenes& scenes) {
                           exchange(c, 1, 2);
                           together(c, 2, 3, 2);
                         }});
-  // A smaller grant binds those who have seen it: here as many answers later as the old one was
-  // wide, while the last Call that is kept was on its way already.
+  // A smaller grant applies to a requester that has received it: in the breaking scene, as many
+  // answers later as the old grant allowed Calls; in the other, the last Call may have been sent
+  // before that.
   scenes.push_back({.rule = "FC-01",
                     .guilty = Guilty::kClient,
                     .breaks =
@@ -120,7 +122,7 @@ void add_grant_scenes(Scenes& scenes) {
                         }});
 }
 
-// The server has had enough, and ends the connection with Calls unanswered.
+// The server ends the connection for the violation, with Calls in flight.
 void add_ended_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "FC-01",
                     .guilty = Guilty::kClient,
@@ -158,7 +160,7 @@ void add_receive_scenes(Scenes& scenes) {
                           c.exchange(2);
                         },
                     .also = {"RNR"}});
-  // The first of many under way.
+  // The first of many Sends in flight.
   scenes.push_back({.rule = "FC-04",
                     .guilty = Guilty::kServer,
                     .breaks =
@@ -221,7 +223,7 @@ void add_reconnect_scenes(Scenes& scenes) {
                           together(again, 3, 4, 32);
                         },
                     .variant = "credits"});
-  // The first Call is never answered: HDR-10 tells.
+  // The first Call is never answered: HDR-10.
   const auto sent_again_as = [](std::uint32_t xid) {
     return [xid](Scene& s) {
       Connection& c = s.connect();
@@ -233,7 +235,7 @@ void add_reconnect_scenes(Scenes& scenes) {
       again.disconnect();
     };
   };
-  // The connection breaks with a Call outstanding, and another begins `wait` later.
+  // The connection breaks with a Call in flight, and another begins `wait` later.
   const auto reconnected = [](Scene& s, std::int64_t wait) -> Connection& {
     Connection& c = s.connect();
     c.exchange(1);
@@ -249,7 +251,8 @@ void add_reconnect_scenes(Scenes& scenes) {
       again.disconnect();
     };
   };
-  // Behind a Call that may be new, and that would not have been made before.
+  // The Call follows another new Call: a NULL Call, which may precede resent ones, or a different
+  // one.
   const auto behind = [reconnected](std::uint32_t procedure) {
     return [reconnected, procedure](Scene& s) {
       Connection& again = reconnected(s, 1'000'000);
@@ -259,7 +262,7 @@ void add_reconnect_scenes(Scenes& scenes) {
       again.disconnect();
     };
   };
-  // On another connection that was there before: it is no Call sent again.
+  // The Call is on an older connection in parallel: it is not a resent one.
   const auto beside = [](Scene& s) {
     Connection& other = s.connect();
     other.exchange(9);
@@ -276,7 +279,7 @@ void add_reconnect_scenes(Scenes& scenes) {
                     .keeps = beside,
                     .both = {"CONN-LOST", "HDR-10", "RECONNECT"},
                     .variant = "beside"});
-  // What is asked again and again is no Call sent again: ten minutes later, or behind others.
+  // A Call with the same content is not a resent one if it comes ten minutes later or after others.
   scenes.push_back({.rule = "FC-08",
                     .guilty = Guilty::kClient,
                     .breaks = sent_again_after(5'000'000'000),

@@ -40,7 +40,7 @@ void reply_with_reads(Scene& s, std::uint32_t done_for) {
   c.send(kClient, done(done_for));
 }
 
-// CONF_RDMA, and then a Call of `bytes` bytes of arguments.
+// CONF_RDMA, then a Call with `bytes` bytes of arguments.
 void configured(Scene& s, std::size_t bytes) {
   Connection& c = s.connect();
   c.call(call(1, rpc_call(1, kConfiguration, 1, 1, Xdr().u32(4096).u32(4096).u32(8).bytes())));
@@ -49,7 +49,7 @@ void configured(Scene& s, std::size_t bytes) {
   c.reply(reply(2));
 }
 
-// CONF_RDMA, refused, and then a Call of 2000 bytes of arguments, where nothing else allows it.
+// A refused CONF_RDMA, then a Call with `bytes` bytes of arguments, without private data.
 void refused_configuration(Scene& s, std::size_t bytes) {
   ConnectOptions options;
   options.client_private = options.server_private = {};
@@ -62,7 +62,7 @@ void refused_configuration(Scene& s, std::size_t bytes) {
   c.reply(reply(2));
 }
 
-// Inline thresholds by CONF_RDMA, and a Reply of 2000 bytes and its headers.
+// Inline thresholds by CONF_RDMA, then a Reply with 2000 bytes of results.
 void configured_reply(Scene& s, std::uint32_t max_reply) {
   ConnectOptions options;
   options.client_private = options.server_private = {};

@@ -1,3 +1,4 @@
+// Scenes for the diagnoses: credit starvation, losses, broken connections, stalls, latency.
 #include "exchanges.h"
 #include "registry.h"
 
@@ -32,7 +33,7 @@ void two_at_a_time(Scene& s, std::uint32_t grant, std::uint32_t request = 32) {
   answer(13);
 }
 
-// The Call is refused, and sent again.
+// The receiver refuses the Call with an RNR NAK, and the client retransmits it.
 void not_ready(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -47,7 +48,7 @@ void not_ready(Scene& s) {
   c.reply(reply(2));
 }
 
-// A READ of 40,000 bytes; `lost`: the network loses the first of the WRITE's packets.
+// A READ of 40,000 bytes; `lost`: the network loses the first packet of the RDMA Write.
 void large_read(Scene& s, bool lost) {
   Connection& c = s.connect();
   const wire::Segment memory{77, 40000, kMemory};
@@ -70,7 +71,7 @@ void large_read(Scene& s, bool lost) {
   c.reply(r);
 }
 
-// The last of the tries that are allowed succeeds.
+// The last allowed retry succeeds.
 void orderly(Scene& s) {
   ConnectOptions options;
   options.retry_count = 2;
@@ -89,7 +90,7 @@ void orderly(Scene& s) {
   c.disconnect();
 }
 
-// `again`: the Call that the second connection begins with.
+// `again`: the first Call of the second connection.
 void two_connections(Scene& s, bool cut_off, const Message& again, bool reply_arrives = true) {
   Connection& first = s.connect();
   first.call(call(1));
@@ -105,12 +106,12 @@ void two_connections(Scene& s, bool cut_off, const Message& again, bool reply_ar
   second.exchange(9);
 }
 
-// As call(), with other arguments.
+// Same as call(), with other arguments.
 Message other_call(std::uint32_t xid) {
   return call(xid, rpc_call(xid, kPlainProgram, 1, 1, pattern(16, 99)));
 }
 
-// Two credits and three Calls, of which the last finds no Receive. `tries`: to send it.
+// Sends three Calls with two credits; the last one finds no Receive. `tries`: how often it is sent.
 Connection& one_call_too_many(Scene& s, unsigned tries, std::uint8_t retries) {
   ConnectOptions options;
   options.rnr_retry_count = retries;
@@ -133,7 +134,7 @@ Connection& one_call_too_many(Scene& s, unsigned tries, std::uint8_t retries) {
   return c;
 }
 
-// The server's WRITE is refused. `handle`: that it is for; the Call offers 77.
+// The client refuses the server's RDMA Write to `handle`; its Call advertises handle 77.
 void refused_write(Scene& s, std::uint32_t handle, wire::NakCode code) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -152,8 +153,8 @@ Message granting(std::uint32_t xid, std::uint32_t credit) {
   return m;
 }
 
-// The client sends a Call too many, and the server ends the connection; `later`: when that is
-// settled, and for another reason.
+// The client sends one Call too many, and the server ends the connection; `later`: after all Calls
+// were answered, with a later Call in flight.
 void too_many_calls(Scene& s, bool later) {
   Connection& c = s.connect();
   c.call(call(1));
@@ -168,7 +169,7 @@ void too_many_calls(Scene& s, bool later) {
   c.disconnect(kServer);
 }
 
-// Another segment comes back than the client offered, and that ends the connection.
+// A Reply returns another segment than its Call has, and the client ends the connection for it.
 void wrong_write_list(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -184,7 +185,7 @@ void wrong_write_list(Scene& s) {
   c.disconnect(kClient);
 }
 
-// The client ends the connection on which it has waited for an answer.
+// The client waits for an answer, then ends the connection.
 void gives_up(Scene& s, bool arrives, std::int64_t wait) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -213,7 +214,7 @@ void eight_readdirs(Scene& s, std::size_t bytes) {
   }
 }
 
-// READs of 2,048 bytes into four segments each.
+// READs of 2,048 bytes, each with four segments.
 void scattered_reads(Scene& s, bool same_handles) {
   ConnectOptions options;
   options.client_private = options.server_private = private_data(1024, 1024, true);
@@ -236,7 +237,7 @@ void eight_calls(Scene& s, std::int64_t thinking) {
   }
 }
 
-// Each Call is lost behind the capture once.
+// Each Call is lost once, after the capture point.
 void lossy_network(Scene& s) {
   Connection& c = s.connect();
   for (std::uint32_t xid = 1; xid <= 8; ++xid) {
@@ -251,7 +252,7 @@ void lossy_network(Scene& s) {
   }
 }
 
-// A connection of which it is known what is usual.
+// A connection whose usual latency is known.
 Connection& used(Scene& s) {
   Connection& c = s.connect();
   for (std::uint32_t xid = 1; xid <= 10; ++xid) c.exchange(xid);
@@ -267,7 +268,7 @@ void silent(Scene& s, std::int64_t ns) {
   c.disconnect();
 }
 
-// They wait in vain, and another connection shows that time passes.
+// The Calls wait in vain, while another connection shows that time passes.
 void hangs(Scene& s, bool arrive, std::int64_t ns) {
   Connection& beside = s.connect();
   Connection& c = used(s);
@@ -277,7 +278,7 @@ void hangs(Scene& s, bool arrive, std::int64_t ns) {
   beside.exchange(1);
 }
 
-// Each Call takes as long as the others.
+// All Calls take the same time.
 void steady(Scene& s, std::int64_t ns) {
   Connection& c = s.connect();
   for (std::uint32_t xid = 1; xid <= 12; ++xid) {
@@ -340,7 +341,7 @@ void add_connection_lost(Scenes& scenes) {
         c.disconnect(kClient);
       },
       {"HDR-10"});
-  // The client offers what its adapter does not know.
+  // The client advertises memory that its adapter does not know.
   add("access", Guilty::kClient,
       [](Scene& s) { refused_write(s, 77, wire::NakCode::kRemoteAccess); }, {});
   add("access-elsewhere", Guilty::kServer,
@@ -411,7 +412,8 @@ void add_connection_lost(Scenes& scenes) {
   add("gave-up-early", Guilty::kClient, [](Scene& s) { gives_up(s, true, kMillisecond); }, {});
   add("gave-up-unacknowledged", Guilty::kNobody,
       [](Scene& s) { gives_up(s, false, 60'000 * kMillisecond); }, {"STALL"});
-  // Whoever ends it has its reason in what the other did, unless it went on for all that.
+  // A side that ends the connection after a violation by the other has cause, unless both continued
+  // in between.
   add("too-many-calls", Guilty::kClient, [](Scene& s) { too_many_calls(s, false); }, {"FC-01"});
   add("too-many-calls-before", Guilty::kServer, [](Scene& s) { too_many_calls(s, true); },
       {"FC-01", "HDR-10"});
@@ -433,7 +435,7 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { two_at_a_time(s, 2); },
                     .keeps = [](Scene& s) { two_at_a_time(s, 32); }});
-  // It has asked for no more: nobody holds it back.
+  // The requester did not request more credits: the responder is not at fault.
   scenes.push_back({.rule = "CREDIT-STARVED",
                     .guilty = Guilty::kClient,
                     .breaks = [](Scene& s) { two_at_a_time(s, 2, 2); },

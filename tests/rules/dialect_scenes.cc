@@ -1,3 +1,4 @@
+// Encodes the messages of version 2's later dialects, word by word.
 #include "dialect_scenes.h"
 
 #include "bodies.h"
@@ -12,7 +13,7 @@ constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kCredit = 32;
 constexpr std::uint32_t kResponse = 1, kMore = 2, kTpMore = 4;
 
-// The header's words, and behind them these bytes.
+// Builds a message of the header's words and the bytes that follow.
 Bytes message(std::uint32_t xid, std::uint32_t type, const Words& body, const Bytes& payload = {}) {
   Xdr xdr;
   xdr.u32(xid).u32(kVersion).u32(kCredit).u32(type);
@@ -26,7 +27,7 @@ Words operator+(Words a, const Words& b) {
   return a;
 }
 
-// A property whose value is a word.
+// Builds a property with a value of one word.
 Words property(std::uint32_t id, std::uint32_t value) {
   return {id, 4, value};
 }
@@ -39,7 +40,7 @@ Words segment(std::uint32_t handle, std::uint32_t length, std::uint32_t offset) 
 Words read_list(std::uint32_t position, std::uint32_t handle, std::uint32_t length) {
   return Words{1, position} + segment(handle, length, 0x1000) + Words{0};
 }
-// Of one chunk with one segment.
+// Builds a list of one chunk with one segment.
 Words write_list(std::uint32_t handle, std::uint32_t length) {
   return Words{1, 1} + segment(handle, length, 0x2000) + Words{0};
 }

@@ -1,4 +1,4 @@
-// A connection of each later dialect of version 2, with every header type that it has.
+// Provides a connection of each later dialect of version 2, with every header type of the dialect.
 #pragma once
 
 #include "scene.h"
@@ -10,8 +10,8 @@
 namespace rpcrdma::scenes {
 
 struct DialectScene {
-  std::string name;    // as wire::dialect_name() has it; of the committed capture too
-  std::string reason;  // what is to tell it
+  std::string name;    // as in wire::dialect_name(); also the name of the committed capture
+  std::string reason;  // the expected evidence for the dialect
   std::function<void(Scene&)> make;
 };
 

@@ -1,17 +1,18 @@
+// Scenes for the rules about RDMA_ERROR (ERR).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
 
 namespace {
 
-// One byte of a good message is wrong.
+// Changes one byte of a valid message.
 Bytes with_byte(const Message& message, std::size_t at, std::uint8_t value) {
   Bytes content = encode(message);
   content[at] = value;
   return content;
 }
 
-// A Call of the client, and what the server sends.
+// The client sends a Call, and the server this message.
 auto answered(const Message& m, const std::vector<Bytes>& answers) {
   return [=](Scene& s) {
     Connection& c = s.connect();
@@ -42,7 +43,7 @@ Bytes longer(Bytes content) {
   return content;
 }
 
-// It is an answer, if a broken one, and the connection goes on and ends.
+// The malformed message counts as an answer; the connection continues and ends.
 auto answered_and_closed(const Bytes& answer) {
   return [answer](Scene& s) {
     Connection& c = s.connect();
@@ -68,13 +69,13 @@ void add_forms(Scenes& scenes) {
   scenes.push_back(scene("ERR-03", answered_and_closed(with_byte(err_chunk(2), 19, 9)),
                          answered_and_closed(encode(err_chunk(2)))));
   scenes.back().variant = "answers";
-  // What Linux does: the Call's version comes back.
+  // As Linux does: the error has the Call's version.
   scenes.push_back(scene("ERR-04", answered(v2, {encode(version2(err_vers(2)))}), good_vers));
   scenes.push_back(scene("ERR-04", answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 9)),
                          answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
   scenes.back().both = {"HDR-03"};
   scenes.back().variant = "unknown-version";
-  // It is an answer, and the connection goes on.
+  // The error counts as an answer; the connection continues.
   const auto goes_on = [](std::uint8_t version) {
     return [version](Scene& s) {
       Connection& c = s.connect();
@@ -113,7 +114,7 @@ void add_causes(Scenes& scenes) {
                          answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
   scenes.back().both = {"HDR-03"};
   scenes.back().variant = "version-reply";
-  // Nothing comes for it, and the connection goes on.
+  // Nothing answers the message; the connection continues.
   const auto passed_over = [](bool refused) {
     return [refused](Scene& s) {
       Connection& c = s.connect();
@@ -130,7 +131,7 @@ void add_causes(Scenes& scenes) {
                          answered(call(2), {encode(err_chunk(2))})));
 }
 
-// A Call that was refused is sent again.
+// The client resends a refused Call.
 auto again(const Message& second) {
   return [second](Scene& s) {
     Connection& c = s.connect();

@@ -1,4 +1,4 @@
-// Whole exchanges with chunks, as they ought to be.
+// Complete, correct exchanges with chunks.
 #pragma once
 
 #include "scene.h"
@@ -7,7 +7,7 @@ namespace rpcrdma::scenes {
 
 using Segments = std::vector<wire::Segment>;
 
-// NFSv3 WRITE of what the segments hold, in a Read chunk.
+// NFSv3 WRITE of the content of the segments, in a Read chunk.
 void write_by_read_chunk(Connection& c, std::uint32_t xid, const Segments& offered);
 // NFSv3 READ of `bytes`, in a Write chunk.
 void read_by_write_chunk(Connection& c, std::uint32_t xid, const Segments& offered,
@@ -16,7 +16,7 @@ void read_by_write_chunk(Connection& c, std::uint32_t xid, const Segments& offer
 void readdir_by_reply_chunk(Connection& c, std::uint32_t xid, const wire::Segment& offered,
                             std::size_t bytes);
 
-// Segments as a Reply returns them when `bytes` were written to them.
+// Returns the segments as in a Reply after `bytes` were written to them.
 [[nodiscard]] Segments filled(const Segments& offered, std::size_t bytes);
 
 }  // namespace rpcrdma::scenes

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kMemory = 0x7f0000000000;
 
-// Short Replies to Calls that offer a Reply chunk.
+// Short Replies to Calls with a Reply chunk.
 void offered_reply_chunk(Scene& s, bool used) {
   Connection& c = s.connect();
   for (std::uint32_t xid = 1; xid <= 4; ++xid) {

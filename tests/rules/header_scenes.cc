@@ -1,3 +1,4 @@
+// Scenes for the rules about the fixed header, XIDs and answers (HDR).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -6,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kMinute = 60'000'000'000;
 
-// One byte of a good header is wrong.
+// Changes one byte of a valid header.
 Bytes with_byte(const Message& message, std::size_t at, std::uint8_t value) {
   Bytes content = encode(message);
   content[at] = value;
@@ -19,7 +20,7 @@ void two_exchanges(Scene& s) {
   c.exchange(2);
 }
 
-// A Call of the client whose content is wrong, and its answer, if any.
+// The client sends a malformed Call; `answer`: its answer, if any.
 auto bad_call(Bytes content, std::optional<Message> answer = std::nullopt) {
   return [content, answer](Scene& s) {
     Connection& c = s.connect();
@@ -73,7 +74,7 @@ void long_reply(Scene& s, bool marked) {
   c.reply(r);
 }
 
-// The server calls, with a record mark; the client takes it for what it is.
+// The server sends a reverse Call with a record mark; the client answers it nevertheless.
 void marked_callback(Scene& s, bool marked) {
   Connection& c = s.connect();
   c.call(call(1, nfs4::create_session_call(1)));
@@ -85,7 +86,7 @@ void marked_callback(Scene& s, bool marked) {
 
 void add_malformed(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-01", .breaks = bad_call(Bytes(12)), .keeps = two_exchanges});
-  // Nobody can say whether it wanted an answer.
+  // It is not known whether the message needs an answer.
   scenes.push_back({.rule = "HDR-01",
                     .breaks =
                         [](Scene& s) {
@@ -98,7 +99,7 @@ void add_malformed(Scenes& scenes) {
   scenes.push_back({.rule = "HDR-03",
                     .breaks = bad_call(with_byte(call(2), 7, 9), err_vers(2)),
                     .keeps = two_exchanges});
-  // A server that ends the connection for it does not owe the next Call an answer.
+  // A server that ends the connection for it need not answer the next Call.
   const auto closed = [](bool bad) {
     return [bad](Scene& s) {
       Connection& c = s.connect();
@@ -201,7 +202,7 @@ void add_xid(Scenes& scenes) {
                           c.reply(reply(3));
                           c.exchange(2);
                         }});
-  // The later one has a chunk, which nobody reads for the earlier one's Reply.
+  // The later Call has a chunk, which is not read for the Reply to the earlier Call.
   scenes.push_back({.rule = "HDR-09",
                     .breaks =
                         [](Scene& s) {
@@ -218,7 +219,7 @@ void add_xid(Scenes& scenes) {
                         },
                     .keeps = two_exchanges,
                     .variant = "chunks"});
-  // Each of the two is answered, for which nobody can blame the server.
+  // Both Calls are answered: the server is not at fault.
   scenes.push_back({.rule = "HDR-09",
                     .breaks =
                         [](Scene& s) {
@@ -278,11 +279,11 @@ void add_answers(Scenes& scenes) {
                           Connection& c = s.connect();
                           c.exchange(1);
                           s.wait(kMinute);
-                          c.call(call(2));  // its answer comes after the capture
+                          c.call(call(2));  // the capture ends before its answer
                         },
                     .also = {"STALL"},
                     .variant = "unanswered"});
-  // The requester gives up, after so long.
+  // The requester abandons the Call after `patience`.
   const auto passed_over = [](std::int64_t patience) {
     return [patience](Scene& s) {
       Connection& c = s.connect();

@@ -4,7 +4,7 @@ namespace rpcrdma::scenes {
 
 namespace {
 
-// A Call with so many bytes of arguments.
+// A Call with `arguments` bytes of arguments.
 Message long_call(std::uint32_t xid, std::size_t arguments) {
   return call(xid, rpc_call(xid, kPlainProgram, 1, 1, Bytes(arguments, 0x11)));
 }

@@ -6,7 +6,7 @@ namespace {
 
 constexpr wire::Segment kMemory{0x10, 64, 0x1000};
 
-// A Call with a Write chunk that the Reply leaves unused.
+// A Call with a Write chunk that the Reply does not use.
 Message offering(std::uint32_t xid, const wire::Segment& memory = kMemory) {
   Message m = call(xid);
   m.writes = {{memory}};
@@ -53,7 +53,7 @@ auto invalidates(std::uint32_t handle) {
   };
 }
 
-// Two Calls offer two parts of one registration.
+// Two Calls advertise two parts of one memory region.
 void one_registration(Scene& s, bool twice) {
   const wire::Segment second{kMemory.handle, 64, 0x2000};
   Connection& c = s.connect();

@@ -1,5 +1,5 @@
-// Faults that last: found while they do, with their beginning and end, and nothing is found of what
-// is usual.
+// Tests lasting faults: they are found while they last, with their beginning and end, and usual
+// behaviour is not reported.
 #include "registry.h"
 #include "run.h"
 
@@ -55,7 +55,7 @@ const report::Finding* find(const Report& r, const std::string& rule) {
   return it == r.findings.end() ? nullptr : &*it;
 }
 
-// What is seen while a scene is read, and when by the capture's clock.
+// A finding while a scene is read, with its time by the capture's clock.
 struct LiveFinding {
   std::int64_t at_ns = 0;
   std::string rule, text;
@@ -140,7 +140,7 @@ TEST(Hung, AReadChunkThatIsNotReadIsSaidToBe) {
   const Report r = report_of(case_file("b07-write-never-read"));
   const report::Finding* const f = find(r, "STALL");
   ASSERT_NE(f, nullptr);
-  EXPECT_THAT(f->text, HasSubstr("0 of 2048 bytes in Read chunks were read"));
+  EXPECT_THAT(f->text, HasSubstr("0 of 2048 bytes of its Read chunks read"));
   EXPECT_EQ(f->role, "server");
 }
 
@@ -182,7 +182,7 @@ TEST(Hung, IsFoundWhileNothingComes) {
   EXPECT_EQ(seen.size(), 1U);
 }
 
-// An idle connection, a pause that nobody notices, and a responder that takes its time each time.
+// An idle connection, and a responder that is slow but steady.
 TEST(Stalls, NothingIsFoundOfWhatIsUsual) {
   Scene idle;
   std::uint32_t xid = 1;
@@ -203,7 +203,7 @@ TEST(Stalls, NothingIsFoundOfWhatIsUsual) {
   EXPECT_EQ(find(report_of(slow.pcap()), "STALL"), nullptr);
 }
 
-// A Call that the responder answers late, while it calls back.
+// The responder answers a Call late, but sends reverse Calls in the meantime.
 TEST(Stalls, AResponderThatCallsIsNotSilent) {
   Scene s;
   Connection& c = s.connect();
@@ -237,7 +237,7 @@ TEST(Stalls, HaveABeginningAndAnEnd) {
   EXPECT_EQ(report::verdict(r).health, report::Health::kWarnings);
 }
 
-// A share of its whole life would hide it.
+// The share over its whole life is too small to show the storm.
 TEST(Lately, AStormLateInAHealthyLifeIsFoundWhileItLasts) {
   Scene s;
   Connection& c = s.connect();

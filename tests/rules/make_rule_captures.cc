@@ -1,6 +1,6 @@
-// make_rule_captures FOLDER [NAME...]: writes the capture of every breaking scene, or of those
-// named, as FOLDER/NAME.pcap.
-// make_rule_captures --dialects FOLDER: writes those of version 2's later dialects.
+// make_rule_captures FOLDER [NAME...]: writes the captures of all breaking scenes, or of the named
+// ones, to FOLDER/NAME.pcap.
+// make_rule_captures --dialects FOLDER: writes the captures of the later dialects of version 2.
 #include "dialect_scenes.h"
 #include "registry.h"
 

@@ -1,5 +1,5 @@
-// Captures that are cut between two connections of the same peers: the reports of the parts,
-// joined, are the report of the whole, whatever one connection left to the next.
+// Splits captures between two connections of the same peers: the merged reports of the parts must
+// equal the report of the whole, whatever one connection leaves to the next.
 #include "registry.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using ::testing::Not;
 constexpr std::size_t kFileHeader = 24;
 constexpr std::size_t kRecordHeader = 16;
 
-// `files`: how many the capture stands for.
+// `files`: the number of files that the report counts.
 Report report_of_files(const Bytes& capture, std::uint64_t files = 1,
                        const std::string& expression = "") {
   report::AnalysisOptions options;
@@ -61,7 +61,7 @@ std::string text_of(const Report& r) {
   return text;
 }
 
-// As it is read from a file.
+// Reads a report as from a file.
 Report read(const std::string& json) {
   auto r = report::read_json(json);
   EXPECT_TRUE(r) << r.error();
@@ -74,7 +74,7 @@ Report merged(std::vector<Report> reports) {
   return whole ? std::move(*whole) : Report{};
 }
 
-// The capture in parts; each of `cuts` is the number of frames before it.
+// Splits the capture; each of `cuts` is the number of frames before a cut.
 std::vector<Bytes> parts(const Bytes& capture, const std::vector<std::uint64_t>& cuts) {
   const auto begin = [&](std::size_t at) {
     return capture.begin() + static_cast<std::ptrdiff_t>(at);
@@ -92,7 +92,7 @@ std::vector<Bytes> parts(const Bytes& capture, const std::vector<std::uint64_t>&
   return list;
 }
 
-// Where a connection begins that is not the first.
+// Returns the cuts before all connections but the first.
 std::vector<std::uint64_t> first_calls(const Report& r) {
   std::vector<std::uint64_t> list;
   for (std::size_t i = 1; i < r.connections.size(); ++i) {
@@ -110,7 +110,7 @@ std::vector<Report> reports_of(const Scene& scene, const std::vector<std::uint64
   return list;
 }
 
-// What rests on two connections, with all that is told of it.
+// Returns the findings that depend on two connections, with all their details.
 std::vector<std::string> of_two(const Report& r) {
   std::vector<std::string> list;
   for (const report::Finding& f : r.findings) {
@@ -124,7 +124,7 @@ std::vector<std::string> of_two(const Report& r) {
 }
 
 bool rests_on_two(const RuleScene& s) {
-  // The grant of the connection before tells only which rule is broken.
+  // The grant of the previous connection decides only which rule is violated.
   return s.rule == "RECONNECT" || s.rule == "ANSWERED-TWICE" ||
          (s.rule == "FC-08" && s.variant != "credits");
 }
@@ -151,7 +151,7 @@ TEST(MergeScenes, WhatRestsOnTwoConnectionsIsFound) {
   EXPECT_GE(compared, 13U);
 }
 
-// Each of three connections has something for the next, and between two of them is nothing of it.
+// The first two of three connections leave unanswered Calls to the next one.
 void three_connections(Scene& s) {
   Connection& first = s.connect();
   first.exchange(1);
@@ -226,7 +226,7 @@ TEST(MergeScenes, AFilterLeavesOutWhatItWouldOfTheWhole) {
   }
 }
 
-// Two Calls are lost; one comes again behind as many new ones.
+// A Call is lost, and is resent after `others` new Calls.
 Scene late(std::uint32_t others) {
   Scene scene;
   Connection& first = scene.connect();
@@ -256,7 +256,7 @@ TEST(MergeScenes, WhatTheBoundCutsOffIsSaid) {
   }
 }
 
-// Reports of before they had what tells Calls that are sent again.
+// An older report has no state to recognise resent Calls.
 TEST(MergeScenes, AnOlderReportIsReadAndTheGapSaid) {
   Scene scene;
   three_connections(scene);
@@ -277,7 +277,7 @@ TEST(MergeScenes, AnOlderReportIsReadAndTheGapSaid) {
   EXPECT_EQ(text.find("not searched"), text.rfind("not searched"));
 }
 
-// A connection that goes on in the next capture.
+// The connection continues in the next capture.
 TEST(MergeScenes, AConnectionInTwoPartsIsSaidOnce) {
   Scene scene;
   Connection& c = scene.connect();
@@ -294,7 +294,7 @@ TEST(MergeScenes, AConnectionInTwoPartsIsSaidOnce) {
   EXPECT_THAT(text, HasSubstr("connection 1: from more than one report"));
   EXPECT_EQ(text.find("more than one report"), text.rfind("more than one report"));
   EXPECT_THAT(text_of(report_of_files(scene.pcap())), Not(HasSubstr("more than one report")));
-  // Of its first Calls nothing is left: it did not begin in the second part.
+  // The second part has no first Calls: the connection did not begin there.
   EXPECT_EQ(joined.reconnects.begun.size(), 1U);
 }
 

@@ -1,4 +1,4 @@
-// What one SEND of a scene carries: a transport header and an RPC message, both easily made wrong.
+// The content of one Send of a scene: a transport header and an RPC message, both easy to corrupt.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rpcrdma::scenes {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// wire::Header that owns its lists, and what follows it in the SEND.
+// A wire::Header that owns its lists, and the bytes that follow it in the Send.
 struct Message {
   std::uint32_t xid = 0;
   std::uint32_t vers = 1;
@@ -30,13 +30,13 @@ struct Message {
   std::uint32_t opttype = 0;
   Bytes optinfo;
 
-  Bytes rpc;  // behind the header
-  // Sent with Send With Invalidate of this handle.
+  Bytes rpc;  // after the header
+  // If set, it is sent by Send With Invalidate of this handle.
   std::optional<std::uint32_t> invalidate;
 };
 
-// The content of the SEND. A header that the encoder refuses gives the RPC message alone: scenes
-// with such headers change the bytes of a good one.
+// Returns the content of the Send. If the encoder refuses the header, it is the RPC message alone:
+// scenes with such headers change the bytes of a valid one.
 [[nodiscard]] Bytes encode(const Message& message);
 
 // A Call of a program without a binding, with 16 bytes of arguments, and its Reply.
@@ -48,7 +48,7 @@ struct Message {
 [[nodiscard]] Message err_vers(std::uint32_t xid, std::uint32_t low = 1, std::uint32_t high = 1);
 [[nodiscard]] Message err_chunk(std::uint32_t xid);
 
-// As version 2 has it: direction by the RPC message in it.
+// Converts a message to version 2, with the direction of its RPC message.
 [[nodiscard]] Message version2(Message message);
 
 }  // namespace rpcrdma::scenes

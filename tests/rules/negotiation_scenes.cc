@@ -1,5 +1,5 @@
-// Version 2: how long and how many messages may be before the peer is known, and peers that know
-// version 1 alone.
+// Scenes for version 2: length and number of messages before the peer is known, and peers that
+// support only version 1 (V2-05 to V2-07).
 #include "registry.h"
 
 namespace rpcrdma::scenes {

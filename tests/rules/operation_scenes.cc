@@ -1,3 +1,4 @@
+// Scenes for the rules about RDMA Reads and Writes (OPS).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -29,7 +30,7 @@ Message write_reply(std::uint32_t xid, const wire::Segment& memory = kMemory) {
   return reply(xid, nfs3::write_reply(xid, memory.length));
 }
 
-// An NFS READ with this before the Reply.
+// An NFS READ with these operations before the Reply.
 template <typename Function>
 auto before_read_reply(Function operations) {
   return [operations](Scene& s) {
@@ -81,7 +82,7 @@ void add_target_scenes(Scenes& scenes) {
                     .variant = "requester"});
 }
 
-// An NFS WRITE in two segments, of which so many bytes are read.
+// An NFS WRITE in two segments; `first` and `second`: the bytes that are read of them.
 auto reads_of(std::uint32_t count, std::uint32_t first, std::uint32_t second) {
   return [=](Scene& s) {
     Connection& c = s.connect();
@@ -137,7 +138,7 @@ void add_order_scenes(Scenes& scenes) {
          c.write(kServer, kMemory.handle, kMemory.offset, pattern(40));
          c.write(kServer, kMemory.handle, kMemory.offset + 40, pattern(24));
        })});
-  // The first half twice.
+  // The first half is written twice.
   scenes.push_back({.rule = "OPS-03",
                     .guilty = Guilty::kServer,
                     .breaks = before_read_reply([](Connection& c) {
@@ -161,7 +162,7 @@ void add_order_scenes(Scenes& scenes) {
                     .breaks = reads_of(1004, 500, 503),
                     .keeps = reads_of(1001, 500, 501),
                     .variant = "read-no-roundup"});
-  // Roundup at the end may be left alone.
+  // Roundup at the end need not be read.
   scenes.push_back({.rule = "OPS-03",
                     .guilty = Guilty::kServer,
                     .breaks = reads_of(1004, 500, 200),
@@ -169,7 +170,7 @@ void add_order_scenes(Scenes& scenes) {
                     .variant = "read"});
 }
 
-// An NFS WRITE of four segments, each a READ, so many of them at once.
+// An NFS WRITE of four segments, each with one RDMA Read, `at_once` of them in flight.
 auto reads_at_once(std::uint8_t responder_resources, unsigned at_once) {
   return [responder_resources, at_once](Scene& s) {
     ConnectOptions options;
@@ -190,7 +191,7 @@ auto reads_at_once(std::uint8_t responder_resources, unsigned at_once) {
   };
 }
 
-// A message of two packets, put together by hand; nothing comes behind it on its side.
+// A message of two hand-made packets, the last one of its side.
 void by_hand(Connection& c, wire::Opcode first, wire::Opcode second, const Bytes& content,
              std::size_t in_first, wire::Reth reth = {}) {
   wire::RocePacket p;
@@ -206,7 +207,7 @@ void by_hand(Connection& c, wire::Opcode first, wire::Opcode second, const Bytes
   c.ack(kClient, p.bth.psn);
 }
 
-// A Reply in two packets, the first with so many bytes; a third packet may be out of order.
+// A Reply in two packets, the first with `in_first` bytes; `extra`: with a third one out of order.
 auto long_reply(std::size_t in_first, bool extra) {
   return [in_first, extra](Scene& s) {
     Connection& c = s.connect();
@@ -225,7 +226,7 @@ auto long_reply(std::size_t in_first, bool extra) {
   };
 }
 
-// The RDMA WRITE's RETH announces this length; 1500 bytes come.
+// The RETH of the RDMA Write states this length; its packets carry 1500 bytes.
 auto announced(std::uint32_t length) {
   return [length](Scene& s) {
     Connection& c = s.connect();
@@ -236,8 +237,8 @@ auto announced(std::uint32_t length) {
   };
 }
 
-// A READ of 1500 bytes at a path MTU of 1024 that is answered with two packets of these opcodes,
-// and so many bytes.
+// An RDMA Read of 1500 bytes at a path MTU of 1024, whose response has two packets with these
+// opcodes and `bytes` bytes.
 auto read_answered(wire::Opcode first, wire::Opcode second, std::size_t bytes) {
   return [=](Scene& s) {
     Connection& c = s.connect();
@@ -273,7 +274,7 @@ void add_packet_scenes(Scenes& scenes) {
                     .breaks = long_reply(1000, false),
                     .keeps = long_reply(1024, false),
                     .variant = "payload"});
-  // Left without its Reply: HDR-10 tells.
+  // The Call stays unanswered: HDR-10.
   scenes.push_back({.rule = "OPS-05",
                     .guilty = Guilty::kServer,
                     .breaks = announced(1800),

@@ -27,7 +27,7 @@ Bytes swapped_magic() {
   return bytes;
 }
 
-// A Call longer than 1024 bytes by a client that has told this send size.
+// A Call longer than 1024 bytes by a client that announced this send size.
 auto reported(std::uint32_t send_size) {
   return [send_size](Scene& s) {
     ConnectOptions options;
@@ -58,7 +58,7 @@ void add_private_data_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = with(swapped_magic()),
                     .keeps = good});
-  // Another service's.
+  // Private data of another service.
   scenes.push_back({.rule = "CMP-01",
                     .guilty = Guilty::kClient,
                     .breaks = with(Bytes{'h', 'e', 'l', 'l', 'o', ' ', '1', '2'}),
@@ -68,7 +68,7 @@ void add_private_data_scenes(Scenes& scenes) {
       {.rule = "CMP-02", .guilty = Guilty::kClient, .breaks = changed(4, 2), .keeps = good});
   scenes.push_back(
       {.rule = "CMP-03", .guilty = Guilty::kClient, .breaks = changed(5, 0x81), .keeps = good});
-  // Nothing was said, or could be.
+  // No message was sent, or none could be sent.
   const auto silent = [](std::uint8_t flags, std::optional<std::uint16_t> reject) {
     return [flags, reject](Scene& s) {
       ConnectOptions options;

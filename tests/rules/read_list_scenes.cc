@@ -1,3 +1,4 @@
+// Scenes for the rules about Read lists (RD).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -7,7 +8,7 @@ namespace {
 // A Call of a program without a binding is 56 bytes long; its arguments begin at 40.
 using Reads = std::vector<wire::ReadSegment>;
 
-// The responder reads all of it, and replies.
+// The responder reads all chunks and replies.
 void served(Scene& s, const Reads& reads) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -18,7 +19,7 @@ void served(Scene& s, const Reads& reads) {
   c.reply(reply(2));
 }
 
-// The responder does not take it.
+// The responder refuses the Call.
 void refused(Scene& s, const Reads& reads) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -35,8 +36,7 @@ auto refuse(const Reads& reads) {
   return [reads](Scene& s) { refused(s, reads); };
 }
 
-// An NFS WRITE of `count` bytes with these segments for its data; `offset`: of each from the place
-// of the data.
+// A segment of an NFS WRITE; `offset`: of its Position from the place of the data.
 struct Piece {
   std::uint32_t length = 0;
   std::uint32_t offset = 0;
@@ -66,7 +66,7 @@ auto write(std::uint32_t count, const std::vector<Piece>& pieces, bool version4 
   return [=](Scene& s) { run_write(s, count, pieces, version4); };
 }
 
-// RFC 5666: results in Read chunks, which the client reads.
+// RFC 5666: the client reads results from Read chunks of the Reply.
 void reply_with_reads(Scene& s, bool done) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -85,7 +85,7 @@ void reply_with_reads(Scene& s, bool done) {
   c.disconnect();
 }
 
-// RFC 5666: a Reply that is a Read chunk as a whole.
+// RFC 5666: a Read chunk contains the whole Reply.
 void long_reply_with_reads(Scene& s, bool done, bool reverse = false) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -112,7 +112,7 @@ void long_reply_with_reads(Scene& s, bool done, bool reverse = false) {
   c.disconnect();
 }
 
-// A long Call, Position Zero last in its list, on a connection with reverse Calls.
+// A long Call with Position Zero last in its list, on a connection with reverse Calls.
 void zero_last(Scene& s, bool last) {
   Connection& c = s.connect();
   c.call(call(1, nfs4::create_session_call(1)));
@@ -146,7 +146,7 @@ void add_reply(Scenes& scenes) {
                     .breaks = [](Scene& s) { zero_last(s, true); },
                     .keeps = [](Scene& s) { zero_last(s, false); },
                     .variant = "zero-last"});
-  // The server has called, too.
+  // The server sends a Call, too.
   scenes.push_back({.rule = "RD-01",
                     .breaks = [](Scene& s) { long_reply_with_reads(s, false, true); },
                     .keeps = [](Scene& s) { long_reply_with_reads(s, true, true); },
@@ -174,7 +174,7 @@ void add_positions(Scenes& scenes) {
   scenes.push_back({.rule = "RD-03",
                     .breaks = serve({{56, {0x100, 8, 0x1000}}, {44, {0x101, 8, 0x1000}}}),
                     .keeps = serve({{44, {0x100, 8, 0x1000}}, {56, {0x101, 8, 0x1000}}})});
-  // Segments of one chunk that stand apart, and overlap nothing.
+  // Segments of one chunk that are not consecutive, without overlap.
   scenes.push_back(
       {.rule = "RD-03",
        .breaks =
@@ -204,7 +204,7 @@ void nomsg_call(Scene& s, std::uint32_t position) {
   c.reply(reply(2));
 }
 
-// A long Call that the requester has given no Position Zero chunk, but memory for its Reply.
+// A long Call without a Position Zero chunk, but with memory for its Reply.
 void unreadable_call(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -248,7 +248,7 @@ void add_counts(Scenes& scenes) {
                     .variant = "chunk"});
 }
 
-// Segments that lie outside the address space, or upon each other.
+// Write segments that leave the address space or overlap.
 void offer_results(Scene& s, const std::vector<wire::Segment>& segments) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -262,7 +262,7 @@ void offer_results(Scene& s, const std::vector<wire::Segment>& segments) {
   c.reply(r);
 }
 
-// Data whose length is no multiple of four, refused because its memory wraps round.
+// Data with a length that is no multiple of 4, refused because its memory wraps around.
 void refused_for_its_memory(Scene& s) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -277,7 +277,7 @@ void add_memory(Scenes& scenes) {
                     .breaks = refused_for_its_memory,
                     .keeps = write(1001, {{1001}}),
                     .variant = "refused"});
-  // Harmless, since nothing is written there.
+  // The overlap is harmless, since nothing is written there.
   scenes.push_back({.rule = "RD-09",
                     .breaks = serve({{44, {0x100, 8, 0x1000}}, {56, {0x100, 8, 0x1004}}}),
                     .keeps = serve({{44, {0x100, 8, 0x1000}}, {56, {0x100, 8, 0x1008}}}),
@@ -320,7 +320,7 @@ void add_binding(Scenes& scenes) {
                         },
                     .keeps = write(1001, {{1004}}),
                     .variant = "with-roundup"});
-  // The file handle of a GETATTR.
+  // The file handle of a GETATTR is in a Read chunk.
   scenes.push_back({.rule = "RD-12",
                     .breaks =
                         [](Scene& s) {

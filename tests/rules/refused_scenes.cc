@@ -1,4 +1,4 @@
-// Calls that are answered and not executed, by RPC-over-RDMA, RPC or NFS; and tries that look so.
+// Scenes with Calls that RPC-over-RDMA, RPC or NFS refuses, and with probes.
 #include "exchanges.h"
 #include "registry.h"
 
@@ -11,7 +11,7 @@ using wire::RdmaErr;
 constexpr std::uint32_t kNfsAcl = 100227;
 constexpr std::uint64_t kMemory = 0x7f0000000000;
 
-// Replies of RFC 5531 section 9, word by word; nfsstat3 and nfsstat4 stand in front of results.
+// Replies of RFC 5531 section 9, word by word; nfsstat3 and nfsstat4 precede results.
 Bytes words(std::initializer_list<std::uint32_t> list) {
   Xdr x;
   for (const std::uint32_t word : list) x.u32(word);
@@ -61,7 +61,7 @@ void ask(Connection& c, std::uint32_t xid, const Bytes& asked, const Bytes& answ
   c.reply(reply(xid, answered));
 }
 
-// A plain Call that gets this answer, between Calls that succeed.
+// A plain Call with this answer, between Calls that succeed.
 auto refused(Message answer) {
   return [answer](Scene& s) {
     Connection& c = s.connect();
@@ -99,7 +99,7 @@ auto listing(std::uint32_t room, bool is_refused) {
   };
 }
 
-// Reads by 1 Write chunk are answered; by `chunks` they are refused.
+// Reads with 1 Write chunk are answered, those with `chunks` are refused.
 auto many_chunks(std::size_t chunks) {
   return [=](Scene& s) {
     Connection& c = s.connect();
@@ -132,7 +132,7 @@ void add_transport_refusals(Scenes& scenes) {
                     .breaks = many_chunks(5),
                     .keeps = many_chunks(1),
                     .variant = "write-chunks"});
-  // Nothing else is tried.
+  // The requester tries nothing else.
   scenes.push_back(refusal("version", [](Scene& s) {
     Connection& c = s.connect();
     c.call(version2(call(1)));
@@ -176,7 +176,7 @@ void add_rpc_refusals(Scenes& scenes) {
     ask(c, 1, minor_call(1, 2), compound_status(1, 10021));
     c.disconnect();
   }));
-  // So often nobody tries, whatever succeeds then.
+  // Too many refusals for a probe, whatever succeeds later.
   scenes.push_back(refusal("insists", [](Scene& s) {
     Connection& c = s.connect();
     for (std::uint32_t xid = 1; xid <= 9; ++xid) {
@@ -184,7 +184,7 @@ void add_rpc_refusals(Scenes& scenes) {
     }
     ask(c, 10, nfs3::getattr_call(10), nfs3::getattr_reply(10));
   }));
-  // The server's Call, by the client.
+  // The client refuses a Call of the server.
   scenes.push_back(refusal("reverse", [](Scene& s) {
     Connection& c = s.connect();
     c.exchange(1);
@@ -213,7 +213,7 @@ void add_probes(Scenes& scenes) {
         c.exchange(2);
       },
       succeed));
-  // The next mount is a connection of its own.
+  // The next mount uses another connection.
   const auto mount = [](bool tries) {
     return [tries](Scene& s) {
       if (tries) {

@@ -8,8 +8,8 @@ namespace rpcrdma::scenes {
 
 namespace {
 
-// Scenes about how a Call is refused, or what follows: it is refused in the breaking one alone, or
-// in both.
+// Scenes in which a Call is refused, for the reason of the refusal or its consequences: in the
+// breaking scene only, or in both.
 constexpr std::array<std::string_view, 15> kRefusedInBreaking{"HDR-07",
                                                               "HDR-08",
                                                               "HDR-08-fragment",
@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 21> kRefusedInBoth{"BI-04",
                                                           "V2-09",
                                                           "V2-11",
                                                           "WR-05-rejected"};
-// What is refused in them is tried another way.
+// Scenes in which the requester tries an alternative after the refusal.
 constexpr std::array<std::string_view, 3> kProbes{"INL-01-refused-5666", "V2-07", "V2-10"};
 
 template <std::size_t kSize>

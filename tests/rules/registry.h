@@ -1,4 +1,5 @@
-// Every rule that a capture can show: a scene that breaks it and one that keeps it.
+// Registers scenes for every rule that a capture can show: one that breaks it and one that keeps
+// it.
 #pragma once
 
 #include "scene.h"
@@ -21,15 +22,15 @@ struct RuleScene {
   Guilty guilty = Guilty::kClient;
   std::function<void(Scene&)> breaks;
   std::function<void(Scene&)> keeps;
-  // Rules that the breaking scene cannot help but break too.
+  // Other rules that the breaking scene violates inevitably.
   std::vector<std::string> also = {};
-  // Findings that both scenes show in any case: habits, notes.
+  // Findings that both scenes show in any case: quirks, notes.
   std::vector<std::string> both = {};
-  // A rule with more than one scene: tells them apart, part of the file's name.
+  // Distinguishes the scenes of a rule with more than one; part of the file's name.
   std::string variant = {};
   rules::Profile profile = rules::Profile::k8166;
 
-  // Of the committed capture of the breaking scene, without folder and ending.
+  // Returns the file name of the breaking scene's committed capture, without folder and extension.
   [[nodiscard]] std::string file() const {
     return rule + (variant.empty() ? "" : "-" + variant) +
            (profile == rules::Profile::k5666 ? "-5666" : "");
@@ -40,10 +41,10 @@ inline void PrintTo(const RuleScene& scene, std::ostream* out) {  // for GoogleT
   *out << scene.file();
 }
 
-// All scenes, section after section.
+// Returns all scenes, by section.
 [[nodiscard]] const std::vector<RuleScene>& all_scenes();
 
-// Rules that a capture can show and that have no scene yet; empty in the end. See uncovered.cc.
+// Returns rules that a capture can show and that have no scene yet: see uncovered.cc.
 [[nodiscard]] std::span<const char* const> uncovered();
 
 using Scenes = std::vector<RuleScene>;
@@ -64,8 +65,8 @@ void add_operation_scenes(Scenes& scenes);     // OPS
 void add_version2_scenes(Scenes& scenes);      // V2
 void add_negotiation_scenes(Scenes& scenes);   // V2-05 to V2-07
 void add_capture_scenes(Scenes& scenes);       // CAPTURE, ICRC
-void add_diagnosis_scenes(Scenes& scenes);     // what went wrong, and why
-void add_refused_scenes(Scenes& scenes);       // answered and not executed
+void add_diagnosis_scenes(Scenes& scenes);     // diagnoses
+void add_refused_scenes(Scenes& scenes);       // refused Calls, NFS faults
 void add_habit_scenes(Scenes& scenes);         // known implementations
 
 }  // namespace rpcrdma::scenes

@@ -6,7 +6,7 @@ namespace {
 
 using Chunk = std::vector<wire::Segment>;
 
-// A READDIR whose Reply goes through the Reply chunk; `change` makes something of that Reply wrong.
+// A READDIR whose Reply uses the Reply chunk; `change` corrupts that Reply.
 template <typename Change>
 void long_reply(Scene& s, const Change& change) {
   Connection& c = s.connect();
@@ -30,7 +30,7 @@ void good_long_reply(Scene& s) {
   long_reply(s, [](Message&) {});
 }
 
-// The Reply is inline, and returns the Reply chunk or not.
+// An inline Reply, with or without a returned Reply chunk.
 void short_reply(Scene& s, const std::optional<Chunk>& offered,
                  const std::optional<Chunk>& returned, std::size_t bytes = 200) {
   Connection& c = s.connect();

@@ -1,3 +1,4 @@
+// Scenes for the rules about Calls of the server (BI).
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -11,7 +12,7 @@ Message granting(Message m, std::uint32_t credit) {
   return m;
 }
 
-// The client says that it takes reverse Calls.
+// The client announces that it accepts reverse Calls.
 Connection& ready(Scene& s) {
   Connection& c = s.connect();
   c.call(call(1, nfs4::create_session_call(1)));
@@ -77,7 +78,7 @@ auto chunk_answered(bool answered) {
   };
 }
 
-// The Receive for the reverse Call comes late.
+// The client posts the Receive for the reverse Call too late.
 void refused(Scene& s) {
   Connection& c = ready(s);
   const std::uint32_t psn = c.psn(kServer);
@@ -90,7 +91,7 @@ void refused(Scene& s) {
   answer_back(c, 0x51);
 }
 
-// A reverse Call is lost with its connection, and sent again on the next one.
+// A reverse Call is lost with its connection and resent on the next one.
 auto sent_again(Side opener) {
   return [opener](Scene& s) {
     Connection& c = ready(s);

@@ -1,4 +1,4 @@
-// A scene through the whole pipeline, as the command takes a capture.
+// Runs a scene through the whole pipeline, as the command does with a capture.
 #pragma once
 
 #include "scene.h"
@@ -18,12 +18,12 @@ struct Outcome {
   std::vector<rules::Inconclusive> inconclusive;
 };
 
-// A capture or recording.
+// Analyzes a capture or recording.
 [[nodiscard]] Outcome run_file(const Bytes& file, rules::Profile profile);
 
 [[nodiscard]] Outcome run(const Scene& scene, rules::Profile profile);
 
-// The same scene as one of its endpoints tells it, on `side`, in a recording.
+// Analyzes the same scene as its endpoint on `side` would record it.
 [[nodiscard]] Outcome run_recorded(const Scene& scene, rules::Profile profile, Side side,
                                    bool sees_peer_operations);
 

@@ -1,3 +1,4 @@
+// Encodes the packets of a scene, from CM messages to acknowledgments, and writes them as pcap.
 #include "scene.h"
 
 #include <algorithm>
@@ -264,7 +265,7 @@ void Connection::resend(Side from, std::uint32_t psn) {
   }
 }
 
-// The other side has taken a whole request of `from`.
+// Called when the other side has received a whole request of `from`.
 void Connection::acknowledge(Side from) {
   const Side responder = other(from);
   ++msn_[static_cast<std::size_t>(responder)];
@@ -320,7 +321,7 @@ std::uint32_t Connection::read_request(Side from, std::uint32_t handle, std::uin
   wire::RocePacket p = rc(Opcode::kReadRequest, psn);
   p.reth = {offset, handle, length};
   request(from, p, {});
-  // The responses take PSNs of the request's own.
+  // The responses use the PSNs of the request.
   next += static_cast<std::uint32_t>(packets_for(length, options_.mtu));
   ++msn_[static_cast<std::size_t>(other(from))];
   return psn;

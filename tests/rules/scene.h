@@ -1,6 +1,6 @@
-// A conversation between an RPC client (192.0.2.1) and a server (192.0.2.2) over RoCEv2, packet by
-// packet, as a capture between them would show it. Everything is the same in every run: times,
-// PSNs, numbers.
+// Builds a conversation between an RPC client (192.0.2.1) and a server (192.0.2.2) over RoCEv2,
+// packet by packet, as a capture between them would show it. Times, PSNs and numbers are the same
+// in every run.
 #pragma once
 
 #include "bodies.h"
@@ -23,7 +23,7 @@ enum Side : int { kClient = 0, kServer = 1 };
   return s == kClient ? kServer : kClient;
 }
 
-// CM private data of RFC 8797: thresholds in bytes.
+// Returns CM private data of RFC 8797; sizes in bytes.
 [[nodiscard]] Bytes private_data(std::uint32_t send, std::uint32_t receive,
                                  bool remote_invalidation);
 
@@ -37,53 +37,53 @@ struct ConnectOptions {
   std::uint16_t port = 20049;
   std::uint32_t mtu = 1024;  // bytes
   bool in_capture = true;    // false: the capture begins after the set-up
-  // The REQ is answered by a REJ with this reason; nothing can be sent then.
+  // A REJ with this reason answers the REQ; nothing can be sent then.
   std::optional<std::uint16_t> reject;
-  // Not answered at all, and sent so often; nothing can be sent then either.
+  // If not 0, the number of REQs, which stay unanswered; nothing can be sent then, either.
   unsigned unanswered = 0;
 };
 
 class Scene;
 
-// One connection of a scene. After a SEND, a WRITE or a READ the other side acknowledges it, unless
-// `acks` is off.
+// One connection of a scene. The other side acknowledges each Send, RDMA Write and RDMA Read,
+// unless `acks` is off.
 class Connection {
  public:
   bool acks = true;
 
-  // A message, in as many packets as the path MTU asks for.
+  // Sends a message, in as many packets as the path MTU requires.
   void send(Side from, const Message& message);
   void send(Side from, const Bytes& content,
             std::optional<std::uint32_t> invalidate = std::nullopt);
   void call(const Message& message) { send(kClient, message); }
   void reply(const Message& message) { send(kServer, message); }
-  // A plain Call of the client and its Reply.
+  // Sends a plain Call of the client and its Reply.
   void exchange(std::uint32_t xid);
 
-  // RDMA WRITE by `from` into the other side's memory.
+  // RDMA Write by `from` to the other side's memory.
   void write(Side from, std::uint32_t handle, std::uint64_t offset, const Bytes& data);
   void write(const wire::Segment& target, const Bytes& data) {
     write(kServer, target.handle, target.offset, data);
   }
-  // RDMA READ by `from`; `data` comes back.
+  // RDMA Read by `from`, with a response of `data`.
   void read(Side from, std::uint32_t handle, std::uint64_t offset, const Bytes& data);
   void read(const wire::Segment& target) {
     read(kServer, target.handle, target.offset, pattern(target.length));
   }
-  // Its halves. The PSN of the request is for the responses.
+  // Request and response of a Read. read_request() returns the PSN for the response.
   std::uint32_t read_request(Side from, std::uint32_t handle, std::uint64_t offset,
                              std::uint32_t length);
   void read_response(Side from, std::uint32_t psn, const Bytes& data);
 
-  // The PSN of the next request of `side`.
+  // Returns the PSN of the next request of `side`.
   [[nodiscard]] std::uint32_t psn(Side side) const;
-  // `from` acknowledges (refuses) the other side's request with this PSN; without: the latest one.
+  // `from` acknowledges (refuses) the other side's request with this PSN; default: the latest one.
   void ack(Side from, std::optional<std::uint32_t> psn = std::nullopt);
   void nak(Side from, wire::NakCode code, std::optional<std::uint32_t> psn = std::nullopt);
   void rnr(Side from, std::optional<std::uint32_t> psn = std::nullopt);
-  // All request packets of `from` from this PSN on, once more.
+  // Retransmits all request packets of `from` from this PSN on.
   void resend(Side from, std::uint32_t psn);
-  // Any packet at all; the destination QP is filled in.
+  // Sends any packet; the destination QP is filled in.
   void packet(Side from, wire::RocePacket packet);
 
   // DREQ by `from`, and the other side's DREP.
@@ -115,17 +115,17 @@ class Scene {
  public:
   Connection& connect(ConnectOptions options = {});
 
-  // Time until the next packet, in nanoseconds. Packets are 10 microseconds apart by themselves.
+  // Adds time before the next packet, in nanoseconds. By default packets are 10 microseconds apart.
   void wait(std::int64_t ns) { now_ += ns; }
 
-  // What happens to the next packets.
-  void lose_next(unsigned packets = 1) { lose_ = packets; }      // not in the capture
-  void damage_next(unsigned packets = 1) { damage_ = packets; }  // a bit is wrong
-  // Only this many bytes of the frame are in the capture.
+  // Drops the next packets from the capture, or flips a bit in them.
+  void lose_next(unsigned packets = 1) { lose_ = packets; }
+  void damage_next(unsigned packets = 1) { damage_ = packets; }
+  // Truncates the next frame to this many bytes.
   void cut_next(std::uint32_t bytes) { cut_ = bytes; }
 
   [[nodiscard]] std::size_t packets() const { return frames_.size(); }
-  // The capture file: classic pcap, nanoseconds, Ethernet.
+  // Returns the capture file: classic pcap, nanoseconds, Ethernet.
   [[nodiscard]] Bytes pcap() const;
 
  private:

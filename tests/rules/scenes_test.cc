@@ -1,4 +1,5 @@
-// Every rule is found where it is broken, against the side that broke it, and nowhere else.
+// Checks that each rule's violation is found in its scene, against the side at fault, and nowhere
+// else.
 #include "registry.h"
 #include "run.h"
 
@@ -66,7 +67,7 @@ TEST_P(RuleScenes, KeepingIsNotFound) {
   }
 }
 
-// tests/captures/rules holds what the generator makes: otherwise run make_rule_captures.
+// tests/captures/rules contains the generator's output: if it does not, run make_rule_captures.
 TEST_P(RuleScenes, CommittedCaptureIsTheScene) {
   const RuleScene& r = GetParam();
   Scene scene;
@@ -103,7 +104,7 @@ Outcome run_scene(const std::string& file) {
   return run(scene, r->profile);
 }
 
-// A Reply that its requester has acknowledged was not lost.
+// A Reply that its requester acknowledged was not lost.
 TEST(AnsweredTwice, OnlyAReplyThatMayBeLostIsSaidToBe) {
   const Outcome not_acknowledged = run_scene("ANSWERED-TWICE");
   const Outcome acknowledged = run_scene("ANSWERED-TWICE-acknowledged");
@@ -139,8 +140,7 @@ TEST(Texts, NameWhatIsOneAsOne) {
   ASSERT_NE(lost, nullptr);
   EXPECT_EQ(reconnect->frames.size(), 1U);
   EXPECT_EQ(lost->text,
-            "a DREQ ended the connection while Call 0x00000002 was without an answer, sent 20 us "
-            "before");
+            "a DREQ ended the connection while Call 0x00000002 was in flight, sent 20 us before");
   Scene scene;
   ConnectOptions options;
   options.rnr_retry_count = 1;
@@ -152,10 +152,10 @@ TEST(Texts, NameWhatIsOneAsOne) {
   const Outcome refused = run(scene, rules::Profile::k8166);
   const rules::Finding* const rnr = find(refused, "RNR");
   ASSERT_NE(rnr, nullptr);
-  EXPECT_NE(rnr->text.find("which is tried again once at most"), std::string::npos) << rnr->text;
+  EXPECT_NE(rnr->text.find("which is retried at most once"), std::string::npos) << rnr->text;
 }
 
-// Some SENDs find no Receive that was due, and some one that was not.
+// For one refused Send a Receive was due, for the other none was.
 TEST(NoReceive, IsReportedForBothSidesWhereBothAreAtFault) {
   Scene scene;
   Connection& c = scene.connect();
@@ -185,10 +185,11 @@ TEST(NoReceive, IsReportedForBothSidesWhereBothAreAtFault) {
   EXPECT_EQ(blamed, both);
 }
 
-// An error by one side, and the connection's end laid to the other: the reader would not know whom
-// to believe.
+// The end of a connection and its errors must have the same side at fault: otherwise the findings
+// would contradict each other.
 TEST(ConnectionLost, IsLaidToWhomeverTheErrorsAreLaidTo) {
-  // A server may refuse private data, and should not; a breach after which both go on is over.
+  // A server may refuse private data, but should not; a violation after which both sides continue
+  // is no cause for a later end.
   const std::set<std::string> by_both{"CMP-03-rejected", "CONN-LOST-too-many-calls-before"};
   for (const RuleScene& r : all_scenes()) {
     if (by_both.contains(r.file())) continue;
@@ -204,24 +205,24 @@ TEST(ConnectionLost, IsLaidToWhomeverTheErrorsAreLaidTo) {
   }
 }
 
-// What the breach rests on is not all seen: who ended the connection may have had cause to, and may
-// not.
+// The evidence for the violation is incomplete: the side that ended the connection may or may not
+// have had cause.
 TEST(ConnectionLost, IsLaidToNobodyWhereACauseIsNotCertain) {
   Scene scene;
   Connection& c = scene.connect();
   c.exchange(1);
-  c.send(kServer, Bytes(12));  // what it may grant is not known
+  c.send(kServer, Bytes(12));  // may contain a grant
   for (std::uint32_t xid = 2; xid <= 40; ++xid) c.call(call(xid));
   c.disconnect(kServer);
   const Outcome outcome = run(scene, rules::Profile::k8166);
   const rules::Finding* const lost = find(outcome, "CONN-LOST");
   ASSERT_NE(lost, nullptr);
   EXPECT_EQ(lost->peer, "") << describe(*lost);
-  EXPECT_NE(lost->text.find("may have been given cause by a breach of FC-01"), std::string::npos)
+  EXPECT_NE(lost->text.find("may have had cause by a violation of FC-01"), std::string::npos)
       << lost->text;
 }
 
-// A rule that a capture can show has a scene, or stands in uncovered.cc, and not both.
+// Each rule that a capture can show has a scene or an entry in uncovered.cc, not both.
 TEST(RuleCoverage, EveryRuleHasAScene) {
   std::set<std::string> covered;
   for (const RuleScene& s : all_scenes()) covered.insert(s.rule);

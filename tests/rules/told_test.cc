@@ -1,4 +1,4 @@
-// A scene that one of its endpoints tells, in a recording, is judged as its packets are.
+// Checks that the recording of an endpoint leads to the same findings as the packets of the scene.
 #include "registry.h"
 #include "run.h"
 
@@ -12,14 +12,14 @@
 namespace rpcrdma::scenes {
 namespace {
 
-// Rules that rest on PSNs, ICRCs and retries, which an endpoint does not tell.
+// Rules that depend on PSNs, ICRCs and retries, which an endpoint does not record.
 bool shown_by_packets_only(const std::string& rule) {
   constexpr std::array<const char*, 7> kRules{"FC-04", "FC-05", "BI-06",  "OPS-05",
                                               "RNR",   "ICRC",  "CAPTURE"};
   return std::find(kRules.begin(), kRules.end(), rule) != kRules.end();
 }
 
-// Scenes of which the packets tell what happened, and an endpoint only how it went on.
+// Scenes whose packets show what happened, while an endpoint records only the outcome.
 bool recorded_otherwise(const RuleScene& scene) {
   constexpr std::array<const char*, 15> kScenes{"OPS-05-response-length",
                                                 "CONN-LOST-rejected",
@@ -39,21 +39,21 @@ bool recorded_otherwise(const RuleScene& scene) {
   return std::find(kScenes.begin(), kScenes.end(), scene.file()) != kScenes.end();
 }
 
-// An endpoint hands its device more RDMA READs than that has in flight, so nobody but the peer can
-// tell these.
+// An endpoint posts more RDMA Reads than its device has in flight, so only its peer's recording
+// shows how many were.
 bool shown_by_peers_only(const std::string& rule) {
   return rule == "OPS-04";
 }
 
-// A side ended the connection for no reason that the other gave it. Its own endpoint was stopped
-// then, which a capture between the two cannot know: see AnEndpointThatIsStoppedIsNotAccused.
+// A side ended the connection without cause by the other. In its own recording the endpoint was
+// stopped, which a capture between the two cannot show: see AnEndpointThatIsStoppedIsNotAccused.
 bool ends_by_itself(const rules::Finding& f) {
   return f.rule == "CONN-LOST" && f.text.starts_with("a DREQ ended the connection while") &&
-         f.text.find("; who sent it") == std::string::npos;
+         f.text.find("; the sender of the DREQ") == std::string::npos;
 }
 
-// What is found, without the numbers of frames. Whether Calls that wait have been acknowledged only
-// packets tell.
+// Returns the findings without frame numbers, and STALL without its text: only packets show whether
+// waiting Calls were acknowledged.
 std::multiset<std::string> judged(const Outcome& outcome) {
   static const std::regex kFrame("frame [0-9]+");
   std::multiset<std::string> all;
@@ -83,7 +83,7 @@ TEST_P(Recorded, BrokenByEitherEnd) {
   EXPECT_EQ(judged(run_recorded(scene, r.profile, kServer, true)), packets);
 }
 
-// How long the way to it took the responder does not count; its requester cannot tell.
+// The responder's recording excludes the path time; the requester cannot determine it.
 TEST(ReportedByOneEnd, ASlowPeer) {
   const auto all = all_scenes();
   const auto r = std::find_if(all.begin(), all.end(),
@@ -102,7 +102,7 @@ bool connection_lost(const Outcome& outcome) {
                      [](const rules::Finding& f) { return f.rule == "CONN-LOST"; });
 }
 
-// A client that ends its own Calls with their connection, and a server that is ended.
+// A stopped client ends its connection and its Calls; a stopped server ends the connection.
 TEST(ReportedByOneEnd, AnEndpointThatIsStoppedIsNotAccused) {
   for (const Side stopped : {kClient, kServer}) {
     Scene scene;
@@ -115,8 +115,8 @@ TEST(ReportedByOneEnd, AnEndpointThatIsStoppedIsNotAccused) {
     };
     EXPECT_TRUE(connection_lost(run(scene, rules::Profile::k8166)));
     EXPECT_FALSE(reported(stopped));
-    // The client of a server that is stopped has lost its connection; the other way round only the
-    // client has lost what it gave up.
+    // The client of a stopped server has lost its connection. If the client stops, the server has
+    // lost nothing.
     EXPECT_EQ(reported(kClient), stopped == kServer);
   }
 }
@@ -150,7 +150,8 @@ TEST_P(Recorded, KeptByEitherEnd) {
   EXPECT_EQ(judged(run_recorded(scene, r.profile, kServer, true)), packets);
 }
 
-// On most RNICs nobody sees what the peer reads and writes: then less is found, and nothing else.
+// Most RNICs do not report the peer's RDMA operations: then there are fewer findings, and no
+// others.
 TEST_P(Recorded, WithoutThePeersOperations) {
   const RuleScene& r = GetParam();
   for (const auto& play : {r.breaks, r.keeps}) {
@@ -184,7 +185,7 @@ TEST(ReportedWithoutThePeersOperations, WhatRestsOnThemIsInconclusive) {
     bool inconclusive = false;
     for (const rules::Inconclusive& w : client.inconclusive) inconclusive |= w.rule == "OPS-03";
     EXPECT_TRUE(inconclusive);
-    // The server's operations are its own.
+    // The server records its own operations.
     bool found = false;
     for (const rules::Finding& f : run_recorded(scene, r.profile, kServer, false).findings) {
       found |= f.rule == "OPS-03";
@@ -198,7 +199,7 @@ RuleScene scene_of(const std::string& file) {
   return *std::ranges::find_if(all, [&](const RuleScene& r) { return r.file() == file; });
 }
 
-// Whoever listens does not know which of its addresses was meant.
+// The listening side does not know which of its addresses the REQ was for.
 TEST(ReportedByAClient, ARefusal) {
   const RuleScene r = scene_of("CONN-LOST-rejected");
   Scene scene;
@@ -210,7 +211,7 @@ bool withholds(const Outcome& outcome, const std::string& rule) {
   return std::ranges::any_of(outcome.inconclusive, [&](const auto& w) { return w.rule == rule; });
 }
 
-// A small conversation in which much is sent again is one of small packets.
+// Many retransmissions in a short conversation are a storm, whatever the packet sizes were.
 TEST(ReportedByEitherEnd, AStormIsOneWhateverThePacketsWere) {
   const RuleScene r = scene_of("RETX-STORM");
   Scene scene;

@@ -1,5 +1,5 @@
-// What is concluded from times and from the order of packets, where the capture shows them from
-// one side, or out of order.
+// Tests conclusions from times and the order of packets, if the capture point is near one side or
+// the capture is out of order.
 #include "exchanges.h"
 #include "run.h"
 
@@ -17,7 +17,7 @@ using ::testing::Not;
 constexpr std::int64_t kMicrosecond = 1000;
 constexpr wire::Segment kMemory{0x10, 64, 0x1000};
 
-// The text of what was found, all of it; empty: nothing.
+// Returns the texts of all findings of the rule; empty: none.
 std::string found(const Outcome& outcome, const std::string& rule) {
   std::string text;
   for (const rules::Finding& f : outcome.findings) {
@@ -57,16 +57,16 @@ TEST(SlowPeer, IsNotBlamedForALongWay) {
   const Outcome outcome = judged(s);
   EXPECT_EQ(found(outcome, "SLOW-PEER"), "");
   EXPECT_EQ(found(outcome, "SLOW-NETWORK"),
-            "note 50 ms from Call to Reply on average of 8 Calls, of which 50 ms passed until the "
-            "responder's adapter had acknowledged the Call\n");
+            "note Replies took 50 ms on average over 8 Calls, 50 ms of it until the responder's "
+            "adapter had acknowledged the Call\n");
 }
 
 TEST(SlowPeer, IsReportedWithoutTheWay) {
   Scene s;
   calls(s, kMillisecond, 9 * kMillisecond);
   const std::string text = found(judged(s), "SLOW-PEER");
-  EXPECT_THAT(text, HasSubstr("10 ms from Call to Reply on average of 8 Calls, of which 89 % was "
-                              "its turn and 1.01 ms passed until its adapter had acknowledged"));
+  EXPECT_THAT(text, HasSubstr("Replies took 10 ms on average over 8 Calls, 89 % of it in the "
+                              "responder and 1.01 ms until its adapter had acknowledged"));
 }
 
 TEST(SlowPeer, NeitherIsReportedWhereBothHaveTheirShare) {
@@ -77,7 +77,7 @@ TEST(SlowPeer, NeitherIsReportedWhereBothHaveTheirShare) {
   EXPECT_EQ(found(outcome, "SLOW-NETWORK"), "");
 }
 
-// The second Call's acknowledgement is for both: it tells nothing of the time before that Call.
+// The second Call's acknowledgment is for both: it shows nothing about the time before that Call.
 TEST(SlowPeer, IsReportedWhereAcknowledgementsArePutOff) {
   Scene s;
   Connection& c = s.connect();
@@ -93,7 +93,7 @@ TEST(SlowPeer, IsReportedWhereAcknowledgementsArePutOff) {
     c.reply(reply(xid + 1));
     c.ack(kClient);
   }
-  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it its turn"));
+  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it in the responder"));
 }
 
 // The Call was answered before it was acknowledged.
@@ -108,10 +108,10 @@ TEST(SlowPeer, IsReportedWhereAcknowledgementsComeBehindTheReply) {
     c.ack(kServer);
     c.ack(kClient);
   }
-  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it its turn"));
+  EXPECT_THAT(found(judged(s), "SLOW-PEER"), HasSubstr("all of it in the responder"));
 }
 
-// The Call and the Reply before it are lost together, and sent again together.
+// The Call and the Reply before it are lost together and retransmitted together.
 TEST(SlowNetwork, CountsOnceWhatBothSidesStoodStillFor) {
   Scene s;
   Connection& c = s.connect();
@@ -132,12 +132,12 @@ TEST(SlowNetwork, CountsOnceWhatBothSidesStoodStillFor) {
     c.ack(kClient);
   }
   EXPECT_EQ(found(judged(s), "SLOW-NETWORK"),
-            "warning for 72.2 ms of the 80.6 ms in which Calls were outstanding (89 %) a side "
-            "stood still before it sent packets again\n");
+            "warning a side stalled before retransmissions for 72.2 ms of the 80.6 ms in which "
+            "Calls were in flight (89 %)\n");
 }
 
-// The Reply's acknowledgement is lost, and the client thinks for longer than the server waits for
-// it: no Call waited for that.
+// The Reply's acknowledgment is lost, and the client is idle for longer than the server's timeout:
+// no Call waited for it.
 TEST(SlowNetwork, DoesNotCountWhatNoCallWaitedFor) {
   Scene s;
   Connection& c = s.connect();
@@ -155,7 +155,7 @@ TEST(SlowNetwork, DoesNotCountWhatNoCallWaitedFor) {
   EXPECT_EQ(found(judged(s), "SLOW-NETWORK"), "");
 }
 
-// A side that has no Receive posted holds its peer up, and no packet is lost.
+// A side without a posted Receive delays its peer, and no packet is lost.
 TEST(SlowNetwork, IsNotBlamedForWaitingAfterRnrNaks) {
   Scene s;
   Connection& c = s.connect();
@@ -176,8 +176,8 @@ TEST(SlowNetwork, IsNotBlamedForWaitingAfterRnrNaks) {
   EXPECT_EQ(found(outcome, "RETX-STORM"), "");
 }
 
-// Two Calls at a time, which is all that the server grants; a Reply takes `way` to be acknowledged,
-// and the next Call comes `pause` behind that.
+// Two Calls at a time, as many as the server grants. The acknowledgment of a Reply takes `way`, and
+// the next Call follows `pause` later.
 Outcome two_at_a_time(std::int64_t latency, std::int64_t way, std::int64_t pause) {
   Scene s;
   Connection& c = s.connect();
@@ -232,7 +232,7 @@ Message read_reply(std::uint32_t xid) {
   return m;
 }
 
-// The RDMA WRITE stands in front of the Call that offers the memory for it.
+// The RDMA Write precedes the Call that advertises its memory.
 TEST(OutOfOrder, AWriteAheadOfItsCallIsNoFault) {
   for (const bool acknowledged_too : {false, true}) {
     Scene s;
@@ -254,7 +254,7 @@ TEST(OutOfOrder, AWriteAheadOfItsCallIsNoFault) {
   }
 }
 
-// The next Call offers the memory again, but the WRITE was for the one before.
+// The next Call advertises the memory again, but the Write was for the previous one.
 TEST(OutOfOrder, ALateWriteIsNoDisorder) {
   Scene s;
   Connection& c = s.connect();
@@ -268,7 +268,7 @@ TEST(OutOfOrder, ALateWriteIsNoDisorder) {
   EXPECT_NE(found(judged(s), "OPS-02"), "");
 }
 
-// The set-up tells that it speaks RPC-over-RDMA; of its messages the capture has none.
+// The set-up shows that the connection speaks RPC-over-RDMA; the capture has none of its messages.
 TEST(Lost, CountsConnectionsOfWhichNoMessageIsSeen) {
   Scene s;
   Connection& c = s.connect();
@@ -279,11 +279,11 @@ TEST(Lost, CountsConnectionsOfWhichNoMessageIsSeen) {
   c.ack(kServer);
   c.disconnect();
   EXPECT_THAT(found(judged(s), "CAPTURE"),
-              HasSubstr("2 packets that their receiver acknowledged are not in the capture, of "
+              HasSubstr("2 packets that their receiver acknowledged are not in the capture, on "
                         "connection 1"));
 }
 
-// One datagram for several packets, as segmentation offload hands it to a capture.
+// One datagram with several packets, coalesced by segmentation offload before capture.
 TEST(Coalesced, IsNoDamage) {
   Scene s;
   Connection& c = s.connect();
@@ -298,7 +298,8 @@ TEST(Coalesced, IsNoDamage) {
   c.exchange(2);
   const Outcome outcome = judged(s);
   EXPECT_EQ(found(outcome, "ICRC"), "");
-  EXPECT_THAT(found(outcome, "CAPTURE"), HasSubstr("1 datagram is longer than any packet"));
+  EXPECT_THAT(found(outcome, "CAPTURE"),
+              HasSubstr("1 datagram was coalesced by GSO/GRO before capture"));
 }
 
 }  // namespace

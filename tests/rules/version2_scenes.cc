@@ -1,4 +1,4 @@
-// What version 2 adds to headers and errors. For its negotiation see negotiation_scenes.cc.
+// Scenes for the headers and errors of version 2. For its negotiation see negotiation_scenes.cc.
 #include "registry.h"
 
 namespace rpcrdma::scenes {
@@ -19,7 +19,7 @@ Message v2_error(std::uint32_t xid, RdmaErr error) {
   return m;
 }
 
-// Version 2 from the first message on, and then what the rule is about.
+// An exchange in version 2, then the messages that concern the rule.
 template <typename Rest>
 auto after_exchange(const Rest& rest) {
   return [rest](Scene& s) {
@@ -42,7 +42,7 @@ void good(Connection& c) {
   c.reply(v2_reply(2));
 }
 
-// An NFS READ of 1000 bytes with 1000 bytes of room.
+// An NFS READ of 1000 bytes with a Write chunk of `room` bytes.
 Message read_call(std::uint32_t inv_handle = 0, std::uint32_t room = 1000) {
   Message m = version2(call(2, nfs3::read_call(2, 1000)));
   m.writes = {{{0x100, room, 0x1000}}};
@@ -78,7 +78,7 @@ void add_headers(Scenes& scenes) {
                       c.send(kServer, m);
                     }),
                     .keeps = after_exchange(good)});
-  // What the client made of it is its own affair.
+  // The client may handle the Reply in any way.
   scenes.push_back({.rule = "V2-02",
                     .guilty = Guilty::kServer,
                     .breaks = after_exchange([](Connection& c) {
@@ -91,7 +91,7 @@ void add_headers(Scenes& scenes) {
                     }),
                     .keeps = after_exchange(good),
                     .variant = "passed-over"});
-  // Its lists show what a long message is.
+  // The chunk lists show the direction of a long message.
   const auto long_call = [](wire::MsgType direction) {
     return after_exchange([direction](Connection& c) {
       const Bytes rpc = nfs3::getattr_call(2);
@@ -130,7 +130,7 @@ void add_headers(Scenes& scenes) {
                     .breaks = long_reply(wire::MsgType::kCall),
                     .keeps = long_reply(wire::MsgType::kReply),
                     .variant = "long-reply"});
-  // It was judged before, and is judged after it: no later draft has such a message.
+  // Rules are checked before and after it: it is not a message of a later draft.
   Bytes odd = encode(v2_call(2));
   odd[19] = 2;  // rdma_direction
   scenes.push_back({.rule = "V2-08",
@@ -180,7 +180,7 @@ void add_refusals(Scenes& scenes) {
                     .breaks = refused(option, v2_error(2, RdmaErr::kInvalProc)),
                     .keeps = refused(option, v2_error(2, RdmaErr::kInvalOption)),
                     .variant = "answer"});
-  // The responder may know the option, and not what came with it.
+  // The responder may know the option, but not its content.
   scenes.push_back({.rule = "V2-08",
                     .guilty = Guilty::kServer,
                     .breaks = refused(option, v2_error(2, RdmaErr::kInvalProc)),

@@ -1,3 +1,4 @@
+// Scenes for the rules about Write lists and results (WR).
 #include "registry.h"
 
 #include <algorithm>
@@ -8,12 +9,12 @@ namespace {
 
 using Chunk = std::vector<wire::Segment>;
 
-// An NFS READ of `count` bytes: what is offered, what comes back, and what is written.
+// An NFS READ of `count` bytes: the chunks of the Call, those of the Reply, and the bytes written.
 struct Read {
   std::uint32_t count = 1000;
   std::vector<Chunk> offered = {{{0x100, 1000, 0x1000}}};
   std::vector<Chunk> returned = {{{0x100, 1000, 0x1000}}};
-  // In place of the READ's results with their data in a chunk.
+  // Replaces the READ's results, whose data is in a chunk.
   std::optional<Bytes> results = std::nullopt;
 };
 
@@ -89,12 +90,12 @@ void add_lengths(Scenes& scenes) {
   scenes.push_back(scene("WR-07", without, with));
   scenes.back().profile = rules::Profile::k5666;
   scenes.push_back(scene("WR-08", {.returned = {{{0x100, 900, 0x1000}}}}));
-  // The data is nowhere.
+  // The data is missing.
   scenes.push_back(scene("WR-08", {.returned = {{{0x100, 0, 0x1000}}}}));
   scenes.back().variant = "absent";
 }
 
-// A COMPOUND with two READs of 100 bytes. `inline_data`: of the first.
+// A COMPOUND with two READs of 100 bytes. `first_inline`: the first result is inline.
 void two_reads(Scene& s, bool first_inline) {
   Connection& c = s.connect();
   c.exchange(1);
@@ -125,7 +126,7 @@ void add_order(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { two_reads(s, true); },
                     .keeps = [](Scene& s) { two_reads(s, false); }});
-  // One result, in the second chunk as well.
+  // One result, in the second chunk, too.
   RuleScene extra = scene("WR-06",
                           {.offered = {{{0x100, 1000, 0x1000}}, {{0x101, 1000, 0x1000}}},
                            .returned = {{{0x100, 1000, 0x1000}}, {{0x101, 1000, 0x1000}}}},
@@ -142,7 +143,7 @@ void add_order(Scenes& scenes) {
   scenes.push_back(skipped);
 }
 
-// A READ whose Reply goes through the Reply chunk, with its data or without.
+// A READ whose Reply uses the Reply chunk, with or without its data.
 auto long_reply(bool with_data) {
   return [with_data](Scene& s) {
     constexpr std::uint32_t kCount = 4000;

@@ -37,19 +37,19 @@ TEST(Refused, EveryCallByErrChunk) {
   EXPECT_EQ(verdict(r).health, Health::kErrors);
   EXPECT_THAT(verdict(r).text,
               HasSubstr("100 of 100 NFS v3 READDIRPLUS Calls refused with ERR_CHUNK: the Reply "
-                        "chunk has 512 B where 32 KiB are asked for."));
+                        "chunk has 512 B, but the Calls request 32 KiB."));
 }
 
 TEST(Refused, ByTheVersionsOfTheProgram) {
   EXPECT_THAT(verdict(report_of("cases/b49-prog-mismatch-v4.pcap")).text,
-              HasSubstr("PROG_MISMATCH: the server has versions 3 to 3 of program NFS."));
+              HasSubstr("PROG_MISMATCH: the server supports versions 3 to 3 of program NFS."));
 }
 
 TEST(Refused, ForWhatAnsweredCallsHaveNot) {
   const Report r = report_of("cases/protocol-h_s05_write_chunks_many.pcapng");
   EXPECT_THAT(verdict(r).text,
               HasSubstr("4 of 8 ECHO v1 SOURCE Calls refused with ERR_CHUNK: each has 5 Write "
-                        "chunks or more, where answered Calls have 4 at most."));
+                        "chunks or more, while answered Calls have at most 4."));
 }
 
 TEST(Refused, AnAnswerToAKnownOptionIsNoBreach) {

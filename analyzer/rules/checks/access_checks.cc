@@ -1,5 +1,5 @@
-// Whose fault a Remote Access Error is: the requester has offered memory that its adapter does not
-// know, or the responder has reached for something else.
+// Finds out whose fault a Remote Access Error is: the requester advertised memory that its adapter
+// does not know, or the responder accessed other memory.
 #include "checks.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 bool just_offered(const roce::Operation& op, const model::CallSegment& segment) {
   const bool reads = op.kind == roce::OpKind::kRead;
   const bool fits = reads == (segment.list == model::ChunkList::kRead);
-  // The same memory may stand in another list too.
+  // The same memory may also be in another list.
   if (!fits && segment.shared == model::Shared::kNo) return false;
   const std::uint64_t into = op.offset - segment.target.offset;  // huge when below
   return into <= segment.target.length && op.length <= segment.target.length - into;
@@ -29,7 +29,7 @@ Refused access_of(const SentOperation& op) {
   return op.certain ? Refused::kNotOffered : Refused::kNotKnown;
 }
 
-// An endpoint does not tell PSNs: it is one of those that were sent.
+// An endpoint does not report PSNs: the refused operation is one of those that were sent.
 Refused access_of_any(const std::vector<SentOperation>& sent) {
   if (sent.empty()) return Refused::kNotKnown;
   const auto other = std::find_if(
@@ -43,7 +43,8 @@ Refused access_at(const std::vector<SentOperation>& sent, std::uint32_t psn,
     return roce::psn_diff(psn, op.psn) >= 0 && roce::psn_diff(op.last_psn, psn) >= 0;
   });
   if (it != sent.end()) return access_of(*it);
-  // A SEND that invalidates what was not offered, if the capture has all there was.
+  // The refused request is a Send that invalidates memory that was not advertised, provided that
+  // the capture is complete.
   const bool whole = model::losses(context.connection) == 0 && lists_unsure(context) == nullptr;
   return whole ? Refused::kNotOffered : Refused::kNotKnown;
 }

@@ -1,4 +1,4 @@
-// Sums of durations that a capture's clock may have made up.
+// Adds durations without overflow, even if a capture's clock makes no sense.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace rpcrdma::rules {
 
-// Two years, nanoseconds: a hundred times as much still fits.
+// Two years in nanoseconds: a hundred times as much still fits.
 inline constexpr std::int64_t kMaxTotalNs = std::int64_t{1} << 56;
 
 inline void add_time(std::int64_t& total, std::int64_t ns) {

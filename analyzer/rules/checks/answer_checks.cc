@@ -1,5 +1,5 @@
-// Which message an answer is for. A Reply or RDMA_ERROR without an outstanding Call may be a second
-// answer, an answer to a message that was no Call, or to nothing at all.
+// Checks which message an answer is for. A Reply or RDMA_ERROR without an in-flight Call may be a
+// second answer, an answer to a message that was no Call, or an answer to nothing.
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -14,9 +14,9 @@ namespace {
 using model::Kind;
 using wire::RdmaErr;
 
-// A Call that is not answered for so long will not be.
+// A Call that is unanswered for this long will never be answered.
 constexpr std::int64_t kLongNs = 30'000'000'000;
-// Replies come in any order: that a later Call was answered says something only after a while.
+// Replies arrive in any order: the answer to a later Call is significant only after this time.
 constexpr std::int64_t kPassedOverNs = 1'000'000'000;
 
 Evidence since(const PastMessage& past, const model::Message& m, const CheckContext& context) {
@@ -28,22 +28,23 @@ Evidence since(const PastMessage& past, const model::Message& m, const CheckCont
 
 void check_second_answer(const model::Message& m, const PastMessage& past,
                          const CheckContext& context) {
-  // The requester may have made nothing of the first.
+  // The requester may not have understood the first answer.
   if (past.misdirected) return;
   Evidence e = since(past, m, context);
   if (past.fate == Fate::kRefused && m.kind == Kind::kReply) {
     return context.findings.add(RuleId::kErr07, e, [&] {
-      return fmt::format("a Reply to Call {:#010x}, which an RDMA_ERROR in frame {} has ended",
-                         m.xid, past.end_frame);
+      return fmt::format(
+          "the responder replied to Call {:#010x}, which its RDMA_ERROR in frame {} had ended",
+          m.xid, past.end_frame);
     });
   }
   context.findings.add(RuleId::kHdr10, e, [&] {
-    return fmt::format("a second answer to Call {:#010x}, which was answered in frame {}", m.xid,
-                       past.end_frame);
+    return fmt::format("the responder answered Call {:#010x} again after its answer in frame {}",
+                       m.xid, past.end_frame);
   });
 }
 
-// rdma_err that the message should have got.
+// Returns the rdma_err with which the message should have been refused.
 RdmaErr expected_error(const PastMessage& past) {
   if (past.version != 1 && past.version != 2) return RdmaErr::kVers;
   if (past.fate == Fate::kOption) return RdmaErr::kInvalOption;
@@ -57,8 +58,9 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   if (m.kind == Kind::kReply) {
     if (past.version != 1 && past.version != 2) {
       return context.findings.add(RuleId::kErr05, since(past, m, context), [&] {
-        return fmt::format("a Reply to message {:#010x} of version {}, in place of ERR_VERS", m.xid,
-                           past.version);
+        return fmt::format(
+            "the responder sent a Reply to message {:#010x} of version {} instead of ERR_VERS",
+            m.xid, past.version);
       });
     }
     if (!m.rpc.header_seen || m.rpc.reply_stat != wire::ReplyStat::kAccepted ||
@@ -66,12 +68,12 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
       return;
     }
     return context.findings.add(RuleId::kErr05, since(past, m, context), [&] {
-      return fmt::format("a Reply with results to message {:#010x}, whose header cannot be parsed",
-                         m.xid);
+      return fmt::format(
+          "the responder sent results for message {:#010x}, whose header cannot be parsed", m.xid);
     });
   }
   const RdmaErr expected = expected_error(past);
-  // A peer of version 1 alone may refuse version 2, whatever else is wrong.
+  // A peer that supports only version 1 may refuse version 2, whatever else is wrong.
   if (m.error == expected || (m.error == RdmaErr::kVers && past.version == 2)) return;
   // INVAL_OPTION is due for an option that the responder does not know. The content of a known one
   // may be wrong, or its results too long; a capture does not show which options it knows.
@@ -79,27 +81,28 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
   if (past.fate == Fate::kOption && option_known) return;
   const RuleId id = past.version == 2 ? RuleId::kV208 : RuleId::kErr05;
   context.findings.add(id, since(past, m, context), [&] {
-    return fmt::format("message {:#010x} of version {} was refused with {} in place of {}", m.xid,
-                       past.version,
+    return fmt::format("the responder refused message {:#010x} of version {} with {} instead of {}",
+                       m.xid, past.version,
                        wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
                        wire::rdma_err_name(m.version, static_cast<std::uint32_t>(expected)));
   });
 }
 
-// The sender of an RDMA_ERROR answers what was no Call, in `frame`.
+// Reports an RDMA_ERROR that answers a message in `frame` that was no Call.
 void check_error_to_answer(const model::Message& m, const PastMessage& past, std::uint64_t frame,
                            const char* what, const CheckContext& context) {
   Evidence e = since(past, m, context);
   e.frames = {frame, m.frame};
-  context.findings.add(RuleId::kErr06, e,
-                       [&] { return fmt::format("an RDMA_ERROR for {} {:#010x}", what, m.xid); });
+  context.findings.add(RuleId::kErr06, e, [&] {
+    return fmt::format("an RDMA_ERROR answers {} {:#010x}", what, m.xid);
+  });
 }
 
 void check_answer_to_nothing(const model::Message& m, const CheckContext& context,
                              const AnswerHistory& history) {
-  // What was called before the capture began is not known.
+  // Calls from before the capture are not known.
   if (context.connection.setup != roce::Setup::kCm || history.incomplete) return;
-  // With nothing outstanding that an RDMA_ERROR could be for, it may be the Call that is missing.
+  // If no message is unanswered that the RDMA_ERROR could be for, the Call may be missing.
   const bool misnamed =
       m.kind == Kind::kError && (m.credits.in_use != 0 || history.has_unanswered(m.caller));
   const RuleId id = misnamed ? RuleId::kErr01 : RuleId::kHdr10;
@@ -107,14 +110,14 @@ void check_answer_to_nothing(const model::Message& m, const CheckContext& contex
   e.topic = 1;
   e.unsure = context.history.sends_unsure;
   context.findings.add(id, e, [&] {
-    return fmt::format("an {} with XID {:#010x}, which no outstanding Call has",
-                       m.kind == Kind::kError ? "RDMA_ERROR" : "answer", m.xid);
+    return fmt::format("{} has XID {:#010x}, which no in-flight Call has",
+                       m.kind == Kind::kError ? "an RDMA_ERROR" : "a Reply", m.xid);
   });
 }
 
 void check_unmatched(const model::Message& m, const CheckContext& context, AnswerHistory& history) {
   const auto peer = static_cast<std::uint8_t>(1 - m.sender);
-  // Two Calls with one XID get two answers, and it is not the responder who made them alike.
+  // Two Calls with one XID get two answers: the responder is not at fault for their XIDs.
   const auto is_due = [](const PastMessage& p) {
     return p.fate == Fate::kSuperseded && !p.answered;
   };
@@ -144,7 +147,7 @@ void check_unmatched(const model::Message& m, const CheckContext& context, Answe
     }
   }
   if (m.kind == Kind::kError) {
-    // The other way round: its sender has been answered, and answers that.
+    // The sender of the RDMA_ERROR received an answer and answers that.
     PastMessage* past = history.find(m.sender, m.xid);
     const bool replied = past != nullptr && past->fate == Fate::kReplied;
     if (replied || (past != nullptr && (past->fate == Fate::kRefused || past->answered))) {
@@ -172,8 +175,8 @@ PastMessage past_of(const model::Message& m, Fate fate) {
   return p;
 }
 
-// Lengths and places in the chunk lists of a Call: what registering its memory again leaves as it
-// is.
+// Returns a hash of lengths and Positions in the chunk lists of a Call, which do not change when
+// the requester registers its memory again.
 std::uint64_t shape_of(const model::Message& call) {
   std::uint64_t h = call.write_counts.size() << 1 | (call.has_reply_chunk ? 1 : 0);
   const auto mix = [&h](std::uint64_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15ULL; };
@@ -185,7 +188,7 @@ std::uint64_t shape_of(const model::Message& call) {
   return h;
 }
 
-// RFC 5666 section 3.5: who reads the chunks of a Reply tells so.
+// RFC 5666 section 3.5: a requester that has read the chunks of a Reply sends RDMA_DONE.
 void check_done_missing(const PastMessage& past, const CheckContext& context) {
   if (!past.done_due || context.findings.profile() != Profile::k5666) return;
   Evidence e;
@@ -195,12 +198,13 @@ void check_done_missing(const PastMessage& past, const CheckContext& context) {
   e.needs = kLossFree | kBothDirections;
   e.unsure = context.history.sends_unsure;
   context.findings.add(RuleId::kRd01, e, [&] {
-    return fmt::format("no RDMA_DONE for the Read chunks of Reply {:#010x}", past.xid);
+    return fmt::format("the requester sent no RDMA_DONE for the Read chunks of Reply {:#010x}",
+                       past.xid);
   });
 }
 
-// A header that cannot be parsed gets an error before any later Call is looked at. It was a Call if
-// the client sent it and no reverse Call was there for it to answer.
+// A responder must answer a header that it cannot parse with an error before it answers a later
+// Call. The message was a Call if the client sent it and there was no reverse Call to answer.
 void check_error_missing(const PastMessage& past, const CheckContext& context) {
   if (past.fate != Fate::kMalformed || past.answered || past.passed_by == 0) return;
   const model::ConnectionModel& model = context.model;
@@ -216,8 +220,8 @@ void check_error_missing(const PastMessage& past, const CheckContext& context) {
   e.needs = kLossFree | kBothDirections;
   context.findings.add(past.version == 2 ? RuleId::kV208 : RuleId::kErr05, e, [&] {
     return fmt::format(
-        "no RDMA_ERROR for message {:#010x}, whose header cannot be parsed, while a later Call was "
-        "answered",
+        "the responder sent no RDMA_ERROR for message {:#010x}, whose header cannot be parsed, but "
+        "answered a later Call",
         past.xid);
   });
 }
@@ -240,7 +244,7 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
   }
 }
 
-// An RDMA_ERROR that cannot be parsed answers all the same; so does an ERR_VERS that repeats a
+// An RDMA_ERROR that cannot be parsed still counts as an answer; so does an ERR_VERS that repeats a
 // version that is unknown here, as Linux sends it (ERR-04).
 void note_broken_error(const model::Message& m, AnswerHistory& history) {
   PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
@@ -249,7 +253,7 @@ void note_broken_error(const model::Message& m, AnswerHistory& history) {
   past->end_frame = m.frame;
 }
 
-// What an RDMA_ERROR has refused is refused again if nothing about it changes.
+// A Call that an RDMA_ERROR refused is refused again if it does not change.
 void check_refused_again(const model::Message& m, const model::Call& call,
                          const CheckContext& context, AnswerHistory& history) {
   const PastMessage* past = history.find(m.sender, m.xid);
@@ -262,16 +266,15 @@ void check_refused_again(const model::Message& m, const model::Call& call,
   Evidence e = since(*past, m, context);
   e.frames = {past->end_frame, m.frame};
   e.topic = 1;
-  e.at_most = Level::kWarning;  // useless, and nothing worse
+  e.at_most = Level::kWarning;  // useless but harmless
   context.findings.add(
       RuleId::kErr07, e,
       [&] {
-        return fmt::format("Call {:#010x} sent again unchanged, which an RDMA_ERROR has refused",
-                           m.xid);
+        return fmt::format(
+            "the requester resent Call {:#010x} unchanged after an RDMA_ERROR refused it", m.xid);
       },
-      "Have the requester fail the RPC, or change what was refused: version, chunks, or the space "
-      "for "
-      "results.");
+      "Have the requester fail the RPC, or change the Call before it resends it: version, chunks, "
+      "or the space for results.");
 }
 
 void check_done(const model::Message& m, const CheckContext& context, AnswerHistory& history) {
@@ -284,15 +287,17 @@ void check_done(const model::Message& m, const CheckContext& context, AnswerHist
   if (!legal) {
     Evidence e = evidence(m, context.connection, m.sender);
     if (context.findings.profile() == Profile::k5666) {
-      // The Reply may be what the capture lacks.
+      // The Reply may be missing from the capture.
       e.needs = kLossFree | kBothDirections;
       e.unsure = context.history.sends_unsure;
     }
     context.findings.add(RuleId::kDep01, e, [&] {
       return context.findings.profile() == Profile::k8166
-                 ? fmt::format("an RDMA_DONE for {:#010x}", m.xid)
-                 : fmt::format("an RDMA_DONE for {:#010x}, of which no Reply has Read chunks",
-                               m.xid);
+                 ? fmt::format("the sender used RDMA_DONE, for XID {:#010x}", m.xid)
+                 : fmt::format(
+                       "an RDMA_DONE has XID {:#010x}, but no Reply with that XID has Read "
+                       "chunks",
+                       m.xid);
     });
   }
   remember(past_of(m, Fate::kDone), context, history);
@@ -307,8 +312,9 @@ void check_superseding(const model::Message& m, const CheckContext& context,
   e.suspect |= old.suspect;
   e.unsure = unheard(1U - m.sender, m.id, context);
   context.findings.add(RuleId::kHdr09, e, [&] {
-    return fmt::format("Call {:#010x} while the Call with this XID in frame {} is outstanding",
-                       m.xid, old.frame);
+    return fmt::format(
+        "the requester sent Call {:#010x} while the Call with this XID in frame {} was in flight",
+        m.xid, old.frame);
   });
 }
 
@@ -322,8 +328,9 @@ void check_larger_offer(const model::Message& m, const model::Call& call,
   Evidence e = since(*past, m, context);
   e.losses_before = call.losses_before;
   context.findings.add(RuleId::kV210, e, [&] {
-    return fmt::format("Call {:#010x} offers {} bytes for its results, and was refused with {}",
-                       m.xid, offered_for_results(m), past->offered);
+    return fmt::format(
+        "Call {:#010x} provides {} bytes for its results, but was refused before with {}", m.xid,
+        offered_for_results(m), past->offered);
   });
 }
 
@@ -350,8 +357,8 @@ void check_answers(const model::Message& m, const model::Call* call, const Check
       remember(past_of(m, Fate::kOption), context, history);
       break;
     case Kind::kMalformed:
-      // An RDMA_ERROR of some version gets no answer; it may be one. So may what ends before it
-      // says what it is.
+      // The message may be an RDMA_ERROR of some version, which gets no answer. The same applies
+      // if it ends before its rdma_proc.
       if (m.wire_length < wire::kPrefixBytes) break;
       if (m.proc != static_cast<std::uint32_t>(wire::Proc::kError)) {
         remember(past_of(m, Fate::kMalformed), context, history);
@@ -365,8 +372,8 @@ void check_answers(const model::Message& m, const model::Call* call, const Check
   }
 }
 
-// A Call that its responder has had time for, or has closed the connection on, or has passed over
-// until the requester gave up.
+// Reports a Call that stayed unanswered although its responder had enough time, closed the
+// connection, or answered later Calls.
 void check_unanswered(const model::Call& call, const CheckContext& context) {
   const roce::Connection& c = context.connection;
   const model::Message& m = call.message;
@@ -376,11 +383,10 @@ void check_unanswered(const model::Call& call, const CheckContext& context) {
   const bool long_ago = age >= kLongNs;
   Wait& waited = context.history.waited[m.caller];
   if (long_ago && waited == Wait::kShort) waited = Wait::kLong;
-  // Who refuses what it has asked for itself gets no answer any more.
+  // If the caller's adapter refused an operation of the responder, no answer can follow.
   const SideHistory& answering = context.history.side[static_cast<std::size_t>(responder)];
   if (may_be_by_fault_of_peer(answering.refused_operation)) return;
-  // What has not arrived cannot be answered, nor what its responder could not read: CONN-LOST
-  // tells.
+  // A responder cannot answer a Call that did not arrive or that it could not read: see CONN-LOST.
   const roce::Side& caller = c.side[m.caller];
   const std::uint64_t latest_answered = context.history.latest_answered[m.caller];
   const bool arrived = !m.psn_known || !caller.acked_known || latest_answered > m.id ||
@@ -390,7 +396,7 @@ void check_unanswered(const model::Call& call, const CheckContext& context) {
   const bool closed = c.state == roce::State::kClosed;
   const bool passed_over = closed && latest_answered > m.id && age >= kPassedOverNs;
   if (passed_over && waited == Wait::kShort) waited = Wait::kLong;
-  // Who was given cause may end the connection.
+  // A responder that was given cause may end the connection.
   const bool closed_on =
       closed && c.closed_by == responder && !context.history.gave_cause(m.caller);
   if (!closed_on && !passed_over && !long_ago) return;
@@ -399,10 +405,12 @@ void check_unanswered(const model::Call& call, const CheckContext& context) {
   e.unsure = context.history.sends_unsure;
   if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, context);
   context.findings.add(RuleId::kHdr10, e, [&] {
-    return closed
-               ? fmt::format("Call {:#010x} was not answered{} when the connection was closed",
-                             m.xid, passed_over ? ", though a later one was," : "")
-               : fmt::format("Call {:#010x} was not answered in {} s", m.xid, age / 1'000'000'000);
+    return closed ? fmt::format(
+                        "the responder did not answer Call {:#010x} before the connection "
+                        "closed{}",
+                        m.xid, passed_over ? ", but answered a later one" : "")
+                  : fmt::format("the responder did not answer Call {:#010x} within {} s", m.xid,
+                                age / 1'000'000'000);
   });
 }
 
@@ -447,7 +455,7 @@ void note_call_end(const model::Call& call, const model::Message* answer,
 }
 
 void check_answers_at_close(const CheckContext& context, const AnswerHistory& history) {
-  // Where the capture ends first, the RDMA_DONE may come yet.
+  // If the capture ends before the connection, the RDMA_DONE may follow later.
   const bool closed = context.connection.state == roce::State::kClosed;
   for (const PastMessage& past : history.all()) {
     if (closed) check_done_missing(past, context);

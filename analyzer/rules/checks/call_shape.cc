@@ -50,7 +50,7 @@ std::string range(std::size_t measure, const ShapeRange& r) {
 std::string at_most(std::size_t measure, std::uint64_t n) {
   return n == 0
              ? std::string("none")
-             : fmt::format("{} at most", is_bytes(measure) ? format_bytes(n) : std::to_string(n));
+             : fmt::format("at most {}", is_bytes(measure) ? format_bytes(n) : std::to_string(n));
 }
 
 std::string all_of(const ShapeRange& refused) {
@@ -97,7 +97,7 @@ void ShapeRange::add(const CallShape& shape) {
 std::string difference(const ShapeRange& refused, const ShapeRange& answered) {
   if (answered.calls == 0) return all_of(refused);
   std::string text;
-  // Segments and bytes say nothing more where there are more chunks.
+  // Segments and bytes add no information if there are more chunks.
   std::array<bool, CallShape::kMeasures> more{};
   for (std::size_t i = 0; i < CallShape::kMeasures; ++i) {
     more[i] = refused.least.of[i] > answered.most.of[i];
@@ -106,7 +106,7 @@ std::string difference(const ShapeRange& refused, const ShapeRange& answered) {
                                    more[CallShape::kReplyChunks]
                              : is_bytes(i) && more[i - CallShape::kReadBytes];
     if (!more[i] || follows) continue;
-    text += fmt::format("{}{}, where answered Calls have {}", text.empty() ? "each has " : "; ",
+    text += fmt::format("{}{}, while answered Calls have {}", text.empty() ? "each has " : "; ",
                         range(i, refused), at_most(i, answered.most.of[i]));
   }
   return text;

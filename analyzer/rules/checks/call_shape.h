@@ -1,5 +1,5 @@
-// What a Call asks of its responder's transport: chunks, segments, bytes. It shows what refused
-// Calls have and answered ones have not.
+// The shape of a Call: its chunks, segments and bytes. It shows how refused Calls differ from
+// answered ones.
 #pragma once
 
 #include <array>
@@ -16,20 +16,20 @@ struct CallShape {
     kWriteChunks,
     kReplyChunks,  // 0 or 1
     kSegments,     // of all chunks
-    kReadBytes,    // offered by the Read list
-    kWriteBytes,   // by the Write list
-    kReplyBytes,   // by the Reply chunk
+    kReadBytes,    // of the Read list
+    kWriteBytes,   // of the Write list
+    kReplyBytes,   // of the Reply chunk
   };
   static constexpr std::size_t kMeasures = 7;
   std::array<std::uint64_t, kMeasures> of{};
 
-  // Room for results in chunks.
+  // Returns the room for results in chunks, in bytes.
   [[nodiscard]] std::uint64_t room() const { return of[kWriteBytes] + of[kReplyBytes]; }
 };
 
 [[nodiscard]] CallShape shape_of(const model::Call& call);
 
-// Of many Calls.
+// The minimum and maximum over many Calls.
 struct ShapeRange {
   std::uint64_t calls = 0;
   CallShape least, most;
@@ -37,9 +37,9 @@ struct ShapeRange {
   void add(const CallShape& shape);
 };
 
-// Where each of `refused` has more of something than any of `answered`: "5 Write chunks, where
-// answered Calls have 1 at most". Without answered Calls: what the refused ones have. Empty where
-// there is no difference.
+// Describes what each of `refused` has more of than any of `answered`: "each has 5 Write chunks,
+// while answered Calls have at most 1". Without answered Calls, describes the refused ones. Empty
+// if there is no difference.
 [[nodiscard]] std::string difference(const ShapeRange& refused, const ShapeRange& answered);
 
 }  // namespace rpcrdma::rules

@@ -5,7 +5,7 @@
 namespace rpcrdma::rules {
 namespace {
 
-// A READ with so many Write chunks of one segment each.
+// A READ with `chunks` Write chunks of one segment each.
 CallShape reads(std::uint32_t chunks, std::uint32_t length = 1000) {
   model::Call call;
   for (std::uint32_t i = 0; i < chunks; ++i) {
@@ -38,11 +38,11 @@ TEST(CallShape, CountsChunksSegmentsAndBytes) {
 
 TEST(Difference, IsWhatEachRefusedCallHasMoreOf) {
   EXPECT_EQ(difference(range({reads(5), reads(8)}), range({reads(1), reads(4)})),
-            "each has 5 Write chunks or more, where answered Calls have 4 at most");
+            "each has 5 Write chunks or more, while answered Calls have at most 4");
   EXPECT_EQ(difference(range({reads(1, 20000000)}), range({reads(1)})),
-            "each has Write chunks of 19.07 MiB, where answered Calls have 1000 B at most");
+            "each has Write chunks of 19.07 MiB, while answered Calls have at most 1000 B");
   EXPECT_EQ(difference(range({reads(1)}), range({reads(0)})),
-            "each has 1 Write chunk, where answered Calls have none");
+            "each has 1 Write chunk, while answered Calls have none");
 }
 
 TEST(Difference, IsNothingWhereAnsweredCallsHaveAsMuch) {

@@ -1,3 +1,4 @@
+// Gathers what is missing from a capture by connection, and reports it as findings of CAPTURE.
 #include "capture_checks.h"
 
 #include <fmt/format.h>
@@ -24,7 +25,7 @@ enum CaptureTopic : std::uint32_t {
   kCoalesced
 };
 
-// By the same count as a report's: what was acknowledged early need not be missing.
+// Counts lost packets as reports do: packets that were acknowledged early need not be missing.
 std::uint64_t packets_lost(const roce::Connection& c) {
   std::uint64_t n = 0;
   for (const roce::Side& side : c.side) {
@@ -57,8 +58,8 @@ void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_shor
 }
 
 std::string coalesced_packets(std::uint64_t n) {
-  return n == 1 ? "1 datagram is longer than any packet"
-                : fmt::format("{} datagrams are longer than any packet", n);
+  return n == 1 ? "1 datagram was coalesced by GSO/GRO before capture"
+                : fmt::format("{} datagrams were coalesced by GSO/GRO before capture", n);
 }
 
 std::string lost_packets(std::uint64_t n) {
@@ -67,65 +68,65 @@ std::string lost_packets(std::uint64_t n) {
              : fmt::format("{} packets that their receiver acknowledged are not in the capture", n);
 }
 
-// Of packets that were put together and are no longer than one may be, nothing tells but the ICRC.
+// Coalesced packets that are no longer than a single packet show only by their invalid ICRC.
 const char* icrc_advice(const roce::PacketStats& packets) {
   if (packets.icrc_good == 0) {
-    return "All are wrong: the capture point sees packets before their ICRC is made, or rewrites "
-           "them.";
+    return "Capture at another point: all ICRCs are invalid, so this one sees packets before their "
+           "ICRC is computed, or rewrites them.";
   }
   return packets.coalesced != 0
-             ? "Short packets may have been put together by segmentation offload too: capture with "
-               "it off before you look for a bad link."
-             : "Receivers drop such packets: look for a bad link, or damage to the capture file.";
+             ? "Capture with segmentation offload off before you check for a bad link: it may have "
+               "coalesced short packets, too."
+             : "Check for a bad link or a damaged capture file: receivers drop such packets.";
 }
 
 std::vector<CaptureCaveat> capture_caveats(const Trust& trust, std::uint64_t unlisted) {
   std::vector<CaptureCaveat> list;
   if (trust.cut_short.amount != 0) {
     list.push_back({kCutShort,
-                    fmt::format("{} cut short, of {}",
+                    fmt::format("{} truncated in the capture, on {}",
                                 trust.cut_short.amount == 1
                                     ? std::string("1 message is")
                                     : fmt::format("{} messages are", trust.cut_short.amount),
                                 where(trust.cut_short)),
-                    "Rules about the bytes that are missing were not checked. Capture with a "
-                    "larger snap length: 512 bytes hold most headers."});
+                    "Capture with a larger snapshot length: 512 bytes hold most headers. Rules "
+                    "about the missing bytes were not checked."});
   }
   if (trust.one_sided.amount != 0) {
-    list.push_back({kOneSided,
-                    fmt::format("packets of one direction only are in the capture for {}",
-                                where(trust.one_sided)),
-                    "Credits, Replies and losses cannot be judged there. Capture both directions: "
-                    "a mirror port often sends one only."});
+    list.push_back(
+        {kOneSided,
+         fmt::format("the capture contains only one direction of {}", where(trust.one_sided)),
+         "Capture both directions: a mirror port often sends only one. Credits, Replies "
+         "and losses cannot be judged on these connections."});
   }
   if (trust.clock_steps_back.amount != 0) {
     list.push_back({kClockStep,
                     fmt::format("the clock steps back on {}", where(trust.clock_steps_back)),
-                    "Latencies and orders are not to be trusted there. Sort the capture by time, "
-                    "or take the times of one clock."});
+                    "Sort the capture by time, or use timestamps of a single clock: latencies and "
+                    "orders on these connections are unreliable."});
   }
   if (trust.events_lost.amount != 0) {
     list.push_back(
         {kEvents,
-         fmt::format("events of {} are missing in the recording", where(trust.events_lost)),
-         "The endpoint told faster than they were written, or read: record on a faster disk, let "
-         "what reads along (attach, top, Wireshark) keep up, or have fewer connections at a "
-         "time."});
+         fmt::format("events of {} are missing from the recording", where(trust.events_lost)),
+         "Record on a faster disk, use faster live readers (attach, top, Wireshark), or use fewer "
+         "connections at a time: the endpoint emitted events faster than they were written or "
+         "read."});
   }
   if (unlisted != 0) {
     list.push_back({kUnlisted,
-                    fmt::format("{} connections are summed up and not listed: more than {} are not "
-                                "followed at once",
+                    fmt::format("{} connections are in the totals and not listed: at most {} are "
+                                "tracked at once",
                                 unlisted, roce::kMaxConnections),
-                    "Those that were over went first, then those idle longest. Cut the capture up, "
-                    "by time or by address, to see each."});
+                    "Split the capture by time or by address to list every connection. Ended "
+                    "connections were evicted first, then those idle for longest."});
   }
   return list;
 }
 
 void report_capture_quality(const Trust& trust, const roce::PacketStats& packets,
                             Findings& findings) {
-  // A report tells of the whole itself: it can be the sum of several captures.
+  // A report presents the sums itself: it can be the sum of several captures.
   if (!findings.has_sums()) return;
   const auto add = [&](RuleId rule, std::uint32_t topic, const std::string& text,
                        const char* advice) {
@@ -136,9 +137,9 @@ void report_capture_quality(const Trust& trust, const roce::PacketStats& packets
   };
   if (trust.lost.amount != 0) {
     add(RuleId::kCapture, kLostPackets,
-        fmt::format("{}, of {}", lost_packets(trust.lost.amount), where(trust.lost)),
-        "Calls and data that they carried are missing here, not on the wire; what rests on them is "
-        "withheld. Capture with a larger buffer.");
+        fmt::format("{}, on {}", lost_packets(trust.lost.amount), where(trust.lost)),
+        "Capture with a larger buffer: the packets are missing here, not on the wire. Findings "
+        "that depend on them are inconclusive.");
   }
   if (packets.coalesced != 0)
     add(RuleId::kCapture, kCoalesced, coalesced_packets(packets.coalesced), kUnglue);
@@ -147,7 +148,7 @@ void report_capture_quality(const Trust& trust, const roce::PacketStats& packets
   }
   if (packets.icrc_bad != 0) {
     add(RuleId::kIcrc, 0,
-        fmt::format("{} of {} packets have a wrong ICRC", packets.icrc_bad,
+        fmt::format("{} of {} packets have an invalid ICRC", packets.icrc_bad,
                     packets.icrc_bad + packets.icrc_good),
         icrc_advice(packets));
   }

@@ -1,4 +1,4 @@
-// The capture itself: what it lacks, told once for all connections.
+// Reports what is missing from the capture itself, once for all connections.
 #pragma once
 
 #include <rpcrdma/rules/capture_quality.h>
@@ -6,10 +6,10 @@
 
 namespace rpcrdma::rules {
 
-// When a connection that speaks RPC-over-RDMA closes. `cut_short`: its messages of which the
-// capture has only the beginning.
+// Called when a connection that speaks RPC-over-RDMA closes. `cut_short`: the number of its
+// messages that are truncated in the capture.
 void note_closed(Trust& trust, const roce::Connection& connection, std::uint64_t cut_short);
-// At the end of the capture.
+// Called at the end of the capture.
 void report_capture_quality(const Trust& trust, const roce::PacketStats& packets,
                             Findings& findings);
 

@@ -1,5 +1,5 @@
-// What every check gets: the message or operation, where it belongs, and where to say what is
-// wrong. A check is a small function; the groups of them are called by checker.cc.
+// Declares all checks. A check is a small function: it gets a message or an operation and its
+// context, and adds violations to the findings. checker.cc calls the groups of checks.
 #pragma once
 
 #include "../diagnoses/answer_history.h"
@@ -20,17 +20,17 @@ struct CheckContext {
   History& all;
 };
 
-// The evidence of a rule about a Call and its answer, which the responder broke.
+// Returns the evidence for a violation by the responder of a rule about a Call and its answer.
 [[nodiscard]] Evidence pair_evidence(const model::Message& answer, const model::Call& call,
                                      const CheckContext& context);
 
-// Its receiver may refuse this message, or end the connection for it.
+// Notes that the receiver may refuse this message, or end the connection for it.
 inline void note_faulty(const model::Message& m, const CheckContext& context) {
   context.history.faulty.note(m.id);
   context.history.note_cause(m.sender, m.id);
 }
-// What was found wrong with a message is cause too, where it is an error: whoever breaks what its
-// peer relies on has to expect that.
+// Notes a violation as cause for the receiver to end the connection, if it is an error: the
+// receiver relies on that rule.
 inline void note_violation(const model::Message& m, const CheckContext& context) {
   const Violation& violation = context.findings.latest_violation(m.sender);
   if (violation.evidence.message != m.id) return;
@@ -39,8 +39,8 @@ inline void note_violation(const model::Message& m, const CheckContext& context)
   Cause& latest = context.history.latest_cause[m.sender];
   if (latest.message == m.id) latest.violation = violation;
 }
-// The upper-layer binding is known. The programs of NFSv4's callbacks have numbers that others may
-// use, too: but those are called by clients.
+// Returns whether the upper-layer binding is known. Other programs may have the program numbers of
+// NFSv4 callbacks, but clients call those.
 [[nodiscard]] inline bool has_binding(const model::RpcInfo& rpc, const CheckContext& context) {
   return rpc.known && !may_be_wrapped(rpc) && decode::has_binding(procedure_of(rpc)) &&
          (context.reverse || !decode::is_transient_program(rpc.program));
@@ -48,10 +48,10 @@ inline void note_violation(const model::Message& m, const CheckContext& context)
 
 // header_checks.cc: one message on its own.
 void check_header(const model::Message& m, const model::Call* call, const CheckContext& context);
-// A Call in a Position Zero Read chunk, when that was read.
+// Called for a Call in a Position Zero Read chunk, when the responder has read the chunk.
 void check_identified_xid(const model::Call& call, const CheckContext& context);
 void check_unidentified(const model::Call& call, const CheckContext& context);
-// The RPC message that a header conveys, as far as it was seen.
+// Returns the RPC message that a header conveys, as far as it was captured.
 [[nodiscard]] wire::Bytes rpc_message(const model::Message& m, const model::Call* call);
 
 // read_list_checks.cc
@@ -60,7 +60,7 @@ void check_identified_arguments(const model::Call& call, const CheckContext& con
                                 Scratch& scratch);
 void check_reply_reads(const model::Message& reply, const CheckContext& context);
 
-// segment_checks.cc: memory that a Call offers.
+// segment_checks.cc: memory that a Call advertises.
 void check_segments(const model::Message& m, const model::Call& call, const CheckContext& context,
                     Scratch& scratch);
 
@@ -86,51 +86,52 @@ void check_roundup_accepted(const model::Message& answer, const model::Call& cal
 // version2_checks.cc
 void check_version2(const model::Message& m, const model::Call* call, const CheckContext& context);
 
-// answer_checks.cc: what answers what.
+// answer_checks.cc: answers without a Call, Calls without an answer.
 void check_answers(const model::Message& m, const model::Call* call, const CheckContext& context,
                    AnswerHistory& history);
 void note_call_end(const model::Call& call, const model::Message* answer,
                    const CheckContext& context, AnswerHistory& history);
 void check_answers_at_close(const CheckContext& context, const AnswerHistory& history);
 
-// deprecated_checks.cc: what RFC 8166 took out of RFC 5666.
+// deprecated_checks.cc: features of RFC 5666 that RFC 8166 removed.
 struct AgreedConfiguration {
-  std::uint64_t frame = 0;      // of the Reply that says so; 0: none
+  std::uint64_t frame = 0;      // of the Reply that states it; 0: none
   std::uint32_t max_call = 0;   // bytes
-  std::uint32_t max_reads = 0;  // RDMA Reads active at the server
+  std::uint32_t max_reads = 0;  // RDMA Reads in flight at the server
 };
 void check_deprecated(const model::Message& m, const model::Call* call, const CheckContext& context,
                       AgreedConfiguration& agreed);
 void check_identified_program(const model::Call& call, const CheckContext& context);
 
-// message_checks.cc: all of the above that one message, or an answer and its Call, can break.
+// message_checks.cc: calls all checks above that need one message, or an answer and its Call.
 void check_message(const model::Message& m, const model::Call* call, const CheckContext& context,
                    Scratch& scratch);
 
-// certainty.cc: what the capture lacks, noted before all other checks of a message.
+// certainty.cc: notes missing data before all other checks of a message.
 void note_certainty(const model::Message& m, const CheckContext& context);
-// As ConnectionHistory has it, and with the SENDs since the latest message, of which too little was
-// captured to make them one.
+// Returns ConnectionHistory::lists_unsure, or the reason that a Send after the latest message was
+// truncated too much to be decoded as a message.
 [[nodiscard]] const char* lists_unsure(const CheckContext& context);
 void note_damage(const model::Message& m,
-                 const CheckContext& context);  // after all other checks of it
-void note_joined(ConnectionHistory& h);         // of two directions
+                 const CheckContext& context);  // after all other checks of the message
+void note_joined(ConnectionHistory& h);         // when two directions were merged
 void note_end(const model::Call& call, ConnectionHistory& h);
-// Why it cannot be told what `side` had sent before message `by`; null: it can. Its first packets
-// may be missing without a trace: neither a REQ or REP nor an earlier message tells their PSN.
+// Returns why the messages of `side` before message `by` are not known; null: they are. Its first
+// packets may be missing without a trace if neither a REQ or REP nor an earlier message shows their
+// PSN.
 [[nodiscard]] const char* unheard(std::size_t side, std::uint64_t by, const CheckContext& context);
 
-// credit_checks.cc: the two ledgers. Gives whether a Call or RDMA_DONE was within its credit.
+// credit_checks.cc: the two credit ledgers. Returns whether a Call or RDMA_DONE had a credit.
 bool check_credits(const model::Message& m, const model::Call* call, const CheckContext& context);
 
-// receive_checks.cc: Receives that were not posted, by the RNR NAKs that tell.
+// receive_checks.cc: Receives that were not posted, as RNR NAKs show.
 void check_refused(const model::Message& m, bool within_credit, const CheckContext& context);
 void check_rnr(int sender, std::uint32_t psn, std::uint64_t frame, const CheckContext& context);
 
 // inline_checks.cc: the length of a Send.
 void check_send_length(const model::Message& m, const model::Call* call,
                        const CheckContext& context);
-// The most bytes that a Send of `side` may have; 0: not known.
+// Returns the maximum length of a Send of `side`, in bytes; 0: not known.
 [[nodiscard]] std::uint32_t send_limit(std::size_t side, const CheckContext& context);
 
 // reverse_checks.cc: Calls by the RPC server.
@@ -145,7 +146,7 @@ void check_private_data(const CheckContext& context);
 void check_invalidation(const model::Message& m, const model::Call* call,
                         const CheckContext& context);
 
-// operation_checks.cc: RDMA READs and WRITEs.
+// operation_checks.cc: RDMA Reads and Writes.
 void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                      const CheckContext& context);
 void check_operation_end(const roce::Operation& op, const model::Call* call,
@@ -165,17 +166,17 @@ void note_operation(const roce::Operation& op, const model::Call* call, std::uin
 void note_refused(int initiator, wire::NakCode code, std::uint32_t psn,
                   const CheckContext& context);
 
-// negotiation_checks.cc: version 2 and peers that do not know it.
+// negotiation_checks.cc: version 2 with peers that do not support it.
 void check_negotiation(const model::Message& m, bool within_credit, const CheckContext& context);
 
-// reconnect_checks.cc: Calls that are sent again on another connection.
-// `known_again`: it is a Call of the connection before by its XID.
+// reconnect_checks.cc: Calls that are resent on another connection.
+// `known_again`: by its XID, the Call is one of the previous connection.
 void check_sent_again(const model::Call& call, bool known_again, const CheckContext& context);
 void remember_lost_call(const model::Call& call, const CheckContext& context);
 void check_reconnect_end(const CheckContext& context);  // when the connection closes
-// When it has closed and is one that others may follow.
+// Called when the connection has closed and others may follow it.
 void pass_over_lost_calls(const CheckContext& context);
-// What FC-08 about a Call that came again as another one rests on, but for the Call.
+// Returns the evidence for FC-08 about a Call that was resent with another XID, without the Call.
 [[nodiscard]] Evidence renamed_evidence(const CheckContext& context);
 
 }  // namespace rpcrdma::rules

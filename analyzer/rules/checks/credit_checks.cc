@@ -1,11 +1,12 @@
-// Two ledgers, one for the Calls of either side.
+// Credit ledgers, one for the Calls of each side.
 //
-// A capture sees a Reply before its requester does, so it cannot say which grant a Call was sent
-// under. But Replies come in order: when a requester had seen `j` of the `n` answers that the
-// capture had seen, `in_use` + n - j of its Calls were outstanding to it, and its limit was the
-// grant of answer j. If that is too many for every j, that is if in_use + n is more than every
-// grant_j + j, then it broke its credit whenever it looked. Only then is it accused; so a grant
-// that shrinks is held against a requester after as many answers as the old grant was wide.
+// A capture shows a Reply before the requester receives it, so the capture does not show which
+// grant applied when the requester sent a Call. But Replies arrive in order: if the requester had
+// received `j` of the `n` captured answers, `in_use` + n - j of its Calls were in flight from its
+// point of view, and its limit was the grant of answer j. If that exceeds the limit for every j,
+// that is, if in_use + n is greater than every grant_j + j, the requester exceeded its credits
+// whatever it had received. Only then is a violation reported. So a smaller grant applies to a
+// requester after as many answers as the old grant allowed Calls.
 #include "checks.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using model::Kind;
 
-// On a connection of which the beginning was not seen: more than any responder is known to grant.
+// The assumed grant after a mid-stream start: more than any responder is known to grant.
 constexpr std::uint32_t kUnknownGrant = 1024;
 
 void begin_ledgers(const CheckContext& context) {
@@ -33,8 +34,8 @@ Evidence credit_evidence(const model::Message& m, const Ledger& ledger,
   Evidence e = evidence(m, context.connection, m.sender);
   if (ledger.grant_frame != 0) e.frames = {ledger.grant_frame, m.frame};
   e.unsure = context.history.messages_unsure;
-  // What the caller itself has sent holds no grant to it. It may be one Call more, or answer one of
-  // the other direction.
+  // An unparsable message of the caller itself contains no grant for it. It may be one more Call,
+  // or an answer of the other direction.
   const std::size_t caller = m.caller;
   if (e.unsure != nullptr && e.unsure == context.history.unread[caller] &&
       context.history.unread[1 - caller] == nullptr) {
@@ -43,7 +44,7 @@ Evidence credit_evidence(const model::Message& m, const Ledger& ledger,
   return e;
 }
 
-// As if the grant of the connection before this one still held.
+// Returns whether the Call would be within the grant of the previous connection.
 bool within_past_grant(const model::Message& m, const CheckContext& context) {
   const Past* past = context.all.past(context.connection, context.history);
   return past != nullptr && past->precedes(context.connection) &&
@@ -56,9 +57,9 @@ void accuse_before_first_grant(const model::Message& m, const Ledger& ledger,
   const bool carried_over = !v2 && within_past_grant(m, context);
   const RuleId rule = v2 ? RuleId::kV206 : carried_over ? RuleId::kFc08 : RuleId::kFc03;
   context.findings.add(rule, credit_evidence(m, ledger, context), [&] {
-    return fmt::format("{} Calls outstanding before the first Reply{}{}", m.credits.in_use,
-                       context.reverse ? " of the reverse direction" : "",
-                       carried_over ? ", within the grant of the connection before this one" : "");
+    return fmt::format("the requester had {} Calls in flight before the first Reply{}{}",
+                       m.credits.in_use, context.reverse ? " of the reverse direction" : "",
+                       carried_over ? ", as many as the previous connection had granted" : "");
   });
 }
 
@@ -66,23 +67,23 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Chec
   const Ledger& other = context.history.ledger[1 - m.caller];
   const bool by_error =
       m.credits.in_use + ledger.answered <= std::max(ledger.allowed, ledger.allowed_error);
-  // The server grants forward credits itself: they are the ones that it could mistake for its own.
+  // Only the server, which grants the forward credits itself, could mistake them for its own.
   const bool by_other =
       !by_error && context.reverse && other.grant_frame != 0 && m.credits.in_use <= other.grant;
   const RuleId rule = by_error ? RuleId::kFc06 : by_other ? RuleId::kBi01 : RuleId::kFc01;
   context.findings.add(rule, credit_evidence(m, ledger, context), [&] {
-    return fmt::format("{} Calls outstanding, {} granted{}", m.credits.in_use, ledger.grant,
-                       by_error ? "; only the credit word of an RDMA_ERROR allowed more"
-                       : by_other
-                           ? fmt::format("; the grant of the other direction is {}", other.grant)
-                           : std::string());
+    return fmt::format(
+        "the requester had {} Calls in flight with a grant of {}{}", m.credits.in_use, ledger.grant,
+        by_error   ? "; only the credit value of an RDMA_ERROR allows more"
+        : by_other ? fmt::format("; the grant of the other direction is {}", other.grant)
+                   : std::string());
   });
 }
 
 bool check_call_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.caller];
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
-  // What was granted before the capture began is not known.
+  // Grants from before the capture are not known.
   if (ledger.grant_frame == 0 && context.connection.setup != roce::Setup::kCm) return true;
   context.history.note_cause(m.sender, m.id);
   if (ledger.grant_frame == 0) {
@@ -93,7 +94,7 @@ bool check_call_credit(const model::Message& m, const CheckContext& context) {
   return false;
 }
 
-// RFC 5666 allows a grant of zero while a Call is in progress.
+// RFC 5666 allows a grant of zero while a Call is in flight.
 void check_grant_not_zero(const model::Message& m, const CheckContext& context) {
   if (m.credit != 0) return;
   if (context.findings.profile() == Profile::k5666 &&
@@ -101,18 +102,19 @@ void check_grant_not_zero(const model::Message& m, const CheckContext& context) 
     return;
   }
   Evidence e = evidence(m, context.connection, m.sender);
-  const bool depends = context.findings.profile() == Profile::k5666;  // on the Calls in progress
+  const bool depends = context.findings.profile() == Profile::k5666;  // on the Calls in flight
   if (depends) e.needs = kLossFree | kBothDirections | kSetupSeen;
   if (depends || !m.complete) e.unsure = context.history.sends_unsure;
-  context.findings.add(RuleId::kFc02, e,
-                       [&] { return fmt::format("Reply {:#010x} grants no credit", m.xid); });
+  context.findings.add(RuleId::kFc02, e, [&] {
+    return fmt::format("the responder granted 0 credits in Reply {:#010x}", m.xid);
+  });
 }
 
 void note_answer(const model::Message& m, const model::Call* call, const CheckContext& context) {
   Ledger& ledger = context.history.ledger[m.caller];
   if (call != nullptr) ++ledger.answered;
   if (m.kind == Kind::kReply) {
-    ledger.grant = std::max(m.credit, 1U);  // zero counts as one, or nothing could go on
+    ledger.grant = std::max(m.credit, 1U);  // zero counts as one, or no Call could follow
     ledger.grant_frame = m.frame;
   } else {
     ledger.allowed_error = std::max(ledger.allowed_error, m.credit + ledger.answered);
@@ -120,14 +122,14 @@ void note_answer(const model::Message& m, const model::Call* call, const CheckCo
   ledger.allowed = std::max(ledger.allowed, ledger.grant + ledger.answered);
 }
 
-// An RDMA_DONE takes a credit, and nothing answers it. Gives whether it had one.
+// Returns whether an RDMA_DONE, which needs a credit and gets no answer, had one.
 bool check_done_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.sender];
   const std::uint32_t in_use = context.model.caller[m.sender].credits.in_use;
   if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return true;
   context.findings.add(RuleId::kFc07, credit_evidence(m, ledger, context), [&] {
-    return fmt::format("RDMA_DONE sent with {} outstanding, {} granted", counted(in_use, "Call"),
-                       ledger.grant);
+    return fmt::format("the requester sent RDMA_DONE with {} in flight and a grant of {}",
+                       counted(in_use, "Call"), ledger.grant);
   });
   return false;
 }

@@ -1,5 +1,5 @@
-// What RFC 8166 took out of RFC 5666: RDMA_MSGP and the Connection Configuration Protocol. For
-// RDMA_DONE see answer_checks.cc.
+// Checks features of RFC 5666 that RFC 8166 removed: RDMA_MSGP and the Connection Configuration
+// Protocol. For RDMA_DONE see answer_checks.cc.
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ void check_msgp(const model::Message& m, const CheckContext& context) {
   if (context.findings.profile() == Profile::k5666) return;
   Evidence e = evidence(m, context.connection, m.sender);
   e.topic = 1;
-  context.findings.add(RuleId::kDep01, e, [] { return std::string("an RDMA_MSGP"); });
+  context.findings.add(RuleId::kDep01, e, [] { return std::string("the sender used RDMA_MSGP"); });
 }
 
 void note_agreed(const model::Message& m, AgreedConfiguration& agreed) {
@@ -39,7 +39,7 @@ void check_kept(const model::Message& m, const CheckContext& context,
   if (m.wire_length > agreed.max_call) {
     note_faulty(m, context);
     context.findings.add(RuleId::kDep02, e, [&] {
-      return fmt::format("a Call of {} bytes, where maxcall_sendsize is {}", m.wire_length,
+      return fmt::format("a Call has {} bytes, but maxcall_sendsize is {}", m.wire_length,
                          agreed.max_call);
     });
   }
@@ -47,7 +47,7 @@ void check_kept(const model::Message& m, const CheckContext& context,
     note_faulty(m, context);
     e.topic = 1;
     context.findings.add(RuleId::kDep02, e, [] {
-      return std::string("a Call with Read chunks, where maxrdmaread is 0");
+      return std::string("a Call has Read chunks, but maxrdmaread is 0");
     });
   }
 }
@@ -58,7 +58,7 @@ void check_identified_program(const model::Call& call, const CheckContext& conte
   const model::Message& m = call.message;
   if (context.findings.profile() != Profile::k8166 || !is_configuration(m.rpc)) return;
   context.findings.add(RuleId::kDep02, evidence(m, context.connection, m.sender), [] {
-    return std::string("a Call of the Connection Configuration Protocol");
+    return std::string("the requester used the Connection Configuration Protocol");
   });
 }
 

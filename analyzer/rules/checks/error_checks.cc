@@ -1,4 +1,4 @@
-// RDMA_ERROR: what it says by itself, and what it refuses.
+// Checks the content of an RDMA_ERROR, and the Call that it refuses.
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -16,7 +16,7 @@ void check_length(const model::Message& m, const CheckContext& context) {
   if (m.version != 1 || !m.complete || m.wire_length == m.header_length) return;
   const RuleId id = m.error == RdmaErr::kVers ? RuleId::kErr02 : RuleId::kErr03;
   context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("an {} of {} bytes, in place of {}",
+    return fmt::format("an {} has {} bytes instead of {}",
                        wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
                        m.wire_length, m.header_length);
   });
@@ -27,14 +27,16 @@ void check_range(const model::Message& m, const CheckContext& context) {
   if (m.vers_low > m.vers_high) {
     const RuleId id = m.version == 1 ? RuleId::kErr02 : RuleId::kV211;
     return context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
-      return fmt::format("the lowest version that it supports is {}, the highest {}", m.vers_low,
-                         m.vers_high);
+      return fmt::format(
+          "an RDMA_ERROR states {} as the lowest supported version and {} as the "
+          "highest",
+          m.vers_low, m.vers_high);
     });
   }
   if (m.version >= m.vers_low && m.version <= m.vers_high) return;
   context.findings.add(RuleId::kErr04, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("an ERR_VERS has rdma_vers {} and supports {} to {}", m.version, m.vers_low,
-                       m.vers_high);
+    return fmt::format("an ERR_VERS has rdma_vers {} and states support for {} to {}", m.version,
+                       m.vers_low, m.vers_high);
   });
 }
 
@@ -54,21 +56,21 @@ void check_error(const model::Message& m, const CheckContext& context) {
 void check_roundup_accepted(const model::Message& m, const model::Call& call,
                             const CheckContext& context, Scratch& s) {
   if (call.message.reads.empty() || !refused_as_unreadable(m)) return;
-  // Chunks in reverse Calls, and RDMA_MSGP, are refused by who does not take them.
+  // A responder that does not support chunks in reverse Calls, or RDMA_MSGP, refuses them.
   if (context.reverse || call.message.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp)) return;
   // A chunk for results may have been too short.
   if (call.message.has_reply_chunk || !call.message.write_counts.empty()) return;
   if (context.history.faulty.has(call.message.id)) return;
   join_read_chunks(call.message.reads, s.reads);
   const ReadChunk& c = s.reads.front();
-  // Of one chunk that is otherwise well: anything else may be what was refused.
+  // Only a Call with a single, otherwise valid chunk counts: anything else may be the reason.
   if (s.reads.size() != 1 || c.position == 0 || c.position % 4 != 0) return;
   const bool with_roundup = context.history.with_roundup.has(call.message.id);
   if (c.length % 4 == 0 && !with_roundup) return;
   context.findings.add(RuleId::kRd11, pair_evidence(m, call, context), [&] {
     return fmt::format(
-        "a Call with a Read chunk of {} bytes, which has {} roundup, was answered with {}",
-        c.length, with_roundup ? "its" : "no",
+        "the responder refused a Call with a Read chunk of {} bytes, {} roundup: {}", c.length,
+        with_roundup ? "including" : "without",
         m.kind == model::Kind::kError ? wire::rdma_err_name(m.version, 2) : "GARBAGE_ARGS");
   });
 }

@@ -1,4 +1,4 @@
-// What tells whether a Call is another one again, of a Call of the model.
+// Builds a FirstCall from a Call of the model.
 #pragma once
 
 #include <rpcrdma/model/model.h>
@@ -7,9 +7,9 @@
 
 namespace rpcrdma::rules {
 
-// `forward`: it is of the RPC client.
+// `forward`: the Call is of the RPC client.
 [[nodiscard]] inline FirstCall first_call(const model::Call& call, bool forward) {
-  // Of RPCSEC_GSS each Call has a sequence number of its own, even one that is sent again.
+  // With RPCSEC_GSS each Call has a new sequence number, even a resent one.
   constexpr auto kGss = static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
   const model::Message& m = call.message;
   FirstCall first;
@@ -26,7 +26,7 @@ namespace rpcrdma::rules {
   return first;
 }
 
-// It did not end: the capture did.
+// Returns whether the capture ended before the connection.
 [[nodiscard]] inline bool ends_with_capture(const roce::Connection& c) {
   return c.state < roce::State::kRejected && !c.evict;
 }

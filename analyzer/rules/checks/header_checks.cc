@@ -12,12 +12,13 @@ namespace {
 using model::Kind;
 using wire::Proc;
 
-// An ERR_VERS that echoes a version unknown here is no message of that version: see ERR-04.
+// Returns whether it is an ERR_VERS that echoes an unknown version, not a message of that version:
+// see ERR-04.
 bool echoes_version(const model::Message& m) {
   return m.proc == static_cast<std::uint32_t>(Proc::kError) && m.complete && m.wire_length == 28;
 }
 
-// The decoder says itself which rule the bytes break.
+// The decoder itself names the rule that the bytes violate.
 void check_decodes(const model::Message& m, const CheckContext& context) {
   if (!m.malformed) return;
   const Rule* broken = find_rule(m.malformed->rule);
@@ -32,9 +33,9 @@ void check_decodes(const model::Message& m, const CheckContext& context) {
   });
 }
 
-// RFC 5531 section 11: a bit for the last fragment, and its length. The bit alone is enough for
-// one, and so is the length; but an XID that looks like a msg_type is told from one by the length
-// alone.
+// RFC 5531 section 11: a record mark has a bit for the last fragment, and the fragment's length.
+// The bit or the length alone identifies a record mark, but if the XID looks like a msg_type, only
+// the length does.
 bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
   if (rpc.size() < 8) return false;
   const std::uint32_t mark = wire::load_be32(rpc.data());
@@ -46,7 +47,7 @@ bool has_record_mark(const model::Message& m, wire::Bytes rpc) {
 void check_record_mark(const model::Message& m, wire::Bytes rpc, const CheckContext& context) {
   note_faulty(m, context);
   context.findings.add(RuleId::kHdr08, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("the word {:#010x} in front of the RPC message is a TCP record mark",
+    return fmt::format("a TCP record mark, {:#010x}, precedes the RPC message",
                        wire::load_be32(rpc.data()));
   });
 }
@@ -55,15 +56,15 @@ void check_xid(const model::Message& m, const CheckContext& context) {
   if (!m.rpc_xid || *m.rpc_xid == m.xid) return;
   note_faulty(m, context);
   context.findings.add(RuleId::kHdr02, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("rdma_xid is {:#010x}, the XID of its RPC message {:#010x}", m.xid,
+    return fmt::format("rdma_xid is {:#010x}, but the XID of the RPC message is {:#010x}", m.xid,
                        *m.rpc_xid);
   });
 }
 
-// What follows the header is by its rdma_proc an RPC message or nothing.
+// Checks that an RPC message or nothing follows the header, as rdma_proc requires.
 void check_payload(const model::Message& m, const CheckContext& context) {
   const auto proc = static_cast<Proc>(m.proc);
-  // What stands behind an error is for its length to tell; OPTIONAL may have anything.
+  // error_checks.cc checks the length of an error; anything may follow an OPTIONAL.
   if (proc == Proc::kOptional || (proc == Proc::kError && m.version == 1)) return;
   const std::uint64_t length = m.wire_length - m.header_length;
   const bool wants_message = proc == Proc::kMsg || proc == Proc::kMsgp;
@@ -89,8 +90,8 @@ void check_payload(const model::Message& m, const CheckContext& context) {
   const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
   if (type > 1) {
     add([&] {
-      return fmt::format("what follows the header of an {} is no RPC message: its msg_type is {}",
-                         name, type);
+      return fmt::format("no RPC message follows the header of an {}: the msg_type is {}", name,
+                         type);
     });
   }
 }
@@ -119,7 +120,7 @@ void check_identified_xid(const model::Call& call, const CheckContext& context) 
   check_xid(call.message, context);
 }
 
-// What was read out of the Position Zero Read chunk cannot be decoded.
+// Called when the content of the Position Zero Read chunk could not be decoded.
 void check_unidentified(const model::Call& call, const CheckContext& context) {
   const model::Message& m = call.message;
   if (call.identified || m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) return;

@@ -1,5 +1,5 @@
-// No Send is longer than the Receive that takes it. A side's limit is the same in both directions
-// of RPC (RFC 8167 section 4.2).
+// Checks that no Send is longer than the Receive at its peer. The limit of a side is the same in
+// both directions of RPC (RFC 8167 section 4.2).
 #include "checks.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kDefaultV1 = 1024;
 constexpr std::uint32_t kDefaultV2 = 4096;
-// No more can be agreed on (RFC 8797 section 4.2).
+// The largest threshold that peers can agree on (RFC 8797 section 4.2).
 constexpr std::uint32_t kLargest = 256 * 1024;
 
 bool has_private_data(const CheckContext& context) {
@@ -28,11 +28,11 @@ void accuse(RuleId rule, const model::Message& m, const CheckContext& context, s
   e.topic = needs == kNothing ? 0 : 1;
   e.needs = needs;
   context.findings.add(rule, e, [&] {
-    return fmt::format("a Send of {} bytes, where {} is {}", m.wire_length, of, limit);
+    return fmt::format("a Send has {} bytes, but {} is {}", m.wire_length, of, limit);
   });
 }
 
-// Other thresholds may be in force from a CONF_RDMA on, unless it is refused.
+// After a CONF_RDMA other thresholds may apply, unless it is refused.
 void note_configured(const model::Message& m, const model::Call& call,
                      const CheckContext& context) {
   const model::RpcInfo& asked = call.message.rpc;
@@ -47,7 +47,7 @@ void note_configured(const model::Message& m, const model::Call& call,
   context.history.configured = !refused;
 }
 
-// Which rule a version 1 Send over its limit breaks: the one that says where the limit comes from.
+// Reports a version 1 Send over its limit, by the rule that defines where the limit comes from.
 void accuse_v1(const model::Message& m, const CheckContext& context, std::uint32_t limit) {
   const wire::PrivateData& own = context.model.private_data[m.sender];
   const wire::PrivateData& peer = context.model.private_data[1 - m.sender];
@@ -57,15 +57,16 @@ void accuse_v1(const model::Message& m, const CheckContext& context, std::uint32
                                    : past->limit[History::place(context.connection, m.sender)];
   if (before > limit && m.wire_length <= before) {
     accuse(RuleId::kInl04, m, context, limit,
-           "the limit of the connection before this one would allow it and this one's");
+           "the limit of this connection, unlike that of the previous one,");
   } else if (context.reverse) {
-    accuse(RuleId::kInl03, m, context, limit, "the threshold, which both directions share,");
+    accuse(RuleId::kInl03, m, context, limit, "the inline threshold of both directions");
   } else if (context.model.has_private_data[m.sender] && m.wire_length > own.send_size() &&
              m.wire_length <= peer.recv_size()) {
     accuse(RuleId::kCmp04, m, context, own.send_size(),
-           "the send size that its sender has told in its private data");
+           "the send size that the sender announced in its private data");
   } else if (has_private_data(context)) {
-    accuse(RuleId::kInl02, m, context, limit, "the inline threshold by both sides' private data");
+    accuse(RuleId::kInl02, m, context, limit,
+           "the inline threshold by the private data of both sides");
   } else {
     accuse(RuleId::kInl01, m, context, limit, "the inline threshold of version 1");
   }
@@ -82,21 +83,21 @@ void check_v1(const model::Message& m, const CheckContext& context) {
 }
 
 void check_v2(const model::Message& m, const CheckContext& context) {
-  // Until the peer has shown that it knows version 2, it may have Receives for version 1 only.
+  // Until the peer has shown that it supports version 2, its Receives may fit version 1 only.
   const bool first = !context.history.spoke_v2[1 - m.sender] && m.kind == model::Kind::kCall &&
                      setup_seen(context.connection);
   const std::uint32_t agreed = send_limit(m.sender, context);
-  // A set-up that was not seen may have told more.
+  // A set-up before the capture may have announced larger sizes.
   if (agreed == 0 && m.wire_length <= kLargest) return;
   if (m.wire_length > std::max(kDefaultV2, agreed)) {
     accuse(RuleId::kV205, m, context, kDefaultV2, "the inline threshold of version 2");
   } else if (first && m.wire_length > std::max(kDefaultV1, agreed)) {
     accuse(RuleId::kV205, m, context, kDefaultV1,
-           "the most for a peer that has not shown yet that it knows version 2",
+           "the limit for a peer that has not yet shown support for version 2",
            kLossFree | kBothDirections);
   } else if (m.wire_length > kDefaultV2) {
     accuse(RuleId::kCmp05, m, context, kDefaultV2,
-           "private data of version 1 would allow it and the threshold of version 2");
+           "the inline threshold of version 2, which version 1 private data does not change,");
   }
 }
 

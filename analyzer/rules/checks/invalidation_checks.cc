@@ -1,4 +1,4 @@
-// Send With Invalidate: who may use it, and for which handle.
+// Checks which side may use Send With Invalidate, and for which handle.
 #include "checks.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void check_agreed(const model::Message& m, const CheckContext& context) {
   };
   if (takes(1U - m.sender)) {
     if (takes(m.sender)) return;
-    // Known of Linux servers, which look at their peer's R alone: it does no harm.
+    // Linux servers check only their peer's R. This is harmless.
     Evidence e = evidence(m, context.connection, m.sender);
     e.topic = 1;
     e.at_most = Level::kNote;
@@ -27,12 +27,12 @@ void check_agreed(const model::Message& m, const CheckContext& context) {
         RuleId::kInv01, e,
         [] {
           return std::string(
-              "Send With Invalidate by a side that did not set R itself, to a peer that did");
+              "the sender used Send With Invalidate without setting R itself; its peer set R");
         },
-        "No harm: the peer has agreed, as with Linux servers. Both sides set R where both agree.");
+        "No action needed: the peer accepts Remote Invalidation. Linux servers behave like this.");
   }
   context.findings.add(RuleId::kInv01, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("Send With Invalidate of {:#010x} to a peer that did not set R",
+    return fmt::format("the sender invalidated handle {:#010x} of a peer that did not set R",
                        m.invalidated_handle);
   });
 }
@@ -42,8 +42,8 @@ void check_kind(const model::Message& m, const CheckContext& context) {
   if (m.kind == Kind::kReply && !reverse_v1) return;
   if (m.kind == Kind::kMalformed) return;
   context.findings.add(RuleId::kInv03, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("Send With Invalidate of {:#010x} conveys {}", m.invalidated_handle,
-                       m.kind == Kind::kReply   ? "a reverse direction reply"
+    return fmt::format("the Send With Invalidate of {:#010x} conveys {}", m.invalidated_handle,
+                       m.kind == Kind::kReply   ? "a Reply of the reverse direction"
                        : m.kind == Kind::kError ? "an RDMA_ERROR"
                                                 : model::kind_name(m.kind));
   });
@@ -68,13 +68,13 @@ void check_handle(const model::Message& m, const model::Call& call, const CheckC
       [&](const model::CallSegment& s) { return s.target.handle == m.invalidated_handle; });
   if (!own) {
     context.findings.add(RuleId::kInv02, e, [&] {
-      return fmt::format("Reply {:#010x} invalidates {:#010x}, which its Call does not have", m.xid,
-                         m.invalidated_handle);
+      return fmt::format("Reply {:#010x} invalidates {:#010x}, which is no handle of its Call",
+                         m.xid, m.invalidated_handle);
     });
   } else if (invalidated_before(m, call, context)) {
     e.topic = 1;
     context.findings.add(RuleId::kInv02, e, [&] {
-      return fmt::format("Reply {:#010x} invalidates {:#010x}, which another Reply has invalidated",
+      return fmt::format("Reply {:#010x} invalidates {:#010x} after another Reply invalidated it",
                          m.xid, m.invalidated_handle);
     });
   }

@@ -44,7 +44,7 @@ std::string counted(std::size_t n, const char* what) {
 }
 
 bool may_be_wrapped(const model::RpcInfo& call) {
-  // Where no RPC header was seen nothing speaks for RPCSEC_GSS.
+  // Without an RPC header nothing indicates RPCSEC_GSS.
   constexpr auto kGss = static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss);
   return call.wrapping == decode::Wrapping::kUnknown ? call.cred_flavor == kGss
                                                      : call.wrapping != decode::Wrapping::kNone;

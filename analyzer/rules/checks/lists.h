@@ -1,4 +1,4 @@
-// What several groups of checks look for in chunk lists, and memory for it that is used again.
+// Helpers for chunk lists that several groups of checks share, and reusable memory for them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace rpcrdma::rules {
 // Consecutive Read segments with one Position.
 struct ReadChunk {
   std::uint32_t position = 0;
-  std::uint32_t last_length = 0;  // of its last segment, bytes
+  std::uint32_t last_length = 0;  // length of its last segment, bytes
   std::uint32_t segments = 0;
   std::uint64_t length = 0;  // bytes
 };
@@ -32,20 +32,20 @@ struct Scratch {
   std::array<decode::DdpItem, kItems> items;
 };
 
-// The Read chunks of a list, in its order.
+// Joins the segments of a Read list to chunks, in the order of the list.
 void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadChunk>& chunks);
 
-// A Position Zero Read chunk is in it: the RPC message itself is read.
+// Returns whether the list has a Position Zero Read chunk, which contains the RPC message itself.
 [[nodiscard]] bool has_position_zero(std::span<const wire::ReadSegment> list);
 
 [[nodiscard]] std::uint64_t total_length(std::span<const wire::Segment> segments);
-// Of each Write chunk.
+// Computes the length of each Write chunk.
 void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths);
 
 // "1 segment", "2 segments".
 [[nodiscard]] std::string counted(std::size_t n, const char* what);
 
-// Arguments and results are wrapped by RPCSEC_GSS, or may be: nothing can be said of them.
+// Returns whether RPCSEC_GSS wraps arguments and results, or may: they cannot be checked then.
 [[nodiscard]] bool may_be_wrapped(const model::RpcInfo& call);
 
 using model::procedure_of;

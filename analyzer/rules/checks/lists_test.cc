@@ -1,4 +1,4 @@
-// Chunk lists that no scene has: long ones, and the borders of the arithmetic.
+// Tests chunk lists that no scene has: long ones, and the limits of the arithmetic.
 #include "checks.h"
 #include "nothing_for_tests.h"
 
@@ -61,7 +61,7 @@ class Lists : public ::testing::Test {
 };
 
 TEST_F(Lists, ChunkMayStandAtTheEndOfTheMessage) {
-  read(100, 10);  // 128 bytes less the header
+  read(100, 10);  // 128 bytes minus the header
   EXPECT_THAT(found_in_read_list(), IsEmpty());
 }
 
@@ -140,7 +140,7 @@ TEST_F(Lists, MillionSegmentsOfOneHandle) {
   EXPECT_THAT(found_in_segments(), ElementsAre("RD-09"));
 }
 
-// Which does no harm: a note, see the scene RD-09-read-twice.
+// This is harmless and only a note: see the scene RD-09-read-twice.
 TEST_F(Lists, SegmentsThatAreOnlyReadOverlap) {
   offer(model::ChunkList::kRead, {0x100, 100, 0x1000});
   offer(model::ChunkList::kRead, {0x100, 100, 0x1000});

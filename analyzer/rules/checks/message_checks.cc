@@ -1,5 +1,5 @@
-// What one message, or an answer and its Call, can break: the groups in order. Chunk lists that the
-// capture cut off are not judged.
+// Calls the groups of checks for one message, or for an answer and its Call, in order. Chunk lists
+// that are truncated in the capture are not checked.
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -14,43 +14,43 @@ using model::Kind;
 
 void check_version(const model::Message& m, const model::Call& call, const CheckContext& context) {
   if (m.version == call.message.version) return;
-  // The version of an ERR_VERS is another matter (ERR-04).
+  // ERR-04 checks the version of an ERR_VERS.
   if (m.kind == Kind::kError && m.error == wire::RdmaErr::kVers) return;
-  // A responder that answers an error in its own version does not speak the Call's.
+  // A responder that sends an error in its own version does not support the Call's.
   if (m.kind == Kind::kError && m.version == 1) {
     return context.findings.add(RuleId::kErr05, pair_evidence(m, call, context), [&] {
       return fmt::format(
-          "a Call of version {} was refused with {} of version 1 in place of ERR_VERS",
+          "the responder refused a Call of version {} with {} of version 1 instead of ERR_VERS",
           call.message.version,
           wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)));
     });
   }
   context.findings.add(RuleId::kHdr04, pair_evidence(m, call, context), [&] {
-    return fmt::format("rdma_vers is {} in the Call and {} in its answer", call.message.version,
+    return fmt::format("rdma_vers is {} in the Call but {} in its answer", call.message.version,
                        m.version);
   });
 }
 
-// What an RDMA_ERROR says of a Call that it cannot say of one that was parsed.
+// Checks that the error code of an RDMA_ERROR is possible for a Call that can be parsed.
 void check_refusal(const model::Message& m, const model::Call& call, const CheckContext& context) {
   const model::Message& refused = call.message;
   const auto add = [&](const char* why) {
-    context.findings.add(refused.version == 2 ? RuleId::kV208 : RuleId::kErr05,
-                         pair_evidence(m, call, context), [&] {
-                           return fmt::format(
-                               "a Call of version {} was refused with {}, {}", refused.version,
-                               wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
-                               why);
-                         });
+    context.findings.add(
+        refused.version == 2 ? RuleId::kV208 : RuleId::kErr05, pair_evidence(m, call, context),
+        [&] {
+          return fmt::format(
+              "the responder refused a Call of version {} with {}, {}", refused.version,
+              wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)), why);
+        });
   };
   if (m.error == wire::RdmaErr::kVers) {
     if (m.vers_low <= refused.version && refused.version <= m.vers_high) {
-      add("which says that this version is supported");
+      add("but states support for this version");
     }
   } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalProc) {
-    add("and its rdma_proc is a valid one");
+    add("but its rdma_proc is valid");
   } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalOption) {
-    add("and has no option");
+    add("but it has no option");
   }
 }
 
@@ -99,7 +99,7 @@ void check_message(const model::Message& m, const model::Call* call, const Check
     check_error(m, context);
   }
   const bool answers = m.kind == Kind::kReply || m.kind == Kind::kError;
-  // Of two Calls with one XID it is not known which it answers (HDR-09).
+  // With two Calls of one XID it is not known which Call it answers (HDR-09).
   if (answers && call != nullptr && !call->doubled && call->message.header_length != 0) {
     check_pair(m, *call, context, scratch);
   }

@@ -1,4 +1,5 @@
-// Version 2 with a peer that does not know it (draft-cel-nfsv4-rpcrdma-version-two-02 section 6.2).
+// Checks version 2 with a peer that does not support it (draft-cel-nfsv4-rpcrdma-version-two-02
+// section 6.2).
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -14,8 +15,8 @@ void note_range(const model::Message& m, const CheckContext& context) {
 
 }  // namespace
 
-// One Call may be outstanding while versions are negotiated; so a Call that keeps to that was sent
-// by a requester that has seen the ERR_VERS.
+// Only one Call may be in flight while versions are negotiated: a requester that keeps to that has
+// received the ERR_VERS before it sends the next Call.
 void check_negotiation(const model::Message& m, bool within_credit, const CheckContext& context) {
   if (m.kind == model::Kind::kError) return note_range(m, context);
   const RangeOffered& offered = context.history.versions[m.caller];
@@ -25,8 +26,9 @@ void check_negotiation(const model::Message& m, bool within_credit, const CheckC
   e.frames = {offered.frame, m.frame};
   e.unsure = context.history.messages_unsure;
   context.findings.add(RuleId::kV207, e, [&] {
-    return fmt::format("Call {:#010x} of version {} after an ERR_VERS that offers {} to {}", m.xid,
-                       m.version, offered.low, offered.high);
+    return fmt::format(
+        "the requester sent Call {:#010x} in version {} after an ERR_VERS that states {} to {}",
+        m.xid, m.version, offered.low, offered.high);
   });
 }
 

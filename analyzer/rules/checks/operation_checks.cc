@@ -1,8 +1,8 @@
-// RDMA READs and WRITEs: only by the responder, only on memory that an outstanding Call offers, and
-// for what that memory was offered.
+// Checks RDMA Reads and Writes: only the responder may send them, only to memory that an in-flight
+// Call advertises, and only in the direction for which it is advertised.
 //
-// The responder's operations and its Replies are one stream, in the order of its PSNs; so what
-// comes behind a Reply there was sent behind it, wherever the capture was taken.
+// The responder's operations and its Replies form one stream in the order of its PSNs. So packets
+// behind a Reply in this stream were sent after it, wherever the capture was taken.
 #include "checks.h"
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace {
 using model::ChunkList;
 using roce::OpKind;
 
-// More READs in flight than that are not followed; responder resources are one byte.
+// Limits the RDMA Reads in flight that are tracked; responder resources are one byte.
 constexpr std::size_t kMaxReads = 512;
 
 const char* kind_name(OpKind kind) {
-  return kind == OpKind::kRead ? "READ" : "WRITE";
+  return kind == OpKind::kRead ? "Read" : "Write";
 }
 
 bool fits(OpKind kind, ChunkList list) {
@@ -52,7 +52,7 @@ Evidence operation_evidence(const roce::Operation& op, const CheckContext& conte
   return e;
 }
 
-// On memory of an outstanding Call.
+// Checks an operation on memory of an in-flight Call.
 void check_target(const roce::Operation& op, const model::Call& call, std::uint32_t index,
                   const CheckContext& context) {
   const model::CallSegment& segment = call.segments[index];
@@ -61,19 +61,21 @@ void check_target(const roce::Operation& op, const model::Call& call, std::uint3
   e.frames = {call.message.frame, op.first_frame};
   e.losses_before = call.losses_before;
   if (!fits(op.kind, segment.list)) {
-    // The same memory may stand in another list too.
+    // The same memory may also be in another list.
     if (segment.shared != model::Shared::kNo) return;
     e.topic = 1;
     context.findings.add(RuleId::kOps01, e, [&] {
-      return fmt::format("RDMA {} on handle {:#010x}, a segment of the {} chunk of Call {:#010x}",
-                         kind_name(op.kind), op.handle, model::chunk_list_name(segment.list),
-                         call.message.xid);
+      return fmt::format(
+          "the responder sent an RDMA {} on handle {:#010x}, a segment of the {} chunk of Call "
+          "{:#010x}",
+          kind_name(op.kind), op.handle, model::chunk_list_name(segment.list), call.message.xid);
     });
   } else if (!inside(op, segment.target)) {
     e.topic = 2;
     context.findings.add(RuleId::kOps01, e, [&] {
       return fmt::format(
-          "RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has {} bytes at {}",
+          "the responder sent an RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has "
+          "{} bytes at {}",
           kind_name(op.kind), op.length, op.offset, op.handle, segment.target.length,
           segment.target.offset);
     });
@@ -89,34 +91,34 @@ const EndedSegment* find_ended(const roce::Operation& op, const ConnectionHistor
   return best;
 }
 
-// On no memory of an outstanding Call: too late, or never offered?
+// Checks an operation on memory of no in-flight Call: too late, or never advertised?
 void check_unmatched(const roce::Operation& op, const CheckContext& context) {
   const EndedSegment* ended = find_ended(op, context.history);
   Evidence e = operation_evidence(op, context);
   e.losses_before = model::losses(context.connection);
   if (ended == nullptr) {
-    // With no Call outstanding, it may be the Call that is missing, together with its ACK.
+    // If no Call is in flight, the Call may be missing, together with its ACK.
     const bool lone = context.model.caller[1U - op.initiator].credits.in_use == 0 &&
                       (context.model.client != op.initiator ||
                        (op.kind == OpKind::kRead && context.findings.profile() == Profile::k5666));
     if (lone) e.doubted_caller = 1 - op.initiator;
     context.findings.add(RuleId::kOps01, e, [&] {
       return fmt::format(
-          "RDMA {} on handle {:#010x} at {}, {}", kind_name(op.kind), op.handle, op.offset,
-          lone ? "while no Call is outstanding" : "which no outstanding Call offers");
+          "an RDMA {} accessed handle {:#010x} at {}, {}", kind_name(op.kind), op.handle, op.offset,
+          lone ? "while no Call was in flight" : "which no in-flight Call advertises");
     });
     return;
   }
   e.frames = {ended->end_frame, op.first_frame};
   const bool late = !ended->invalidated && !ended->by_error && fits(op.kind, ended->list);
   context.findings.add(late ? RuleId::kOps02 : RuleId::kInv04, e, [&] {
-    return fmt::format("RDMA {} on handle {:#010x} behind the {} that ended RPC {:#010x}{}",
+    return fmt::format("an RDMA {} accessed handle {:#010x} after the {} that ended RPC {:#010x}{}",
                        kind_name(op.kind), op.handle, ended->by_error ? "RDMA_ERROR" : "Reply",
                        ended->xid, ended->invalidated ? " and invalidated the handle" : "");
   });
 }
 
-// READs that `side` may have in flight, by the CM exchange.
+// Returns how many RDMA Reads `side` may have in flight, by the CM exchange.
 std::optional<std::uint32_t> read_limit(std::size_t side, const roce::Connection& c) {
   const roce::CmSide& own = c.side[side].cm;
   const roce::CmSide& peer = c.side[1 - side].cm;
@@ -136,12 +138,13 @@ void check_reads_in_flight(const roce::Operation& op, const CheckContext& contex
   Evidence e = operation_evidence(op, context);
   e.unsure = context.history.messages_unsure;
   context.findings.add(RuleId::kOps04, e, [&] {
-    return fmt::format("{} RDMA READs in flight, where the connection was set up for {}",
-                       reads.size(), *limit);
+    return fmt::format("{} RDMA Reads were in flight, but the CM exchange allows {}", reads.size(),
+                       *limit);
   });
 }
 
-// Responses come in order, so when one READ is done all before it are, seen or not.
+// Responses arrive in order, so when one Read completes, all earlier ones have, too, captured or
+// not.
 void note_read_done(const roce::Operation& op, const CheckContext& context) {
   std::vector<std::uint32_t>& reads = context.history.reads[op.initiator];
   const auto first_left = std::find_if(reads.begin(), reads.end(), [&](std::uint32_t psn) {
@@ -150,7 +153,7 @@ void note_read_done(const roce::Operation& op, const CheckContext& context) {
   reads.erase(reads.begin(), first_left);
 }
 
-// A READ that went on when its Call was answered already.
+// Checks a Read that completed after the Reply to its Call.
 void check_read_before_reply(const roce::Operation& op, const CheckContext& context) {
   if (op.kind != OpKind::kRead || !op.complete) return;
   const EndedSegment* ended = find_ended(op, context.history);
@@ -161,12 +164,14 @@ void check_read_before_reply(const roce::Operation& op, const CheckContext& cont
   e.losses_before = model::losses(context.connection);
   e.topic = 1;
   context.findings.add(RuleId::kOps02, e, [&] {
-    return fmt::format("Call {:#010x} was answered before the RDMA READ of handle {:#010x} ended",
-                       ended->xid, op.handle);
+    return fmt::format(
+        "the responder answered Call {:#010x} before its RDMA Read of handle {:#010x} completed",
+        ended->xid, op.handle);
   });
 }
 
-// Roundup at the end of Write chunk `index`, bytes: by RFC 5666 it is counted, and not written.
+// Returns the roundup at the end of Write chunk `index` in bytes: by RFC 5666 the returned length
+// includes it, but it is not written.
 std::uint64_t counted_roundup(const model::Message& reply, const model::Call& call,
                               std::size_t index, const CheckContext& context, Scratch& s) {
   total_lengths(reply, s.returned);
@@ -185,8 +190,8 @@ std::uint64_t counted_roundup(const model::Message& reply, const model::Call& ca
   return 3;
 }
 
-// The segments of a Write chunk or the Reply chunk. `roundup` tells how much of the last bytes may
-// be missing.
+// Checks the segments of a Write chunk or the Reply chunk. `roundup` returns how many of the last
+// bytes may be missing.
 template <typename Roundup>
 void check_chunk_written(std::span<const model::CallSegment> offered,
                          std::span<const wire::Segment> returned, const Evidence& e,
@@ -202,8 +207,8 @@ void check_chunk_written(std::span<const model::CallSegment> offered,
     const bool nearly = moved < returned[i].length && returned[i].length - moved < 4;
     if (nearly && i == last && returned[i].length - moved <= roundup()) continue;
     context.findings.add(RuleId::kOps03, e, [&] {
-      return fmt::format("{} bytes written to handle {:#010x}, the Reply says {}", moved,
-                         returned[i].handle, returned[i].length);
+      return fmt::format("the responder wrote {} bytes to handle {:#010x}, but its Reply states {}",
+                         moved, returned[i].handle, returned[i].length);
     });
   }
 }
@@ -214,7 +219,8 @@ bool succeeded(const model::RpcInfo& reply) {
          (!reply.has_status || reply.status == 0);
 }
 
-// Roundup at the end of a chunk may be left alone. True if the chunk was told of.
+// Checks that a Read chunk was read, except roundup at its end. Returns whether it reported the
+// chunk.
 bool check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence& e,
                       const model::Call& call, const CheckContext& context) {
   const std::optional<std::uint32_t> count = call.chunks[chunk.front().chunk].count;
@@ -231,12 +237,12 @@ bool check_chunk_read(std::span<const model::CallSegment> chunk, const Evidence&
       RuleId::kOps03, e,
       [&] {
         return fmt::format(
-            "{} of {} bytes read of the Read chunk at Position {} of Call {:#010x}, which "
-            "succeeded",
+            "the responder read {} of {} bytes of the Read chunk at Position {} of Call {:#010x}, "
+            "which succeeded",
             length - missing, length, chunk.front().position, call.message.xid);
       },
-      "See how the responder reads chunks of several segments: it has acted on data that it does "
-      "not have.");
+      "Check how the responder reads chunks of several segments: it acted on data that it did not "
+      "read.");
   return true;
 }
 
@@ -257,7 +263,7 @@ void packets_finding(std::size_t side, std::uint64_t count, std::uint32_t topic,
 void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                      const CheckContext& context) {
   check_reads_in_flight(op, context);
-  // The handle of an operation without bytes is not looked at.
+  // The handle of an operation without bytes is not checked.
   if (op.length == 0) return;
   if (call != nullptr) {
     check_target(op, *call, segment, context);
@@ -311,9 +317,9 @@ void check_bytes_read(const model::Message& reply, const model::Call& call,
   }
   const auto first = call.segments.begin();
   const auto end = first + static_cast<std::ptrdiff_t>(call.message.reads.size());
-  // OPS-02 tells of a READ that is still under way.
+  // OPS-02 covers a Read that is still in flight.
   if (!context.history.reads[reply.sender].empty()) return;
-  // A Call of the connection before, sent again, may be answered from the reply cache.
+  // A resent Call of the previous connection may be answered from the reply cache.
   const bool none = std::all_of(first, end, [](const auto& s) { return s.moved == 0; });
   if (none && context.all.past(context.connection, context.history) != nullptr) return;
   Evidence e = evidence(reply, context.connection, reply.sender);
@@ -321,7 +327,7 @@ void check_bytes_read(const model::Message& reply, const model::Call& call,
   e.losses_before = call.losses_before;
   e.topic = 1;
   e.unsure = lists_unsure(context);
-  // Once for a Call, which may have very many chunks.
+  // Report only once for each Call, which may have very many chunks.
   for (auto it = first; it != end;) {
     const auto next = std::find_if(it, end, [&](const auto& s) { return s.chunk != it->chunk; });
     if (check_chunk_read(std::span(it, next), e, call, context)) return;
@@ -339,8 +345,8 @@ void check_shared_memory(const model::Call& call, const CheckContext& context) {
   e.unsure = lists_unsure(context);
   context.findings.add(RuleId::kOps06, e, [&] {
     return fmt::format(
-        "Call {:#010x} offers memory of handle {:#010x} that an outstanding Call "
-        "offers too",
+        "Call {:#010x} advertises memory of handle {:#010x} that another in-flight Call "
+        "advertises, too",
         call.message.xid, it->target.handle);
   });
 }
@@ -349,7 +355,7 @@ void remember_segments(const model::Call& call, const model::Message* answer,
                        const CheckContext& context) {
   if (answer == nullptr) return;
   ConnectionHistory& h = context.history;
-  // Of a Call with very many segments the last ones are enough.
+  // For a Call with very many segments, the last ones are enough.
   const std::size_t n = call.segments.size();
   const std::size_t from = n > ConnectionHistory::kEnded ? n - ConnectionHistory::kEnded : 0;
   for (std::size_t i = from; i < n; ++i) {
@@ -375,15 +381,15 @@ void check_packets(const CheckContext& context) {
   for (std::size_t side = 0; side < 2; ++side) {
     const roce::SideCounters& n = context.connection.side[side].counters;
     packets_finding(side, n.illegal_sequence, 0,
-                    "packets against the order First, Middle, Last of a message", context);
+                    "packets violate the order First, Middle, Last of a message", context);
     packets_finding(side, n.wrong_length, 1,
-                    "RDMA WRITEs of more or fewer bytes than the DMA length of their RETH",
+                    "RDMA Writes carry more or fewer bytes than the DMA length of their RETH",
                     context);
     packets_finding(side, n.wrong_response, 3,
-                    "RDMA READ responses with more or fewer bytes than the READ asked for",
+                    "RDMA Read responses carry more or fewer bytes than the Read requested",
                     context);
     packets_finding(side, n.wrong_payload, 2,
-                    "packets other than the last of a message that are no path MTU long", context);
+                    "packets other than the last of a message do not fill the path MTU", context);
   }
 }
 

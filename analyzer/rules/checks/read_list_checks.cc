@@ -1,5 +1,6 @@
-// A Position counts bytes of the unreduced RPC message, roundup included. So the place of a chunk
-// in what was sent is its Position less the padded lengths of the chunks before it.
+// Checks Read lists. A Position counts bytes of the unreduced RPC message, roundup included. So the
+// place of a chunk in the reduced message is its Position minus the padded lengths of the chunks
+// before it.
 #include "checks.h"
 
 #include <algorithm>
@@ -15,31 +16,32 @@ namespace {
 
 using wire::Proc;
 
-// One finding a message, however many segments are wrong.
+// Adds at most one violation of a rule for each message, however many segments are wrong.
 template <typename Text>
 void accuse(RuleId id, const model::Message& m, const CheckContext& context, const Text& text) {
   note_faulty(m, context);
   context.findings.add(id, evidence(m, context.connection, m.sender), text);
 }
 
-// Also tells whether all are.
+// Returns whether all Positions are multiples of 4.
 bool check_position_multiple(const model::Message& m, const CheckContext& context,
                              const Scratch& s) {
   for (const ReadChunk& c : s.reads) {
     if (c.position % 4 == 0) continue;
-    accuse(RuleId::kRd02, m, context,
-           [&] { return fmt::format("a Read chunk has Position {}", c.position); });
+    accuse(RuleId::kRd02, m, context, [&] {
+      return fmt::format("a Read chunk has Position {}, no multiple of 4", c.position);
+    });
     return false;
   }
   return true;
 }
 
-// Also tells whether the list is in order.
+// Returns whether the list is in order.
 bool check_order(const model::Message& m, const CheckContext& context, const Scratch& s) {
   for (std::size_t i = 1; i < s.reads.size(); ++i) {
     if (s.reads[i].position >= s.reads[i - 1].position) continue;
     accuse(RuleId::kRd03, m, context, [&] {
-      return fmt::format("Position {} follows Position {}", s.reads[i].position,
+      return fmt::format("Position {} follows Position {} in the Read list", s.reads[i].position,
                          s.reads[i - 1].position);
     });
     return false;
@@ -67,7 +69,7 @@ void check_position_zero(const model::Message& m, const CheckContext& context) {
   });
 }
 
-// Bytes of the RPC message that are not in chunks of their own; UINT64_MAX: not known.
+// Returns the length of the reduced RPC message in bytes; UINT64_MAX: not known.
 std::uint64_t reduced_length(const model::Message& m, const Scratch& s) {
   if (m.proc != static_cast<std::uint32_t>(Proc::kNomsg)) {
     return m.complete ? m.wire_length - m.header_length : UINT64_MAX;
@@ -90,7 +92,7 @@ void sort_chunks(Scratch& s, bool in_order) {
   if (in_order) return;
   std::stable_sort(s.sorted.begin(), s.sorted.end(),
                    [](const ReadChunk& a, const ReadChunk& b) { return a.position < b.position; });
-  // Segments of one chunk that stood apart.
+  // Join segments of one chunk that were not consecutive in the list.
   std::size_t kept = 0;
   for (const ReadChunk& c : s.sorted) {
     if (kept == 0 || s.sorted[kept - 1].position != c.position) {
@@ -105,23 +107,24 @@ void sort_chunks(Scratch& s, bool in_order) {
   s.sorted.resize(kept);
 }
 
-// Chunks inside the message and apart from each other. True: their places can be relied on.
+// Checks that chunks lie inside the message and do not overlap. Returns whether their places are
+// valid.
 bool check_places(const model::Message& m, const CheckContext& context, const Scratch& s) {
   const std::uint64_t length = reduced_length(m, s);
-  std::uint64_t taken = 0;  // bytes that chunks took out so far, roundup included
-  std::uint64_t end = 0;    // of the chunk before, in the unreduced message
+  std::uint64_t taken = 0;  // bytes of all chunks so far, roundup included
+  std::uint64_t end = 0;    // of the previous chunk, in the unreduced message
   for (const ReadChunk& c : s.sorted) {
     if (c.position < end) {
-      // A chunk of pad bytes alone at the end of the one before is told by check_roundup_chunk().
+      // check_roundup_chunk() covers a chunk that only pads the previous one.
       accuse(RuleId::kRd06, m, context, [&] {
-        return fmt::format("the Read chunk at Position {} begins inside the one that ends at {}",
+        return fmt::format("the Read chunk at Position {} overlaps the one that ends at {}",
                            c.position, end);
       });
       return false;
     }
     if (c.position > taken && c.position - taken > length) {
       accuse(RuleId::kRd05, m, context, [&] {
-        return fmt::format("Position {} is behind the end of the RPC message, which has {} bytes",
+        return fmt::format("Position {} is beyond the end of the RPC message, which has {} bytes",
                            c.position, length + taken);
       });
       return false;
@@ -132,7 +135,8 @@ bool check_places(const model::Message& m, const CheckContext& context, const Sc
   return true;
 }
 
-// Roundup as a chunk: it stands where the data before it ends, and fills it up.
+// Checks for a chunk that contains only roundup: it begins where the previous chunk ends, and pads
+// it to a multiple of 4.
 bool check_roundup_chunk(const model::Message& m, const CheckContext& context, const Scratch& s) {
   for (std::size_t i = 1; i < s.sorted.size(); ++i) {
     const ReadChunk& data = s.sorted[i - 1];
@@ -140,7 +144,7 @@ bool check_roundup_chunk(const model::Message& m, const CheckContext& context, c
     const std::uint64_t end = data.position + data.length;
     if (end % 4 == 0 || pad.position != end || end + pad.length != wire::xdr_padded(end)) continue;
     accuse(RuleId::kRd10, m, context, [&] {
-      return fmt::format("the Read chunk at Position {} holds {} of roundup", pad.position,
+      return fmt::format("the Read chunk at Position {} contains only {} of roundup", pad.position,
                          counted(pad.length, "byte"));
     });
     return true;
@@ -148,7 +152,7 @@ bool check_roundup_chunk(const model::Message& m, const CheckContext& context, c
   return false;
 }
 
-// The place of each chunk in the arguments, which begin `rpc_length` bytes into the message.
+// Finds the place of each chunk in the arguments, which begin `rpc_length` bytes into the message.
 bool find_removed(Scratch& s, std::uint32_t rpc_length) {
   s.removed.clear();
   std::uint64_t taken = 0;
@@ -160,7 +164,7 @@ bool find_removed(Scratch& s, std::uint32_t rpc_length) {
   return true;
 }
 
-// The count of an item against the chunk that holds its data.
+// Compares the count of an item with the length of the chunk that contains its data.
 void check_count(const model::Message& m, const CheckContext& context, const ReadChunk& c,
                  std::uint32_t count) {
   if (c.length == count) return;
@@ -169,13 +173,12 @@ void check_count(const model::Message& m, const CheckContext& context, const Rea
     if (c.segments < 2 || c.last_length > c.length - count) return;
     return accuse(RuleId::kRd10, m, context, [&] {
       return fmt::format(
-          "the last segment of the Read chunk at Position {} holds {} bytes of "
-          "roundup alone",
+          "the last segment of the Read chunk at Position {} contains only roundup, {} bytes",
           c.position, c.last_length);
     });
   }
   accuse(RuleId::kRd07, m, context, [&] {
-    return fmt::format("the Read chunk at Position {} has {} bytes, the count in front of it is {}",
+    return fmt::format("the Read chunk at Position {} has {} bytes, but the count before it is {}",
                        c.position, c.length, count);
   });
 }
@@ -196,14 +199,13 @@ void check_items(const model::Message& m, const CheckContext& context, Scratch& 
     }
     return accuse(RuleId::kRd12, m, context, [&] {
       return fmt::format(
-          "the Read chunk at Position {} takes out an argument that is not "
-          "DDP-eligible",
+          "the Read chunk at Position {} contains an argument that is not DDP-eligible",
           c.position);
     });
   }
 }
 
-// What the chunks took out of the arguments, for programs whose binding is known.
+// Checks the arguments that chunks contain, for programs whose binding is known.
 void check_arguments(const model::Message& m, const CheckContext& context, Scratch& s,
                      wire::Bytes rpc) {
   if (!has_binding(m.rpc, context)) return;
@@ -220,13 +222,12 @@ bool check_rpc_header(const model::Message& m, const CheckContext& context, cons
   const std::uint32_t position = s.sorted.front().position;
   if (position >= kShortestCall) return true;
   accuse(RuleId::kRd12, m, context, [&] {
-    return fmt::format("the Read chunk at Position {} takes out a part of the RPC header",
-                       position);
+    return fmt::format("the Read chunk at Position {} contains a part of the RPC header", position);
   });
   return false;
 }
 
-// True: all chunks stand where chunks may stand.
+// Returns whether all chunks are at valid places.
 bool check_chunks(const model::Message& m, const CheckContext& context, Scratch& s) {
   join_read_chunks(m.reads, s.reads);
   const bool aligned = check_position_multiple(m, context, s);
@@ -234,7 +235,7 @@ bool check_chunks(const model::Message& m, const CheckContext& context, Scratch&
   sort_chunks(s, in_order);
   if (s.sorted.empty()) return false;
   if (check_roundup_chunk(m, context, s)) return false;
-  // A Position that is no multiple of four is behind data whose roundup was forgotten.
+  // A Position that is no multiple of 4 indicates that roundup before it was not counted.
   return check_places(m, context, s) && check_rpc_header(m, context, s) && aligned;
 }
 
@@ -265,7 +266,7 @@ void check_identified_arguments(const model::Call& call, const CheckContext& con
 void check_reply_reads(const model::Message& m, const CheckContext& context) {
   if (m.reads.empty() || context.findings.profile() == Profile::k5666) return;
   accuse(RuleId::kRd01, m, context, [&] {
-    return fmt::format("a Reply has a Read list of {}", counted(m.reads.size(), "segment"));
+    return fmt::format("a Reply has a Read list with {}", counted(m.reads.size(), "segment"));
   });
 }
 

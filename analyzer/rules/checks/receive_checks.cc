@@ -1,5 +1,5 @@
-// Who had no Receive posted: an RNR NAK names the PSN of the SEND that found none. The SEND may be
-// of several packets and not be whole yet when its RNR NAK comes.
+// Finds the side that had no Receive posted: an RNR NAK has the PSN of the refused Send. The Send
+// may have several packets and still be incomplete when its RNR NAK arrives.
 #include "checks.h"
 
 #include <algorithm>
@@ -19,22 +19,22 @@ bool covers(const SentMessage& s, std::uint32_t psn) {
 }
 
 constexpr Excuse kBeyondCredit{
-    "a SEND that its sender had no credit for",
-    "Mend the requester's accounting: its peer posts Receives for as many Calls as it has granted, "
-    "and for none beyond that."};
+    "a Send for which its sender had no credit",
+    "Fix the requester's accounting: its peer posts Receives only for as many Calls as it has "
+    "granted."};
 constexpr Excuse kTooEarly{
-    "a reverse Call that came before the client was ready for one",
-    "Have the server send reverse Calls only when the client has told that it is ready for them."};
+    "a reverse Call that the server sent before the client was ready",
+    "Have the server send reverse Calls only after the client has shown that it accepts them."};
 
-// An RDMA_DONE takes a credit as a Call does.
+// An RDMA_DONE needs a credit as a Call does.
 bool by_credit(const SentMessage& s) {
   return s.kind == Kind::kCall || s.kind == Kind::kDone;
 }
 
-// Null: a Receive was due for it.
+// Returns null if a Receive was due for the Send.
 const Excuse* excuse_of(const SentMessage& s, const CheckContext& context) {
   if (by_credit(s) && !s.within_credit) return &kBeyondCredit;
-  // A client that has not said that it is ready is not to blame: BI-05.
+  // BI-05: a client that has not announced that it is ready is not at fault.
   const bool early = s.kind == Kind::kCall && s.reverse && !context.history.ready_for_reverse;
   return early ? &kTooEarly : nullptr;
 }
@@ -52,7 +52,7 @@ void note_excused(ExcusedRnr& e, const RefusedSend& refused, const Excuse* excus
   e.certain &= context.history.messages_unsure == nullptr;
 }
 
-// The receiver is at fault, unless no Receive was due.
+// Reports the receiver as at fault, unless no Receive was due.
 void judge(const SentMessage& s, int receiver, const RefusedSend& refused,
            const CheckContext& context) {
   const Excuse* const excuse = excuse_of(s, context);
@@ -72,7 +72,7 @@ void judge(const SentMessage& s, int receiver, const RefusedSend& refused,
   e.frames = {s.frame, refused.frame};
   e.unsure = context.history.messages_unsure;
   context.findings.add(rule, e, [&] {
-    return fmt::format("RNR NAK: no Receive was posted for {} {}",
+    return fmt::format("the receiver had no Receive posted for {} {} and sent an RNR NAK",
                        s.reverse ? "a reverse direction" : "a", model::kind_name(s.kind));
   });
 }
@@ -81,7 +81,7 @@ void judge(const SentMessage& s, int receiver, const RefusedSend& refused,
 
 void check_refused(const model::Message& m, bool within_credit, const CheckContext& context) {
   SideHistory& sender = context.history.side[m.sender];
-  // Each Call outstanding, of either side, may have one Send under way; and the one just answered.
+  // Each in-flight Call of either side may have one Send in flight; so may the latest answer.
   const std::size_t under_way = std::size_t{1} + context.model.caller[0].credits.in_use +
                                 context.model.caller[1].credits.in_use;
   const std::size_t most = std::clamp(under_way, SideHistory::kFewestSent, SideHistory::kMostSent);

@@ -1,4 +1,4 @@
-// Calls that a lost connection left unanswered, and what becomes of them on the next one.
+// Checks Calls that a lost connection left unanswered, and how the next connection resends them.
 #include "checks.h"
 #include "first_call.h"
 
@@ -12,7 +12,7 @@ bool whole(const roce::Connection& c) {
   return model::losses(c) == 0 && roce::both_directions_seen(c);
 }
 
-// The RPC server opened a connection, to send a reverse Call again on it.
+// Checks that the RPC server did not open the connection on which it resends a reverse Call.
 void check_opened_by_server(const model::Call& call, const LostCall& lost,
                             const CheckContext& context) {
   const roce::Connection& c = context.connection;
@@ -20,7 +20,7 @@ void check_opened_by_server(const model::Call& call, const LostCall& lost,
   Evidence e = evidence(call.message, c, 0);
   e.frames = {lost.frame, call.message.frame};
   context.findings.add(RuleId::kBi07, e, [&] {
-    return fmt::format("reverse Call {:#010x} sent again on a connection that its sender opened",
+    return fmt::format("the server resent reverse Call {:#010x} on a connection that it opened",
                        call.message.xid);
   });
 }

@@ -23,13 +23,13 @@ void check_same_segments(const model::Message& m, const model::Call& call,
   };
   if (!call.message.has_reply_chunk) {
     return add([&] {
-      return fmt::format("a Reply chunk of {} bytes, where the Call offers none",
+      return fmt::format("the Reply has a Reply chunk of {} bytes, but its Call provides none",
                          rules::total_length(b));
     });
   }
   if (a.size() != b.size()) {
     return add([&] {
-      return fmt::format("the Call's Reply chunk has {}, the Reply's {}",
+      return fmt::format("the Reply chunk has {} in the Call but {} in the Reply",
                          counted(a.size(), "segment"), counted(b.size(), "segment"));
     });
   }
@@ -39,23 +39,24 @@ void check_same_segments(const model::Message& m, const model::Call& call,
     }
     return add([&] {
       return fmt::format(
-          "segment {} of the Reply chunk was offered as handle {:#010x} offset "
-          "{:#x} length {} and comes back as handle {:#010x} offset {:#x} length {}",
+          "segment {} of the Reply chunk has handle {:#010x} offset {:#x} length {} in the Call "
+          "but handle {:#010x} offset {:#x} length {} in the Reply",
           i + 1, a[i].handle, a[i].offset, a[i].length, b[i].handle, b[i].offset, b[i].length);
     });
   }
 }
 
-// A Send that broke the threshold although there was a Reply chunk to use, or an error to answer
-// with. Only in the forward direction of version 1, where the threshold is certain.
+// Checks for a Send over the threshold, instead of which the responder could have used a Reply
+// chunk or an error. Applies only to the forward direction of version 1, where the threshold is
+// certain.
 void check_too_long(const model::Message& m, const model::Call& call, const CheckContext& context) {
   if (is_nomsg(m) || m.version != 1 || context.reverse) return;
   const std::uint32_t limit = send_limit(m.sender, context);
   if (limit == 0 || m.wire_length <= limit) return;
   context.findings.add(RuleId::kRp04, pair_evidence(m, call, context), [&] {
     return fmt::format(
-        "a Reply of {} bytes was sent inline, the threshold being {}; the Call "
-        "offers {}",
+        "the responder sent a Reply of {} bytes inline, over the threshold of {}; the Call "
+        "provides {}",
         m.wire_length, limit,
         call.message.has_reply_chunk ? fmt::format("a Reply chunk of {} bytes",
                                                    rules::total_length(call.message.reply_segments))
@@ -86,9 +87,9 @@ void check_used_reply_chunk(const model::Message& m, const CheckContext& context
   context.findings.add(
       is_nomsg(m) ? RuleId::kRp02 : RuleId::kRp03, evidence(m, context.connection, m.sender), [&] {
         return is_nomsg(m)
-                   ? fmt::format("an {} Reply with {}", wire::proc_name(m.version, m.proc),
+                   ? fmt::format("an {} Reply has {}", wire::proc_name(m.version, m.proc),
                                  m.has_reply_chunk ? "an empty Reply chunk" : "no Reply chunk")
-                   : fmt::format("an {} Reply with a Reply chunk of {} bytes",
+                   : fmt::format("an {} Reply has a Reply chunk of {} bytes",
                                  wire::proc_name(m.version, m.proc), length);
       });
 }

@@ -1,5 +1,5 @@
-// Calls by the RPC server (RFC 8167). Which side is the server is certain where the set-up was seen
-// or RDMA was used; else nothing is said here.
+// Checks Calls by the RPC server (RFC 8167). The server is known for certain only if the set-up was
+// captured or RDMA was used; otherwise these checks do nothing.
 #include "checks.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using model::Kind;
 
-// With the sender, msg_type says which direction a message belongs to.
+// Checks msg_type: with the sender, it determines the direction of a message.
 void check_msg_type(const model::Message& m, const CheckContext& context) {
   const bool conveys = m.proc == static_cast<std::uint32_t>(wire::Proc::kMsg) ||
                        m.proc == static_cast<std::uint32_t>(wire::Proc::kMsgp);
@@ -25,12 +25,12 @@ void check_msg_type(const model::Message& m, const CheckContext& context) {
   const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
   if (type <= 1 || wire::load_be32(m.payload.data()) != m.xid) return;
   context.findings.add(RuleId::kBi03, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("msg_type of RPC message {:#010x} is {}", m.xid, type);
+    return fmt::format("the msg_type of RPC message {:#010x} is {}", m.xid, type);
   });
 }
 
-// Whether a forward Call tells that the client takes reverse Calls. What cannot be read may do so,
-// and so may any Call of a program other than NFS version 4.
+// Whether a forward Call announces that the client accepts reverse Calls. A Call that cannot be
+// decoded may do so, and so may any Call of a program other than NFS version 4.
 enum class Ready : std::uint8_t { kNo, kMay, kAsks };
 
 bool sets_up(std::uint32_t op) {
@@ -48,7 +48,7 @@ Ready announces_ready(const model::Message& m) {
   if (!decode::may_ask_for_back_channel(procedure_of(m.rpc), m.payload.subspan(header->length))) {
     return Ready::kNo;
   }
-  // Only of the last operation its COMPOUND's status says whether it failed.
+  // The status of a COMPOUND shows only for the last operation whether it failed.
   return sets_up(ops.op[ops.kept - 1U]) ? Ready::kAsks : Ready::kMay;
 }
 
@@ -56,12 +56,12 @@ void note_ready(const model::Message& m, ConnectionHistory& h) {
   if (h.ready_for_reverse && h.ready_frame == 0) return;
   const Ready ready = announces_ready(m);
   if (ready == Ready::kNo) return;
-  // Of two that wait only one could be followed.
+  // Only one announcement without a Reply can be tracked.
   h.ready_frame = ready == Ready::kAsks && !h.ready_for_reverse ? m.frame : 0;
   h.ready_for_reverse = true;
 }
 
-// What the server has refused sets up nothing.
+// An announcement that the server refuses has no effect.
 void note_ready_answered(const model::Message& m, ConnectionHistory& h) {
   if (h.ready_frame == 0 || m.match_frame != h.ready_frame) return;
   h.ready_frame = 0;
@@ -77,7 +77,9 @@ void check_ready(const model::Message& m, const CheckContext& context) {
   Evidence e = evidence(m, context.connection, m.sender);
   e.unsure = context.history.messages_unsure;
   context.findings.add(RuleId::kBi05, e, [&] {
-    return fmt::format("reverse Call {:#010x} before the client said that it takes any", m.xid);
+    return fmt::format(
+        "the server sent reverse Call {:#010x} before the client had shown that it accepts any",
+        m.xid);
   });
 }
 
@@ -85,7 +87,7 @@ void check_reverse_version(const model::Message& m, const CheckContext& context)
   const std::uint32_t seen = context.history.forward_versions;
   if (seen == 0 || m.version > 31 || (seen >> m.version & 1) != 0) return;
   context.findings.add(RuleId::kBi02, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("reverse Call {:#010x} has rdma_vers {}, no forward Call has", m.xid,
+    return fmt::format("reverse Call {:#010x} has rdma_vers {}, unlike every forward Call", m.xid,
                        m.version);
   });
 }
@@ -107,12 +109,12 @@ void check_reverse(const model::Message& m, const CheckContext& context) {
   }
 }
 
-// Silence for a Call with chunks, by a client that goes on with its own Calls.
+// Checks for a Call with chunks that the client ignores while it continues to send its own Calls.
 void check_reverse_end(const model::Call& call, const model::Message* answer,
                        const CheckContext& context) {
   if (!context.reverse || !context.model.client_certain || answer != nullptr) return;
   if (call.segments.empty() || context.history.latest_forward_call < call.message.id) return;
-  // Where the capture merely ends the answer may have come later.
+  // If the capture ends before the connection, the answer may follow later.
   constexpr std::int64_t kSilentNs = 1'000'000'000;
   const bool given_up = call.ending == model::Ending::kSuperseded ||
                         (call.ending == model::Ending::kClosed &&
@@ -124,8 +126,9 @@ void check_reverse_end(const model::Call& call, const model::Message* answer,
   e.unsure = context.history.messages_unsure;
   e.needs = kOperations;
   context.findings.add(RuleId::kBi04, e, [&] {
-    return fmt::format("no ERR_CHUNK and no other answer to reverse Call {:#010x} with chunks",
-                       call.message.xid);
+    return fmt::format(
+        "the client sent neither ERR_CHUNK nor a Reply for reverse Call {:#010x} with chunks",
+        call.message.xid);
   });
 }
 

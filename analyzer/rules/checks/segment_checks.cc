@@ -1,4 +1,4 @@
-// The memory that one Call offers, whatever list it stands in.
+// Checks the memory that one Call advertises, in all its chunk lists.
 #include "checks.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ bool wraps(const wire::Segment& s) {
   return end < s.offset && end != 0;
 }
 
-using Offered = std::pair<wire::Segment, bool>;  // true: it is written to
+using Offered = std::pair<wire::Segment, bool>;  // true: the responder writes to it
 using Pair = std::pair<const wire::Segment*, const wire::Segment*>;
 
 std::uint64_t end_of(const wire::Segment& s) {
@@ -22,17 +22,17 @@ std::uint64_t end_of(const wire::Segment& s) {
 }
 
 struct Overlap {
-  Pair segments;         // null pointers when there are none
-  bool written = false;  // to one of them at least
+  Pair segments;         // null pointers: no overlap
+  bool written = false;  // the responder writes to at least one of them
 };
 
-// Two segments of one handle that overlap: of which one is written to, if there are such, since two
-// that are only read do each other no harm.
+// Finds two overlapping segments of one handle. Prefers a pair with a segment that is written to:
+// two segments that are only read do no harm.
 Overlap find_overlap(std::vector<Offered>& segments) {
   std::sort(segments.begin(), segments.end(), [](const Offered& a, const Offered& b) {
     return std::pair(a.first.handle, a.first.offset) < std::pair(b.first.handle, b.first.offset);
   });
-  // Those that reach furthest so far, of all and of the written ones.
+  // The segments with the highest end so far, of all segments and of the written ones.
   const wire::Segment* any = nullptr;
   const wire::Segment* written = nullptr;
   Pair read;
@@ -54,7 +54,7 @@ void check_address_space(const model::Message& m, const model::Call& call,
     if (!wraps(s.target)) continue;
     note_faulty(m, context);
     return context.findings.add(RuleId::kRd09, evidence(m, context.connection, m.sender), [&] {
-      return fmt::format("the segment at {:#x} with {} bytes goes on behind the last address",
+      return fmt::format("the segment at {:#x} with {} bytes extends beyond the last address",
                          s.target.offset, s.target.length);
     });
   }

@@ -1,5 +1,5 @@
-// The private data of the CM exchange (RFC 8797), looked at when a message or the private data
-// itself has shown that the connection speaks RPC-over-RDMA: other services have their own formats.
+// Checks the private data of the CM exchange (RFC 8797), once a message or the private data itself
+// shows that the connection speaks RPC-over-RDMA: other services have their own formats.
 #include "checks.h"
 
 #include <fmt/core.h>
@@ -15,7 +15,7 @@ using PrivateBytes = std::array<std::uint8_t, wire::kPrivateDataBytes>;
 
 constexpr std::uint32_t kSwappedMagic = 0x180eabf6;
 
-// Trailing zeros were cut off by the tracker.
+// The tracker removed trailing zeros.
 PrivateBytes first_bytes(const roce::CmSide& cm) {
   PrivateBytes bytes{};
   std::copy_n(cm.private_data.begin(), std::min(cm.private_data.size(), bytes.size()),
@@ -31,8 +31,8 @@ Evidence setup_evidence(const CheckContext& context, std::size_t side) {
   return e;
 }
 
-// Anything but the magic number is as it should be, or that has its bytes swapped. Else the data
-// may be another service's, which its peer takes as absent.
+// Returns whether everything except the magic number is correct, or the magic number has its bytes
+// swapped. Otherwise the data may be another service's, which the peer treats as absent.
 bool resembles(const PrivateBytes& bytes, std::uint32_t magic) {
   return magic == kSwappedMagic || (bytes[4] == 1 && (bytes[5] & ~wire::kPrivateDataFlagR) == 0);
 }
@@ -45,20 +45,21 @@ void check_magic(const PrivateBytes& bytes, std::uint32_t magic, std::size_t sid
     e.topic = 1;
   }
   context.findings.add(RuleId::kCmp01, e, [&] {
-    return fmt::format("private data begins with {:#010x}{}", magic,
+    return fmt::format("the private data begins with {:#010x}{}", magic,
                        magic == kSwappedMagic ? ", the magic number with its bytes swapped" : "");
   });
 }
 
 void check_format_version(std::uint8_t version, std::size_t side, const CheckContext& context) {
-  context.findings.add(RuleId::kCmp02, setup_evidence(context, side),
-                       [&] { return fmt::format("private data has format version {}", version); });
+  context.findings.add(RuleId::kCmp02, setup_evidence(context, side), [&] {
+    return fmt::format("the private data has format version {}", version);
+  });
 }
 
 void check_flags(std::uint8_t flags, std::size_t side, const CheckContext& context) {
   if ((flags & ~wire::kPrivateDataFlagR) == 0) return;
   context.findings.add(RuleId::kCmp03, setup_evidence(context, side), [&] {
-    return fmt::format("the flags of the private data are {:#04x}", flags);
+    return fmt::format("the private data has the flags {:#04x}", flags);
   });
 }
 

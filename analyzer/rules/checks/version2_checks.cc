@@ -1,4 +1,5 @@
-// What version 2 adds to headers (draft-cel-nfsv4-rpcrdma-version-two-02 section 5.2).
+// Checks the header fields that version 2 adds (draft-cel-nfsv4-rpcrdma-version-two-02 section
+// 5.2).
 #include "checks.h"
 
 #include <algorithm>
@@ -18,26 +19,27 @@ const char* name(wire::MsgType type) {
   return type == wire::MsgType::kCall ? "CALL" : "REPLY";
 }
 
-// rdma_direction, rdma_optdir.
+// Checks rdma_direction and rdma_optdir.
 void check_direction(const model::Message& m, const CheckContext& context) {
   const bool long_message = m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
-  // An RDMA2_ERROR is one always.
+  // An RDMA2_ERROR always has the direction of a Reply.
   const wire::MsgType reported = m.kind == Kind::kError ? wire::MsgType::kReply : m.direction;
   wire::MsgType shown = m.kind == Kind::kCall ? wire::MsgType::kCall : wire::MsgType::kReply;
   if (!long_message) {
     if (m.payload.size() < 8) return;
     const std::uint32_t type = wire::load_be32(m.payload.data() + 4);
-    // Only an RPC message has a msg_type, and what follows an OPTIONAL may be anything.
+    // Only an RPC message has a msg_type, and anything may follow an OPTIONAL.
     if (type > 1 || wire::load_be32(m.payload.data()) != m.xid) return;
     shown = static_cast<wire::MsgType>(type);
   }
   if (shown == reported) return;
   context.history.misdirected.note(m.id);
   context.findings.add(RuleId::kV202, evidence(m, context.connection, m.sender), [&] {
-    return long_message ? fmt::format("its direction is {}, its chunk that of a long {}",
-                                      name(reported), name(shown))
-                        : fmt::format("its direction is {}, the msg_type of its RPC message {}",
-                                      name(reported), name(shown));
+    return long_message
+               ? fmt::format("the header states direction {}, but has the chunk of a long {}",
+                             name(reported), name(shown))
+               : fmt::format("the header states direction {}, but the msg_type is {}",
+                             name(reported), name(shown));
   });
 }
 
@@ -49,8 +51,7 @@ void check_own_handle(const model::Message& m, const model::Call& call,
     return;
   }
   context.findings.add(RuleId::kV203, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("rdma_inv_handle is {:#010x}, which no segment of the Call has",
-                       m.inv_handle);
+    return fmt::format("rdma_inv_handle is {:#010x}, which is no handle of the Call", m.inv_handle);
   });
 }
 
@@ -58,7 +59,7 @@ void check_copied_handle(const model::Message& m, const model::Call& call,
                          const CheckContext& context) {
   if (m.inv_handle != call.message.inv_handle) {
     context.findings.add(RuleId::kV204, pair_evidence(m, call, context), [&] {
-      return fmt::format("rdma_inv_handle is {:#010x} in the Call and {:#010x} in the Reply",
+      return fmt::format("rdma_inv_handle is {:#010x} in the Call but {:#010x} in the Reply",
                          call.message.inv_handle, m.inv_handle);
     });
   }
@@ -69,12 +70,13 @@ void check_copied_handle(const model::Message& m, const model::Call& call,
   Evidence e = pair_evidence(m, call, context);
   e.topic = 1;
   context.findings.add(RuleId::kV204, e, [&] {
-    return fmt::format("the Reply invalidates {:#010x}, rdma_inv_handle of the Call being {:#010x}",
-                       m.invalidated_handle, call.message.inv_handle);
+    return fmt::format(
+        "the Reply invalidates {:#010x}, but rdma_inv_handle of its Call is {:#010x}",
+        m.invalidated_handle, call.message.inv_handle);
   });
 }
 
-// The `n`-th segment that results could be written to, from 1; null: the Call has fewer.
+// Returns the `n`-th segment for results, counted from 1; null: the Call has fewer.
 const wire::Segment* result_segment(const model::Message& call, std::uint32_t n) {
   const std::size_t i = n - 1;
   if (i < call.write_segments.size()) return &call.write_segments[i];
@@ -90,10 +92,13 @@ void check_cant_reply(const model::Message& m, const model::Call& call,
   context.findings.add(RuleId::kV209, pair_evidence(m, call, context), [&] {
     return s == nullptr
                ? fmt::format(
-                     "segment {} is said to be too short, and the Call has {}", m.segment_index,
+                     "the error states that segment {} is too short, but the Call has only {}",
+                     m.segment_index,
                      call.message.write_segments.size() + call.message.reply_segments.size())
-               : fmt::format("segment {} is said to be too short for {} bytes, and has {}",
-                             m.segment_index, m.length_needed, s->length);
+               : fmt::format(
+                     "the error states that segment {} is too short for {} bytes, but it "
+                     "has {}",
+                     m.segment_index, m.length_needed, s->length);
   });
 }
 

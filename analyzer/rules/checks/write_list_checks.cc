@@ -1,4 +1,4 @@
-// The Write list that a Reply returns, against the one its Call offers.
+// Compares the Write list that a Reply returns with that of its Call.
 #include "checks.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ bool failed(const model::RpcInfo& rpc) {
                              rpc.accept_stat != wire::AcceptStat::kSuccess);
 }
 
-// Where the first segment stands that `wrong` holds for; none: SIZE_MAX.
+// Returns the index of the first segment for which `wrong` is true; SIZE_MAX: none.
 template <typename Wrong>
 std::size_t first_segment(const model::Message& offered, const model::Message& returned,
                           const Wrong& wrong) {
@@ -33,8 +33,8 @@ void check_targets(const model::Message& m, const model::Call& call, const Check
     const wire::Segment& a = call.message.write_segments[i];
     const wire::Segment& b = m.write_segments[i];
     return fmt::format(
-        "Write segment {} was offered as handle {:#010x} offset {:#x} and comes "
-        "back as handle {:#010x} offset {:#x}",
+        "Write segment {} has handle {:#010x} offset {:#x} in the Call but handle {:#010x} offset "
+        "{:#x} in the Reply",
         i + 1, a.handle, a.offset, b.handle, b.offset);
   });
 }
@@ -44,7 +44,7 @@ void check_lengths(const model::Message& m, const model::Call& call, const Check
       call.message, m, [](const auto& a, const auto& b) { return b.length > a.length; });
   if (i == SIZE_MAX) return;
   context.findings.add(RuleId::kWr03, pair_evidence(m, call, context), [&] {
-    return fmt::format("Write segment {} was offered with {} bytes and comes back with {}", i + 1,
+    return fmt::format("Write segment {} has {} bytes in the Call but {} in the Reply", i + 1,
                        call.message.write_segments[i].length, m.write_segments[i].length);
   });
 }
@@ -56,7 +56,7 @@ void check_gaps(const model::Message& m, const model::Call& call, const CheckCon
     for (const std::size_t end = at + count; at < end; ++at) {
       if (short_one && m.write_segments[at].length != 0) {
         return context.findings.add(RuleId::kWr04, pair_evidence(m, call, context), [&] {
-          return fmt::format("Write segment {} has {} bytes behind a segment that is not full",
+          return fmt::format("Write segment {} has {} bytes after a segment that is not full",
                              at + 1, m.write_segments[at].length);
         });
       }
@@ -70,7 +70,7 @@ void check_unused(const model::Message& m, const model::Call& call, const CheckC
   Evidence e = pair_evidence(m, call, context);
   e.topic = 1;
   context.findings.add(RuleId::kWr05, e, [&] {
-    return fmt::format("a Reply without results returns {} bytes in Write chunks",
+    return fmt::format("the Reply has no results but returns {} bytes in Write chunks",
                        rules::total_length(m.write_segments));
   });
 }
@@ -82,13 +82,13 @@ void check_write_list(const model::Message& m, const model::Call& call,
   if (m.write_counts.empty() && call.message.write_counts.empty()) return;
   if (m.write_counts.empty()) {
     return context.findings.add(RuleId::kWr05, pair_evidence(m, call, context), [&] {
-      return fmt::format("a Call with {} has a Reply without a Write list",
+      return fmt::format("the Call has {}, but the Reply has no Write list",
                          counted(call.message.write_counts.size(), "Write chunk"));
     });
   }
   if (m.write_counts != call.message.write_counts) {
     return context.findings.add(RuleId::kWr01, pair_evidence(m, call, context), [&] {
-      return fmt::format("the Call offers {} of {}, the Reply returns {} of {}",
+      return fmt::format("the Call has {} with {}, but the Reply returns {} with {}",
                          counted(call.message.write_counts.size(), "Write chunk"),
                          counted(call.message.write_segments.size(), "segment"),
                          counted(m.write_counts.size(), "Write chunk"),

@@ -12,7 +12,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kEnoughMessages = 8;  // messages
-constexpr std::uint64_t kShare = 10;          // a tenth of the Calls
+constexpr std::uint64_t kShare = 10;          // at least a tenth of the Calls
 constexpr std::uint64_t kSmallest = 2048;
 
 std::uint64_t total(std::span<const wire::Segment> segments) {
@@ -74,7 +74,7 @@ void ChunkUse::note(const model::Call& call, const model::Message& reply,
   }
   if (reply.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg)) {
     const std::uint64_t inline_bytes = reply.header_length + total(reply.reply_segments);
-    // A short one is the responder's habit, not a want of space.
+    // A short Reply in the Reply chunk is a quirk of the responder, not a lack of space.
     if (inline_bytes > thresholds.reply) long_message(inline_bytes, operations[2]);
   }
 }
@@ -82,7 +82,7 @@ void ChunkUse::note(const model::Call& call, const model::Message& reply,
 void ChunkUse::report(Findings& findings, const roce::Connection& connection, int client) const {
   Evidence e;
   e.connection = &connection;
-  // The client's own recording may not have them.
+  // The client's own recording may not contain the operations.
   const bool unseen = connection.side[static_cast<std::size_t>(1 - client)].operations_unseen;
   const auto operations = [unseen](const char* before, std::uint64_t n) {
     return unseen ? std::string() : fmt::format(" {} {} RDMA operations", before, n);
@@ -92,7 +92,7 @@ void ChunkUse::report(Findings& findings, const roce::Connection& connection, in
     e.frames = {first_frame_, last_frame_};
     findings.add(RuleId::kNeedlessChunk, e, [&] {
       return fmt::format(
-          "{} chunks of {} Calls carry what fits inline: {} bytes{} ({} Read chunks, {} Write "
+          "{} chunks in {} Calls carry data that fits inline: {} bytes{} ({} Read chunks, {} Write "
           "chunks, {} Position Zero chunks)",
           needless_.messages, calls_, needless_bytes_, operations("in", needless_.operations),
           needless_reads_, needless_writes_, needless_long_);
@@ -101,7 +101,7 @@ void ChunkUse::report(Findings& findings, const roce::Connection& connection, in
   if (long_.messages < kEnoughMessages || long_.messages * kShare < calls_) return;
   Tally held;
   std::size_t size = 0;
-  // Nine tenths are enough: one huge message must not ask for the largest threshold.
+  // Nine tenths are enough: one huge message must not lead to the largest threshold.
   for (; size < kSizes; ++size) {
     held.messages += fits_[size].messages;
     held.operations += fits_[size].operations;
@@ -112,8 +112,8 @@ void ChunkUse::report(Findings& findings, const roce::Connection& connection, in
   e.frames = {first_long_, 0};
   findings.add(RuleId::kLargerThreshold, e, [&] {
     return fmt::format(
-        "{} long messages of {} Calls went through Position Zero or Reply chunks; an inline "
-        "threshold of {} bytes would hold {} of them{}",
+        "{0} long messages of {1} Calls used Position Zero or Reply chunks; {3} of them would fit "
+        "an inline threshold of {2} bytes{4}",
         long_.messages, calls_, kSmallest << size, held.messages,
         operations("and save", held.operations));
   });

@@ -1,4 +1,4 @@
-// Is what chunks carry worth their RDMA operations?
+// Finds chunks that carry less data than their RDMA operations are worth.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@ namespace rpcrdma::rules {
 
 class ChunkUse {
  public:
-  // A Call that was answered, of the forward direction.
+  // Notes an answered Call of the forward direction.
   void note(const model::Call& call, const model::Message& reply,
             const model::InlineThresholds& thresholds);
-  // When the connection closes. `client`: the side that chooses the chunks.
+  // Called when the connection closes. `client`: the side that chooses the chunks.
   void report(Findings& findings, const roce::Connection& connection, int client) const;
 
  private:

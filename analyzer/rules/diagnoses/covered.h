@@ -1,4 +1,4 @@
-// How much time intervals cover together, which come in the order of their ends.
+// Sums the time that intervals cover together. Intervals must be added in the order of their ends.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace rpcrdma::rules {
 
 class Covered {
  public:
-  // Gives what it covers beyond those before it, nanoseconds.
+  // Returns the time that it covers beyond earlier intervals, in nanoseconds.
   std::int64_t add(std::int64_t from, std::int64_t until) {
     from = std::max(from, settled_);
     if (until <= from || (!kept_.empty() && until < kept_.back().until)) return 0;
@@ -33,8 +33,8 @@ class Covered {
   struct Interval {
     std::int64_t from = 0, until = 0;
   };
-  // Apart from each other. Of two sides, only a stall that spans as many of the other's reaches
-  // behind them: then what lies there is left out, and nothing counted twice.
+  // Disjoint intervals. Only a stall of one side that spans this many of the other side's reaches
+  // behind the oldest: the time before it is left out then, and no time is counted twice.
   static constexpr std::size_t kKept = 8;
   std::vector<Interval> kept_;  // most connections have none
   std::int64_t settled_ = INT64_MIN;

@@ -25,10 +25,10 @@ TEST(Covered, CountsGapsThatALaterOneFills) {
 TEST(Covered, CountsNothingTwiceHoweverManyItSpans) {
   Covered c;
   for (std::int64_t at = 0; at < 100; at += 10) EXPECT_EQ(c.add(at, at + 5), 5);
-  EXPECT_EQ(c.add(0, 100), 45);  // without the gap behind the first, which is forgotten
+  EXPECT_EQ(c.add(0, 100), 45);  // without the gap after the first, which was dropped
 }
 
-// A clock stepped back.
+// The clock steps back.
 TEST(Covered, LeavesOutWhatIsOutOfOrder) {
   Covered c;
   EXPECT_EQ(c.add(10, 20), 10);

@@ -9,18 +9,18 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// A Call that comes so soon after the credit it uses was waiting for it: the requester is given
-// that long to take the Reply and send.
+// A Call that follows its credit within this time was waiting for it: the requester needs some time
+// to receive the Reply and to send.
 constexpr std::int64_t kAtOnce = 100'000;  // nanoseconds
-// A requester that lets a credit lie for less than this part of what the Call took would not get
-// much more done with it, and is slow rather than without work.
+// A requester that leaves a credit unused for less than this part of the latency could not do much
+// more with it: it is slow rather than idle.
 constexpr std::int64_t kShareOfLatency = 5;
 constexpr std::uint64_t kEnoughWaited = 8;
 constexpr std::int64_t kEnoughPercent = 10;
 
-// Captured far from the requester, the Reply that frees a credit has yet to get there and the next
-// Call to come back. How long that takes shows in how soon the requester's adapter acknowledges
-// Replies; it varies, so twice that is allowed.
+// If the capture point is far from the requester, the Reply that frees a credit still has to arrive
+// there, and the next Call has to come back. The time until the requester's adapter acknowledges a
+// Reply shows how long that takes; it varies, so twice that time is allowed.
 std::int64_t at_once(const model::Message& call, std::int64_t latency) {
   const std::int64_t way = std::max<std::int64_t>(call.acknowledges_after_ns, 0);
   return std::max(kAtOnce + 2 * way, latency / kShareOfLatency);
@@ -82,7 +82,7 @@ void CreditStarvation::report(Findings& findings, const roce::Connection& connec
   report(findings, caller, lately, ns, e, 0);
 }
 
-// Who grants, unless no more was asked for.
+// Returns the side that grants, unless the requester did not ask for more.
 int CreditStarvation::guilty(int caller) const {
   return requested_ > granted_ ? 1 - caller : caller;
 }
@@ -93,16 +93,15 @@ void CreditStarvation::report(Findings& findings, int caller, const CreditSums& 
   if (!asked_for_more) e.at_most = Level::kNote;
   const auto text = [&] {
     return fmt::format(
-        "all {} credits were in use for {} in all ({} % of the time){}; {} of {} Calls were sent "
-        "as "
-        "soon as a credit came back{}",
+        "the requester used all {} credits for a total of {} ({} % of the time){}; it sent {} "
+        "of {} Calls as soon as a credit returned{}",
         granted_, duration(sums.full_ns), percent(sums.full_ns, ns),
-        longest == 0 ? "" : fmt::format(", at most {} at a stretch", duration(longest)),
-        sums.waited, sums.calls, asked_for_more ? "" : "; the requester has asked for no more");
+        longest == 0 ? "" : fmt::format(", without a break for up to {}", duration(longest)),
+        sums.waited, sums.calls, asked_for_more ? "" : "; it did not request more credits");
   };
   if (asked_for_more) return findings.add(RuleId::kCreditStarved, e, text);
   findings.add(RuleId::kCreditStarved, e, text,
-               "Have the requester ask for more credits, if it has more Calls to send at once.");
+               "Have the requester request more credits, if it has more Calls to send at once.");
 }
 
 }  // namespace rpcrdma::rules

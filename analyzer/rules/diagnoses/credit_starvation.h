@@ -1,4 +1,4 @@
-// A requester that has work and no credit for it.
+// Finds requesters that have Calls to send and no credits for them.
 #pragma once
 
 #include "sums.h"
@@ -7,21 +7,21 @@
 
 namespace rpcrdma::rules {
 
-// One direction's ledger over time: how long it stood full, and which Calls waited for that to
-// end. All from the capture point's view.
+// The credits of one direction over time: how long all were in use, and which Calls waited for one.
+// Everything is as seen at the capture point.
 class CreditStarvation {
  public:
   void note(const model::Message& m);
-  // When the connection closes; gives whether it was starved. `caller`: whose ledger.
+  // Called when the connection closes; returns whether it was starved. `caller`: the requester.
   bool report(Findings& findings, const roce::Connection& connection, int caller,
               const Reported& reported) const;
 
   [[nodiscard]] CreditSums sums(std::int64_t now_ns) const;
-  // By what was added to the sums within `ns`.
+  // Judges the sums that were added within `ns`.
   [[nodiscard]] static bool is_starved(const CreditSums& lately, std::int64_t ns);
-  // The side at fault for it.
+  // Returns the side at fault.
   [[nodiscard]] int guilty(int caller) const;
-  // `e`: course, time and side.
+  // `e`: phase, span and side.
   void report(Findings& findings, const roce::Connection& connection, int caller,
               const CreditSums& lately, std::int64_t ns, Evidence e) const;
 
@@ -34,9 +34,9 @@ class CreditStarvation {
   std::uint64_t first_waited_ = 0, last_waited_ = 0;  // frames
   std::uint32_t granted_ = 0, requested_ = 0;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
-  std::int64_t full_since_ = -1;      // -1: a credit is free
-  std::int64_t credit_back_ns_ = -1;  // a Reply ended a full ledger
-  std::int64_t latency_ns_ = -1;      // of the Call that it answers
+  std::int64_t full_since_ = -1;      // when all credits came into use; -1: a credit is free
+  std::int64_t credit_back_ns_ = -1;  // when a Reply returned the first credit after that
+  std::int64_t latency_ns_ = -1;      // of the Call of that Reply
   std::int64_t full_total_ = 0, full_longest_ = 0;
 };
 

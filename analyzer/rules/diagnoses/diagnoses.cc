@@ -1,3 +1,4 @@
+// Feeds events to the state of each connection, and adds its findings when the connection closes.
 #include "diagnoses.h"
 
 #include "checks/capture_checks.h"
@@ -18,7 +19,7 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// Who tells of a connection itself speaks RPC-over-RDMA, at whatever port.
+// An endpoint that records a connection speaks RPC-over-RDMA, at whatever port.
 bool is_rpc(const roce::Connection& c) {
   return c.recorded || asks_for_nfs(c);
 }
@@ -29,24 +30,25 @@ void report_refused(Findings& findings, const roce::Connection& c) {
   e.side = c.closed_by;
   e.frames = {c.closed_frame, 0};
   findings.add(RuleId::kConnLost, e, [&] {
-    return fmt::format("the connection was refused with a REJ: {} (reason {}){}{}",
+    return fmt::format("a REJ refused the connection: {} (reason {}){}{}",
                        wire::cm_rej_reason(c.reject_reason), c.reject_reason,
-                       c.failure.empty() ? "" : "; its endpoint: ", c.failure);
+                       c.failure.empty() ? "" : "; the endpoint reports: ", c.failure);
   });
 }
 
 void report_failed(Findings& findings, const roce::Connection& c) {
   Evidence e;
   e.connection = &c;
-  // Who finds it ends the connection, for what the other does or does not do.
+  // The side that detects the failure ends the connection; the other side caused it.
   e.side = c.closed_by < 0 ? -1 : 1 - c.closed_by;
   e.frames = {c.closed_frame, 0};
-  findings.add(RuleId::kConnLost, e,
-               [&] { return fmt::format("the endpoint found that it failed: {}", c.failure); });
+  findings.add(RuleId::kConnLost, e, [&] {
+    return fmt::format("the endpoint reports that the connection failed: {}", c.failure);
+  });
 }
 
-// What the other side did that whoever ended the connection may have ended it for; null: nothing.
-// Who had left the other's Calls unanswered for long before did not end it for that.
+// Returns the violation for which the side that ended the connection may have done so; null: none.
+// A side that had left the other's Calls unanswered for long did not end it for that violation.
 const Violation* cause_of_end(const roce::Connection& c, const ConnectionHistory& history) {
   if (c.closed_by < 0) return nullptr;
   const auto other = static_cast<std::size_t>(1 - c.closed_by);
@@ -55,10 +57,10 @@ const Violation* cause_of_end(const roce::Connection& c, const ConnectionHistory
 }
 
 std::string given_cause(const Violation& cause, bool proven) {
-  const char* const was = proven ? "had been" : "may have been";
-  if (cause.rule == nullptr) return fmt::format("; who sent it {} given cause", was);
+  const char* const was = proven ? "had" : "may have had";
+  if (cause.rule == nullptr) return fmt::format("; the sender of the DREQ {} cause", was);
   const auto& [first, last] = cause.evidence.frames;
-  return fmt::format("; who sent it {} given cause by a breach of {}, in frame {}", was,
+  return fmt::format("; the sender of the DREQ {} cause by a violation of {} in frame {}", was,
                      cause.rule->name, last != 0 ? last : first);
 }
 
@@ -71,7 +73,7 @@ bool asks_for_nfs(const roce::Connection& c) {
 
 struct Diagnoses::OfConnection {
   std::array<CreditStarvation, 2> credit_starvation;  // by caller
-  std::array<Recovery, 2> recovery;                   // by the side whose requests they are
+  std::array<Recovery, 2> recovery;                   // by sender of the requests
   std::array<Stalls, 2> stalls{Stalls(0), Stalls(1)};
   ChunkUse chunks;
   Registrations registrations;
@@ -79,12 +81,12 @@ struct Diagnoses::OfConnection {
   ImplementationQuirks implementation_quirks;
   Lately lately;
   Succession succession;
-  bool closing = false;          // its Calls are being given up
+  bool closing = false;          // its Calls are being ended
   bool begun = false;            // its first Calls are being noted
-  std::uint64_t cut_short = 0;   // messages
-  std::uint64_t cut_off = 0;     // Calls that the close left without an answer
-  bool cut_off_client = false;   // some of them the client's
-  bool cut_off_reverse = false;  // and some not
+  std::uint64_t cut_short = 0;   // truncated messages
+  std::uint64_t cut_off = 0;     // Calls that the close left unanswered
+  bool cut_off_client = false;   // some of them are the client's
+  bool cut_off_reverse = false;  // some of them are the server's
   std::uint64_t cut_off_frame = 0;
   std::uint32_t cut_off_xid = 0;  // of the first of them
   std::int64_t cut_off_ns = 0;
@@ -115,7 +117,7 @@ void Diagnoses::judge_stalls(OfConnection& c, const roce::Connection& connection
   }
 }
 
-// The responder moves data.
+// Called when the responder moves data.
 void Diagnoses::end_silence(OfConnection& c, const roce::Connection& connection, std::size_t caller,
                             std::int64_t now_ns) {
   Stalls& stalls = c.stalls[caller];
@@ -153,8 +155,8 @@ void Diagnoses::time(std::int64_t now_ns, History& histories) {
   }
 }
 
-// At its end: of what was reported while it lasted the sum is told, and of all else what shows only
-// in all of its life. Gives for how long packets that were sent again held it up.
+// At the end of a connection, reports sums of the faults that were reported while they lasted, and
+// faults that only its whole life shows. Returns for how long retransmissions held it up.
 std::int64_t Diagnoses::report_faults(OfConnection& c, const roce::Connection& connection,
                                       const ConnectionHistory* history) {
   using Fault = Lately::Fault;
@@ -224,7 +226,7 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   OfConnection& c = at(m.connection);
   const roce::Connection& on = all_.connection(m.connection);
   c.cut_short += model::cut_short(m, on) ? 1 : 0;
-  const std::size_t waiting = 1U - m.sender;  // for its sender
+  const std::size_t waiting = 1U - m.sender;  // the side that may wait for the sender
   if (c.stalls[waiting].due(m.time_ns)) {
     c.stalls[waiting].report(findings_, on, model_.oldest_call(m.connection, waiting), m.time_ns,
                              Stalls::State::kOver);
@@ -323,8 +325,8 @@ void Diagnoses::merge(const roce::Connection& into, const roce::Connection& from
   first_calls_.drop(from.index);
 }
 
-// REQs that were sent again and nobody answered: the capture has all of them, so it would have a
-// REP or REJ.
+// Reports REQs that were resent and not answered: the capture contains all of them, so it would
+// contain a REP or REJ.
 void Diagnoses::report_unanswered(const roce::Connection& connection) {
   if (connection.state != roce::State::kOpening || connection.requests_sent < 2) return;
   if (connection.side[0].counters.packets != 0 || connection.side[1].counters.packets != 0) return;
@@ -332,11 +334,12 @@ void Diagnoses::report_unanswered(const roce::Connection& connection) {
   e.connection = &connection;
   e.frames = {connection.side[0].cm.frame, connection.last_frame};
   findings_.add(RuleId::kConnLost, e, [&] {
-    return fmt::format("the REQ was sent {} times and not answered", connection.requests_sent);
+    return fmt::format("the server did not answer the REQ, which was sent {} times",
+                       connection.requests_sent);
   });
 }
 
-// Who sent the DREQ ended it, unless it had waited for an answer until it gave up, or the other
+// The sender of the DREQ is at fault, unless it had waited for an answer for long, or the other
 // side had given it cause.
 void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& connection,
                                const ConnectionHistory& history) {
@@ -346,8 +349,8 @@ void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& co
   const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
   if (!proven && waited != Wait::kShort) cause = nullptr;
   const model::ConnectionModel& cm = model_.connection(connection.index);
-  // An endpoint that is stopped, or whose client is, ends its connections with what is outstanding:
-  // that is nobody's fault. A capture between the two does not tell why one of them did.
+  // An endpoint that is stopped, or whose client is, ends its connections with Calls in flight:
+  // neither side is at fault. A capture between the two does not show why a side ended it.
   const bool own_calls = closer >= 0 && closer == cm.client && !c.cut_off_reverse;
   const bool stopped = connection.recorded && (closer == connection.recorder || own_calls);
   if (stopped && cause == nullptr && waited == Wait::kShort) return;
@@ -360,31 +363,28 @@ void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& co
     e.side = waited == Wait::kInVain ? 1 - closer : -1;
   }
   e.frames = {c.cut_off_frame, connection.closed_frame};
-  if (cm.sends != cm.messages)
-    e.unsure = "a message of the connection was cut short by the capture";
+  if (cm.sends != cm.messages) e.unsure = "a message of the connection is truncated in the capture";
   findings_.add(
       RuleId::kConnLost, e,
       [&] {
         const std::string calls =
-            c.cut_off == 1 ? fmt::format("Call {:#010x} was without an answer", c.cut_off_xid)
-                           : fmt::format(
-                                 "{} Calls were without an answer, the first of them "
-                                 "{:#010x}",
-                                 c.cut_off, c.cut_off_xid);
+            c.cut_off == 1 ? fmt::format("Call {:#010x} was in flight", c.cut_off_xid)
+                           : fmt::format("{} Calls were in flight, the first of them {:#010x}",
+                                         c.cut_off, c.cut_off_xid);
         return fmt::format("{} while {}, sent {} before{}",
                            closer < 0 ? "the connection ended" : "a DREQ ended the connection",
                            calls, duration(connection.ended_ns - c.cut_off_ns),
                            cause != nullptr ? given_cause(*cause, proven)
                            : waited == Wait::kShort
                                ? std::string()
-                               : "; who sent it had waited long for an answer and gave up");
+                               : "; the sender of the DREQ had waited long for an answer");
       },
-      cause != nullptr         ? "Begin with that breach: for it a peer may end the connection; "
-                                 "every Call without an answer is sent again on a new one or fails."
+      cause != nullptr         ? "Start with that violation: a peer may end the connection for it. "
+                                 "Every unanswered Call fails or is resent on a new connection."
       : waited == Wait::kShort ? nullptr
-                               : "Look why there was no answer for so long, in the responder "
-                                 "first; every Call without an answer is sent again on a new "
-                                 "connection or fails.");
+                               : "Find out why there was no answer for so long, first in the "
+                                 "responder. Every unanswered Call fails or is resent on a new "
+                                 "connection.");
 }
 
 bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
@@ -394,7 +394,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   if (is_rpc(connection)) report_unanswered(connection);
   const auto it = connections_.find(connection.index);
   if (it == connections_.end()) {
-    // Of RPC-over-RDMA by its private data: messages that the capture lacks are lost all the same.
+    // The private data identifies RPC-over-RDMA: messages missing from the capture count as lost.
     if (model_.connection(connection.index).speaks == model::Speaks::kRpc) {
       note_closed(trust_, connection, 0);
     }

@@ -1,6 +1,6 @@
-// What people ask of a capture beyond rules: what held it up, what broke it, what is wasted. One
-// state for each open connection, freed when it closes; a finding comes at the close, when there is
-// something to sum up.
+// Diagnoses beyond the rules of specifications: what caused delays, what broke connections, what
+// wastes resources. There is one state for each open connection, freed when it closes; most
+// findings are added then.
 #pragma once
 
 #include "first_calls.h"
@@ -22,7 +22,7 @@ namespace rpcrdma::rules {
 struct ConnectionHistory;
 class History;
 
-// The port that its set-up is for says so (RFC 8267 section 9).
+// Returns whether the set-up is for the port of NFS/RDMA (RFC 8267 section 9).
 [[nodiscard]] bool asks_for_nfs(const roce::Connection& connection);
 
 class Diagnoses {
@@ -32,31 +32,31 @@ class Diagnoses {
   Diagnoses(const Diagnoses&) = delete;
   Diagnoses& operator=(const Diagnoses&) = delete;
 
-  // `call`: that it is or answers. Gives whether it is a Call that a connection before this one had
-  // already, by its XID.
+  // `call`: the Call that the message is or answers. Returns whether it is, by its XID, a Call of
+  // an earlier connection.
   bool message(const model::Message& m, const model::Call* call);
   void call_end(const model::Call& call, const model::Message* answer);
   void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                std::uint32_t psn, const roce::PacketMeta& meta);
   void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                       std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta);
-  // An endpoint tells so of packets that nobody sees.
+  // An endpoint reported retransmissions; the packets themselves are not captured.
   void reported_again(const roce::Connection& connection, int sender, std::uint64_t count,
                       const roce::PacketMeta& meta);
-  // A side begins an RDMA operation, or one ends.
+  // An RDMA operation begins or ends.
   void worked(const roce::Connection& connection, const roce::Operation& op, bool ends);
   // See model::Observer::on_time().
   void time(std::int64_t now_ns, History& histories);
-  // Two directions turned out to be one connection: what was gathered of each is not whole.
+  // Two directions turned out to be one connection: the state of each is incomplete.
   void merge(const roce::Connection& into, const roce::Connection& from);
-  // `history`: what the checks remember of it; null: nothing. Gives whether it is remembered for
-  // those that follow.
+  // `history`: the state of the checks; null: none. Returns whether the connection is kept for
+  // later ones to follow.
   bool close(const roce::Connection& connection, const ConnectionHistory* history);
-  // When all are closed.
+  // Called when all connections are closed.
   void finish();
   [[nodiscard]] const Trust& trust() const { return trust_; }
   [[nodiscard]] FirstCalls& first_calls() { return first_calls_; }
-  // After finish(): but for lost Calls.
+  // After finish(). Without lost Calls.
   [[nodiscard]] Handover handover() const;
 
  private:

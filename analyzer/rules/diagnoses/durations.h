@@ -1,4 +1,4 @@
-// Times in the texts of findings.
+// Formats durations and percentages for the texts of findings.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace rpcrdma::rules {
   return fmt::format("{:.3g} s", v / 1e9);
 }
 
-// Whole percent.
+// Returns whole percent.
 [[nodiscard]] inline std::int64_t percent(std::int64_t part, std::int64_t of) {
   return of > 0 ? static_cast<std::int64_t>(100.0 * static_cast<double>(part) /
                                             static_cast<double>(of))

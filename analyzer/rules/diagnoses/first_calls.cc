@@ -43,7 +43,7 @@ void FirstCalls::leave_out(std::uint32_t connection, std::uint64_t frame) {
   if (at != b->calls.end()) at->left_out = true;
 }
 
-// Its place stays taken, so that those of the others stay right.
+// The entry stays in place, so that the indices of other entries stay valid.
 void FirstCalls::drop(std::uint32_t connection) {
   const auto at = places_.find(connection);
   if (at == places_.end()) return;

@@ -1,4 +1,4 @@
-// The first Calls of connections that no known one came before.
+// Keeps the first Calls of connections without a known predecessor.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace rpcrdma::rules {
 
 class FirstCalls {
  public:
-  // Before the first Call of the client is noted. `departed`: how many connections the capture has
-  // seen end; behind kDeparted of them none of an earlier capture is remembered.
+  // Called before the first Call of the client is noted. `departed`: how many connections of the
+  // capture have ended; after kDeparted of them, none of an earlier capture is kept any more.
   void begin(const roce::Connection& connection, std::size_t client, std::size_t departed);
-  // Gives whether more Calls of the connection are wanted.
+  // Returns whether more Calls of the connection are needed.
   bool called(std::uint32_t connection, const FirstCall& call);
-  // A filter leaves the Call out that is seen in this frame.
+  // Called when a filter excludes the Call in this frame.
   void leave_out(std::uint32_t connection, std::uint64_t frame);
   void drop(std::uint32_t connection);
-  // Null: none is kept of it.
+  // Returns null if no Calls of the connection are kept.
   [[nodiscard]] Begun* find(std::uint32_t connection);
 
   [[nodiscard]] std::vector<Begun> list() const;

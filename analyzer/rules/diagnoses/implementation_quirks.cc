@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kEnoughTimes = 4;
 constexpr std::uint32_t kLinuxGrant = 64;
 
-// The last segment holds what the others lack to a multiple of four bytes.
+// Returns whether the last segment pads the others to a multiple of four bytes.
 bool has_pad_segment(std::span<const wire::Segment> chunk) {
   if (chunk.size() < 2 || chunk.back().length == 0 || chunk.back().length > 3) return false;
   const std::uint64_t all =
@@ -73,33 +73,36 @@ void ImplementationQuirks::report(Findings& findings, const roce::Connection& co
   if (short_by_chunk_ >= kEnoughTimes && short_inline_ == 0) {
     add(RuleId::kLinuxReplyChunk, 1 - client, short_frame_, [&] {
       return fmt::format(
-          "{} Replies that fit inline went through the Reply chunk that the Call offered",
+          "the responder sent {} Replies that fit inline through the Reply chunk of the Call",
           short_by_chunk_);
     });
   }
   if (pads_ != 0) {
     add(RuleId::kLinuxPadSegment, client, pad_frame_, [&] {
-      return fmt::format("{} with a last segment for roundup alone", counted(pads_, "Write chunk"));
+      return fmt::format("the requester provided {} with a last segment that contains only roundup",
+                         counted(pads_, "Write chunk"));
     });
   }
   if (xid_offsets_ >= kEnoughTimes && xid_offsets_ == offsets_) {
     add(RuleId::kLinuxXidOffset, client, xid_frame_, [&] {
       return fmt::format(
-          "the upper 32 bits of every offset in {} Calls are the Call's XID: no address",
+          "the upper 32 bits of every offset in {} Calls are the Call's XID, not an address",
           xid_offsets_);
     });
   }
   if (grants_ >= kEnoughTimes && !grant_changed_ && grant_ == kLinuxGrant && asked_ > grant_) {
     add(RuleId::kLinuxGrant, 1 - client, grant_frame_, [&] {
-      return fmt::format("all {} Replies grant {} credits, whatever is requested ({})", grants_,
-                         grant_, asked_);
+      return fmt::format(
+          "the responder granted {1} credits in all {0} Replies, whatever was "
+          "requested ({2})",
+          grants_, grant_, asked_);
     });
   }
   const roce::CmSide& req = connection.side[0].cm;
   if (connection.setup == roce::Setup::kCm && req.seen && req.initiator_depth == 0 &&
       req.responder_resources != 0) {
     add(RuleId::kLinuxNoReads, 0, req.frame, [&] {
-      return fmt::format("the REQ names an initiator depth of 0 and responder resources of {}",
+      return fmt::format("the REQ has initiator depth 0 and responder resources {}",
                          req.responder_resources);
     });
   }

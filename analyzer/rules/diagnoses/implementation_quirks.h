@@ -1,4 +1,4 @@
-// What a known implementation does on purpose, and a reader might take for a fault.
+// Finds deliberate behaviour of known implementations that looks like a fault.
 #pragma once
 
 #include <rpcrdma/rules/findings.h>

@@ -1,3 +1,4 @@
+// Judges each fault of a connection by the sums of the last kWindowNs, with hysteresis.
 #include "lately.h"
 
 #include <algorithm>
@@ -7,10 +8,10 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// For a share of the time, or an average, less than this is no window yet.
+// A share of the time, or an average, needs at least this much of a window.
 constexpr std::int64_t kLongEnough = kWindowNs / 2;
-// What is about as bad as is told at all must not come and go: it is over when it was better for so
-// long, or nothing of it was seen in the window.
+// A fault near its threshold must not come and go: it ends when it was better for this long, or
+// when nothing of it was seen in the window.
 constexpr std::int64_t kBetterFor = kWindowNs / 2;
 
 }  // namespace
@@ -51,7 +52,7 @@ int Lately::guilty(const Knowledge& k, Fault fault) {
   return -1;
 }
 
-// What grows while it is so.
+// Returns the sum that grows while the fault lasts.
 std::uint64_t Lately::amount(Fault fault, const Sums& sums) {
   switch (fault) {
     case Fault::kStorm:
@@ -173,7 +174,7 @@ void Lately::judge(const Knowledge& k, Fault fault, const Sums& now, std::int64_
   }
 }
 
-// Until then no fault is judged: each takes eight Calls, or loss.
+// Returns whether any fault is possible yet: each needs eight Calls, or loss.
 bool Lately::is_notable(const Sums& sums) {
   constexpr std::uint64_t kReplies = 8;
   const auto lost = [](const LossSums& s) { return s.again + s.rnr_owed + s.rnr_excused != 0; };

@@ -1,5 +1,5 @@
-// Faults of a connection that are found while it lasts, by what happened in the last kWindowNs,
-// with their beginning and end. Each is reported when it begins and when it is over.
+// Finds faults of a connection while it lasts, by the traffic of the last kWindowNs. Each fault is
+// reported when it begins and when it ends.
 #pragma once
 
 #include "credit_starvation.h"
@@ -19,7 +19,7 @@ namespace rpcrdma::rules {
 
 class Lately {
  public:
-  // What is judged. Of those that either side can have, the first is side 0's.
+  // The faults that are judged. Where each side can have one, the first is that of side 0.
   enum class Fault : std::uint8_t {
     kStorm,  // by sender, as is RNR
     kStorm1,
@@ -29,7 +29,7 @@ class Lately {
     kExcusedRnr1,
     kStarved,  // by caller
     kStarved1,
-    kSlowStalls,  // as Turns tells them apart
+    kSlowStalls,  // see LatencyAttribution::Slow
     kSlowWay,
     kSlowPeer,
   };
@@ -38,11 +38,11 @@ class Lately {
     return static_cast<Fault>(static_cast<std::size_t>(first) + side);
   }
 
-  // What is known of the connection.
+  // The state of the connection.
   struct Knowledge {
     Findings& findings;
     const roce::Connection& connection;
-    int client = -1;  // -1: nothing is said of turns
+    int client = -1;  // -1: not known, so latency is not attributed
     const std::array<Recovery, 2>& recovery;
     const std::array<CreditStarvation, 2>& credit_starvation;
     const LatencyAttribution& latency;
@@ -50,19 +50,19 @@ class Lately {
   };
   [[nodiscard]] static Sums sums(const Knowledge& knowledge, std::int64_t now_ns);
 
-  // Time has passed.
+  // Called when time has passed.
   void judge(const Knowledge& knowledge, std::int64_t now_ns);
-  // At the connection's end; `lasts`: only the capture has ended.
+  // To be called at the connection's end. `lasts`: only the capture has ended.
   [[nodiscard]] Reported reported(Fault fault, bool lasts) const;
-  // What was not summed up by who knows all of the connection's life ends here.
+  // Ends a fault for which there is no report over the connection's whole life.
   void end(const Knowledge& knowledge, Fault fault, std::int64_t now_ns, bool lasts);
 
  private:
   struct Episode {
     Fault fault = Fault::kStorm;
     Window<Sums>::Mark begin;
-    std::int64_t latest_ns = 0;  // when something of it was seen last
-    std::int64_t good_ns = -1;   // since when it is no longer so bad; -1: it is
+    std::int64_t latest_ns = 0;  // when its sum grew last
+    std::int64_t good_ns = -1;   // since when it is below the threshold; -1: it is not
     int side = -1;               // at fault
   };
   [[nodiscard]] static bool is_notable(const Sums& sums);
@@ -75,14 +75,14 @@ class Lately {
   void judge(const Knowledge& knowledge, Fault fault, const Sums& now, std::int64_t now_ns);
   [[nodiscard]] std::vector<Episode>::iterator find(Fault fault);
 
-  // There may be very many connections of which nothing is notable: those have no marks, only when
-  // they were last seen without a packet for a second, and how many packets they had.
+  // There may be very many connections without anything notable. They have no marks, only the time
+  // when they last had a second without packets, and their number of packets.
   std::int64_t quiet_until_ns_ = -1;
   std::uint64_t activity_ = 0;
   Window<Sums> window_;
-  std::vector<Episode> episodes_;                 // that are not over
-  std::array<bool, kFaults> ever_{};              // reported
-  std::array<std::int64_t, kFaults> ended_ns_{};  // the latest that is over
+  std::vector<Episode> episodes_;                 // not ended yet
+  std::array<bool, kFaults> ever_{};              // reported at least once
+  std::array<std::int64_t, kFaults> ended_ns_{};  // end of the latest episode
 };
 
 }  // namespace rpcrdma::rules

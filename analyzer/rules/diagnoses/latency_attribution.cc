@@ -1,3 +1,4 @@
+// Sums the time of Calls in the responder, on the path and in RDMA operations, and judges the sums.
 #include "latency_attribution.h"
 
 #include "checks/add_time.h"
@@ -23,8 +24,8 @@ bool packets_went_wrong(const roce::Connection& connection) {
   });
 }
 
-// Of a Call that had come by then, whatever its acknowledgement says: it was worked on, or
-// answered.
+// Returns the path time of a Call: until its acknowledgment, but no longer than until the first
+// RDMA operation or the Reply, which show that the Call had arrived.
 std::int64_t way_of(const model::Call& call, std::int64_t latency) {
   if (call.acknowledged_after_ns < 0) return 0;
   const std::int64_t come =
@@ -32,21 +33,21 @@ std::int64_t way_of(const model::Call& call, std::int64_t latency) {
   return std::clamp<std::int64_t>(call.acknowledged_after_ns, 0, std::max<std::int64_t>(come, 0));
 }
 
-// "of which 40 % was its turn, 800 us went into RDMA operations and 9 ms passed on the way"
+// ", 40 % of it in the responder, 800 us in RDMA operations and 9 ms until its adapter had
+// acknowledged the Call"
 std::string parts(std::int64_t peer_percent, std::int64_t data, std::int64_t way) {
-  std::string text = fmt::format(", of which {} % was its turn", peer_percent);
+  std::string text = fmt::format(", {} % of it in the responder", peer_percent);
   const char* const before_last = data != 0 && way != 0 ? "," : " and";
   if (data != 0) {
-    text += fmt::format("{} {} went into RDMA operations", before_last, duration(data));
+    text += fmt::format("{} {} in RDMA operations", before_last, duration(data));
   }
   if (way != 0) {
-    text +=
-        fmt::format(" and {} passed until its adapter had acknowledged the Call", duration(way));
+    text += fmt::format(" and {} until its adapter had acknowledged the Call", duration(way));
   }
   return text;
 }
 
-// What is less than a percent is no part of it.
+// Returns the path time, or 0 if it is less than a percent of the latency.
 std::int64_t way_part(const LatencySums& sums) {
   return percent(sums.way, sums.latency) == 0 ? 0 : sums.way;
 }
@@ -67,8 +68,8 @@ void LatencyAttribution::note(const model::Message& m) {
   }
 }
 
-// A side that stands still sends no Call, or no Reply: in that time Calls come to be outstanding or
-// cease to be, and not both.
+// A stalled side sends neither Calls nor Replies: in that time Calls only come into flight, or only
+// leave it, never both.
 std::int64_t LatencyAttribution::add_busy(Covered& covered, std::int64_t from,
                                           std::int64_t until) const {
   if (busy_since_ >= 0) return covered.add(std::max(from, busy_since_), until);
@@ -108,7 +109,7 @@ LatencySums LatencyAttribution::sums(std::int64_t now_ns, std::int64_t stalled) 
 LatencyAttribution::Slow LatencyAttribution::judge(const LatencySums& sums) {
   if (sums.replies < kEnoughReplies) return Slow::kNo;
   if (percent(sums.stalled, sums.busy) >= kNetworkPercent) return Slow::kStalls;
-  // RNR tells of that, and it is neither the network nor slow work.
+  // RNR reports this case: neither the network nor the responder's work is slow.
   if (percent(sums.no_receive, sums.busy) >= kNetworkPercent) return Slow::kNo;
   if (sums.latency < kSlowLatency * static_cast<std::int64_t>(sums.replies)) return Slow::kNo;
   if (percent(way_part(sums), sums.latency) >= kPeerPercent) return Slow::kLongWay;
@@ -127,8 +128,8 @@ void LatencyAttribution::report(Findings& findings, const roce::Connection& conn
     case Slow::kStalls:
       return findings.add(RuleId::kSlowNetwork, e, [&] {
         return fmt::format(
-            "for {} of the {} in which Calls were outstanding ({} %) a side stood "
-            "still before it sent packets again",
+            "a side stalled before retransmissions for {} of the {} in which Calls were in flight "
+            "({} %)",
             duration(sums.stalled), duration(sums.busy), percent(sums.stalled, sums.busy));
       });
     case Slow::kLongWay:
@@ -144,9 +145,7 @@ void LatencyAttribution::report_unknown_stalls(Findings& findings,
   Evidence stalls;
   stalls.connection = &connection;
   stalls.frames = {slowest_frame_, 0};
-  stalls.unsure =
-      "for how long a side stood still before it sent packets again an endpoint does "
-      "not tell";
+  stalls.unsure = "an endpoint does not report for how long a side stalled before retransmissions";
   findings.add(RuleId::kSlowNetwork, stalls, [] { return std::string(); });
 }
 
@@ -156,24 +155,24 @@ void LatencyAttribution::report_peer(Findings& findings, const roce::Connection&
   const std::int64_t way = way_part(sums);
   e.side = 1 - client;
   if (unknown_stalls(connection)) {
-    e.unsure = "packets were lost, and how long that took an endpoint does not see";
+    e.unsure = "packets were lost, and an endpoint cannot see how long that took";
   } else if (connection.recorded && connection.recorder == client) {
-    e.unsure = "how long the way to the responder takes the requester's endpoint does not see";
+    e.unsure = "the requester's endpoint cannot see how long packets take to the responder";
   } else if (connection.side[0].operations_unseen && connection.side[1].operations_unseen) {
-    e.unsure = "the recording is without RDMA operations, and how long they took is not known";
+    e.unsure = "the recording has no RDMA operations, so their duration is not known";
   }
   findings.add(RuleId::kSlowPeer, e, [&] {
-    std::string text = fmt::format("{} from Call to Reply on average of {} Calls",
+    std::string text = fmt::format("Replies took {} on average over {} Calls",
                                    duration(sums.latency / n), sums.replies);
     if (connection.side[static_cast<std::size_t>(1 - client)].operations_unseen) {
-      text += ", its RDMA operations included";
+      text += ", RDMA operations of the responder included";
     } else if (sums.data == 0 && way == 0) {
-      text += ", all of it its turn";
+      text += ", all of it in the responder";
     } else {
       text += parts(percent(sums.latency - sums.data - way, sums.latency), sums.data / n, way / n);
     }
     if (sums.stalled != 0) {
-      text += fmt::format("; packets sent again stalled the connection for {} in all",
+      text += fmt::format("; retransmissions stalled the connection for a total of {}",
                           duration(sums.stalled));
     }
     return sums.replies < sums_.replies
@@ -182,7 +181,7 @@ void LatencyAttribution::report_peer(Findings& findings, const roce::Connection&
   });
 }
 
-// No packet was lost, so it is no fault of anybody's for certain.
+// No packet was lost, so no side is certainly at fault.
 void LatencyAttribution::report_long_path(Findings& findings, const LatencySums& sums, Evidence e) {
   const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
   e.at_most = Level::kNote;
@@ -191,12 +190,12 @@ void LatencyAttribution::report_long_path(Findings& findings, const LatencySums&
       RuleId::kSlowNetwork, e,
       [&] {
         return fmt::format(
-            "{} from Call to Reply on average of {} Calls, of which {} passed until the "
-            "responder's adapter had acknowledged the Call",
+            "Replies took {} on average over {} Calls, {} of it until the responder's adapter had "
+            "acknowledged the Call",
             duration(sums.latency / n), sums.replies, duration(sums.way / n));
       },
-      "Adapters acknowledge by themselves: look at the way between the peers (its length, queues, "
-      "pause frames) and at the responder's adapter, before the responder's software.");
+      "Check the path between the peers (its length, queues, pause frames) and the responder's "
+      "adapter before the responder's software: adapters acknowledge by themselves.");
 }
 
 }  // namespace rpcrdma::rules

@@ -1,4 +1,4 @@
-// Whose turn was it while Calls were outstanding: the responder's, or the network's?
+// Attributes the latency of Calls to the responder or to the network.
 #pragma once
 
 #include "covered.h"
@@ -8,21 +8,21 @@
 
 namespace rpcrdma::rules {
 
-// The responder's turn is what is left of the time from Call to Reply without its RDMA operations
-// and without the way: how long a packet takes there and back shows in the acknowledgement of the
-// Call, which the responder's adapter sends by itself as soon as the Call has come. Captured near
-// the responder that is next to nothing, and near the requester all of the network's share; where
-// no acknowledgement tells, the way counts as the responder's.
+// The responder's share is the time from Call to Reply minus its RDMA operations and minus the path
+// time. The acknowledgment of the Call shows the path time there and back: the responder's adapter
+// sends it by itself as soon as the Call arrives. Near the responder the path time is close to
+// zero; near the requester it is the whole share of the network. Without an acknowledgment, the
+// path time counts as the responder's.
 class LatencyAttribution {
  public:
   void note(const model::Message& m);  // Calls and their answers, of the forward direction
   void answered(const model::Call& call, const model::Message& reply);
-  // A side did from `from` on, until it sent packets again. Gives for how much of that a Call was
-  // outstanding and the other side had not stood still as well.
+  // A side stalled from `from` until it retransmitted packets. Returns for how much of that time a
+  // Call was in flight and the other side had not stalled as well.
   std::int64_t stood_still(std::int64_t from, std::int64_t until);
-  // A side did because the other had no Receive for it.
+  // A side stalled because the other had no Receive posted for it.
   void waited_for_receive(std::int64_t from, std::int64_t until);
-  // `stalled`: what stood_still() gave.
+  // `stalled`: the sum of the results of stood_still().
   [[nodiscard]] LatencySums sums(std::int64_t now_ns, std::int64_t stalled) const;
 
   enum class Slow : std::uint8_t {
@@ -32,11 +32,11 @@ class LatencyAttribution {
     kPeer,     // the responder
   };
   [[nodiscard]] static Slow judge(const LatencySums& sums);
-  // Of what was added to the sums; evidence as to its course and time.
+  // Reports on the sums that were added; `e` has the phase and span.
   void report(Findings& findings, const roce::Connection& connection, int client, Slow slow,
               const LatencySums& sums, Evidence e) const;
-  // When the connection closes, and nothing but the sum of its life is slow: that the network may
-  // have been, where an endpoint does not tell.
+  // Called when the connection closes: adds an inconclusive SLOW-NETWORK if packets were lost and
+  // the endpoint does not report for how long a side stalled.
   void report_unknown_stalls(Findings& findings, const roce::Connection& connection) const;
 
  private:
@@ -45,9 +45,9 @@ class LatencyAttribution {
   void report_peer(Findings& findings, const roce::Connection& connection, int client,
                    const LatencySums& sums, Evidence e) const;
 
-  LatencySums sums_;              // `busy` until busy_since_, and not `stalled`
-  std::int64_t busy_since_ = -1;  // -1: no Call is outstanding
-  std::int64_t was_busy_since_ = 0, was_busy_until_ = 0;  // before that
+  LatencySums sums_;              // `busy` until busy_since_, without `stalled`
+  std::int64_t busy_since_ = -1;  // -1: no Call is in flight
+  std::int64_t was_busy_since_ = 0, was_busy_until_ = 0;  // the busy period before that
   Covered stalls_, receive_waits_;
   std::int64_t slowest_ = 0;
   std::uint64_t slowest_frame_ = 0;

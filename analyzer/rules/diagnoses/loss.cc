@@ -1,3 +1,4 @@
+// Counts retransmissions, RNR NAKs and NAKs of each side, and reports those that hurt.
 #include "loss.h"
 
 #include "checks/add_time.h"
@@ -15,7 +16,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kStormPackets = 16;
-constexpr std::uint64_t kStormShare = 50;          // a fiftieth of what the side sent
+constexpr std::uint64_t kStormShare = 50;          // at least a fiftieth of the side's packets
 constexpr std::int64_t kShortestTimeout = 50'000;  // nanoseconds
 constexpr std::uint8_t kRnrForever = 7;            // IBA volume 1 section 9.7.5.2.8
 
@@ -28,21 +29,21 @@ Evidence about(const roce::Connection& connection, int side, std::uint64_t first
   return e;
 }
 
-// How often `sender` tries again after an RNR NAK: its peer told it in the CM exchange.
+// Returns how often `sender` retries after an RNR NAK, as its peer announced in the CM exchange.
 std::optional<std::uint8_t> rnr_retries(const roce::Connection& c, int sender) {
   const roce::CmSide& peer = c.side[static_cast<std::size_t>(1 - sender)].cm;
   if (c.setup != roce::Setup::kCm || !peer.retries_known) return std::nullopt;
   return peer.rnr_retry_count;
 }
 
-// ", which is tried again ..."; empty where that is not known.
+// ", which is retried ..."; empty if that is not known.
 std::string retries_clause(const roce::Connection& c, int sender) {
   const auto n = rnr_retries(c, sender);
   if (!n) return {};
-  if (*n == kRnrForever) return ", which is tried again without end";
-  if (*n == 0) return ", which is not tried again: the RNR retry count is 0";
-  return *n == 1 ? ", which is tried again once at most"
-                 : fmt::format(", which is tried again {} times at most", *n);
+  if (*n == kRnrForever) return ", which is retried without limit";
+  if (*n == 0) return ", which is not retried: the RNR retry count is 0";
+  return *n == 1 ? ", which is retried at most once"
+                 : fmt::format(", which is retried at most {} times", *n);
 }
 
 }  // namespace
@@ -55,9 +56,9 @@ int who_sent(const roce::Connection& c, int sender, const ExcusedRnr& excused) {
 namespace {
 
 const char* const kPacketsNotCounted =
-    "how many packets were sent in all an endpoint does not tell";
+    "an endpoint does not report how many packets were sent in total";
 
-// Of both sides, as an endpoint tells of them.
+// Returns the maximum number of packets of both sides, estimated from an endpoint's events.
 std::uint64_t packets_at_most(const roce::Connection& c, std::uint64_t again) {
   std::uint64_t most = again;
   for (const roce::Side& side : c.side) most += side.counters.packets_at_most;
@@ -76,10 +77,10 @@ Stall Recovery::sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
       begins || nak_frame_ != 0 || not_ready_ || roce::psn_diff(psn, last_psn_) <= 0;
   last_psn_ = psn;
   if (new_burst) for_rnr_ = std::exchange(not_ready_, false);
-  // Nothing was lost: see report_rnr().
+  // No packet was lost: see report_rnr().
   if (for_rnr_) return new_burst ? Stall::kNoReceive : Stall::kNone;
   ++packets_;
-  // A timeout lasts longer: the capture has this packet twice.
+  // A timeout lasts longer: the packet was captured twice.
   if (begins && nak_frame_ == 0 && idle_ns < kShortestTimeout) ++copies_;
   last_frame_ = meta.frame;
   if (!new_burst) return Stall::kNone;
@@ -119,7 +120,7 @@ void Recovery::refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::Pa
     rnr_last_psn_ = psn;
     rnr_last_frame_ = meta.frame;
     not_ready_ = true;
-    if (roce::psn_diff(psn, burst_psn_) >= 0) tries_ = 0;  // it came, and so did all before it
+    if (roce::psn_diff(psn, burst_psn_) >= 0) tries_ = 0;  // it arrived, and so did all before it
   } else if (aeth.value() == static_cast<std::uint8_t>(wire::NakCode::kPsnSequence)) {
     nak_frame_ = meta.frame;
   } else if (!fatal_) {
@@ -139,8 +140,8 @@ void Recovery::went_on(std::uint32_t psn) {
   arrived(roce::psn_add(psn, wire::kPsnMask));
 }
 
-// The packets themselves are not seen: they are a storm where they are one even if all else was
-// sent in the smallest packets there are, and each packet was acknowledged.
+// The packets themselves are not recorded. They are a storm if they would be one even with all
+// other data sent in packets of the smallest size, each of them acknowledged.
 bool Recovery::report_recorded_storm(Findings& findings, const roce::Connection& c, int sender,
                                      const Reported& reported) const {
   if (packets_ < kStormPackets) return false;
@@ -154,8 +155,8 @@ bool Recovery::report_recorded_storm(Findings& findings, const roce::Connection&
   if (!conclude(e, reported)) return true;
   findings.add(RuleId::kRetxStorm, e, [&] {
     return fmt::format(
-        "{} sent {} packets again, in {}, of {} at most; for how long it stood still before them "
-        "its endpoint does not tell",
+        "{} retransmitted {} packets in {}, out of at most {}; its endpoint does not report for "
+        "how long it stalled before",
         c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_,
         counted(bursts_, "burst"), most);
   });
@@ -173,10 +174,10 @@ bool Recovery::report_storm(Findings& findings, const roce::Connection& c, int s
   findings.add(RuleId::kRetxStorm, e, [&] {
     const std::string why =
         first_nak_frame_ != 0 ? fmt::format("the NAK in frame {}", first_nak_frame_)
-                              : fmt::format("{} without an acknowledgement", duration(first_idle_));
+                              : fmt::format("{} without an acknowledgment", duration(first_idle_));
     return fmt::format(
-        "{} sent {} of {} packets again, in {}; the first lost one has PSN {:#08x} and was sent "
-        "again after {}; the side stood still for {} in all, at most {}",
+        "{} retransmitted {} of {} packets in {}; the first lost one has PSN {:#08x} and was "
+        "retransmitted after {}; the side stalled for a total of {}, up to {} at a time",
         c.side[static_cast<std::size_t>(sender)].address.to_string(), packets_, all,
         counted(bursts_, "burst"), first_psn_, why, duration(stalled_), duration(longest_stall_));
   });
@@ -189,7 +190,7 @@ LossSums Recovery::sums(const roce::Connection& c, int sender, const SideHistory
                             : c.side[static_cast<std::size_t>(sender)].counters.packets;
   sums.again = packets_;
   sums.rnr_excused = history.excused.count;
-  // Whether the latest of them were due may not be known yet.
+  // For the latest RNR NAKs, it may not be known yet whether a Receive was due.
   const std::uint64_t open = history.refused.frame != 0 ? history.refused.count : 0;
   sums.rnr_owed = rnr_ - std::min(rnr_, history.excused.count + open);
   return sums;
@@ -209,7 +210,7 @@ void Recovery::report_storm(Findings& findings, const roce::Connection& c, int s
     if (operations_unseen(c)) e.unsure = kPacketsNotCounted;
   }
   findings.add(RuleId::kRetxStorm, e, [&] {
-    return fmt::format("{} sent {} of {}{} packets again within {}",
+    return fmt::format("{} retransmitted {} of {}{} packets within {}",
                        c.side[static_cast<std::size_t>(sender)].address.to_string(), lately.again,
                        c.recorded ? "at most " : "", lately.packets, duration(ns));
   });
@@ -256,7 +257,7 @@ bool Recovery::report_rnr(Findings& findings, const roce::Connection& c, int sen
   Evidence e = about(c, 1 - sender, rnr_frame_, rnr_last_frame_);
   if (!conclude(e, reported)) return true;
   findings.add(RuleId::kRnr, e, [&] {
-    return fmt::format("{}: no Receive was posted for a SEND{}{}",
+    return fmt::format("{}: no Receive was posted for a Send{}{}",
                        counted(rnr_ - excused.count, "RNR NAK"), retries_clause(c, sender),
                        rnr_frame_ == excused.first_frame
                            ? ""
@@ -269,13 +270,13 @@ void Recovery::report_rnr(Findings& findings, const roce::Connection& c, int sen
                           const LossSums& lately, Evidence e) const {
   e.frames = {rnr_last_frame_, 0};
   findings.add(RuleId::kRnr, e, [&] {
-    return fmt::format("{}: no Receive was posted for a SEND{}",
+    return fmt::format("{}: no Receive was posted for a Send{}",
                        counted(lately.rnr_owed, "RNR NAK"), retries_clause(c, sender));
   });
 }
 
-// Memory that a Call offers is its requester's to register, and to keep so until the Reply. A
-// responder that could not do what it was asked has failed by itself.
+// The requester must register the memory that a Call advertises, and keep it registered until the
+// Reply. A peer that reports a remote operational error failed by itself.
 void Recovery::report_refused(Findings& findings, const roce::Connection& c, int sender,
                               Refused why) const {
   const bool offered = why == Refused::kOffered;
@@ -284,13 +285,12 @@ void Recovery::report_refused(Findings& findings, const roce::Connection& c, int
       RuleId::kConnLost, about(c, side, fatal_frame_, 0),
       [&] {
         return fmt::format(
-            "the request with PSN {:#08x} was refused with the NAK \"{}\"{}, which ends the "
-            "connection",
+            "a NAK \"{1}\" refused the request with PSN {0:#08x}{2} and ended the connection",
             fatal_psn_, wire::nak_name(fatal_code_),
-            offered ? ", though an outstanding Call offers just the memory that it is for" : "");
+            offered ? ", although an in-flight Call advertises the memory for it," : "");
       },
-      offered ? "Have the requester register memory, for what it offers it, before it sends the "
-                "Call, and withdraw it only when the answer has come."
+      offered ? "Have the requester register memory with the required access before it sends the "
+                "Call, and deregister it only after the answer arrives."
               : nullptr);
 }
 
@@ -302,15 +302,15 @@ void Recovery::report_rnr_exceeded(Findings& findings, const roce::Connection& c
       RuleId::kConnLost, about(c, side, rnr_frame_, rnr_last_frame_),
       [&] {
         return fmt::format(
-            "no Receive was posted for {}{:#08x}, and with an RNR retry count of {} that ends the "
-            "connection",
-            owed ? "the SEND with PSN " : fmt::format("{}, PSN ", excused.excuse->what),
+            "no Receive was posted for {}{:#08x}, which ended the connection by the RNR retry "
+            "count of {}",
+            owed ? "the Send with PSN " : fmt::format("{}, PSN ", excused.excuse->what),
             rnr_last_psn_, retries);
       },
       owed ? nullptr : excused.excuse->advice);
 }
 
-// A capture between the two does not tell a network that loses packets from a peer that is gone.
+// A capture between the two cannot distinguish a network that loses packets from a dead peer.
 void Recovery::report_never_acknowledged(Findings& findings, const roce::Connection& c,
                                          int sender) const {
   Evidence e = about(c, -1, first_frame_, last_frame_);
@@ -320,14 +320,15 @@ void Recovery::report_never_acknowledged(Findings& findings, const roce::Connect
       RuleId::kConnLost, e,
       [&] {
         return fmt::format(
-            "the request of {} with PSN {:#08x} was sent {} times, as often as is tried, and {}; "
-            "whether the network or its peer is the reason the capture does not tell",
+            "{} sent the request with PSN {:#08x} {} times, until its retries were exhausted, {}; "
+            "the capture does not show whether the network or the peer is the reason",
             c.side[static_cast<std::size_t>(sender)].address.to_string(), burst_psn_, tries_ + 1,
-            c.state == roce::State::kClosed ? "never acknowledged, which ends the connection"
-                                            : "not acknowledged when the capture ended");
+            c.state == roce::State::kClosed
+                ? "and it was never acknowledged, which ended the connection"
+                : "and it was not acknowledged when the capture ended");
       },
-      "Look whether the requests reach the peer, by a capture or counters there, and whether it "
-      "ran at all; every Call without an answer is sent again on a new connection or fails.");
+      "Check at the peer, by a capture or counters, whether the requests arrive, and whether the "
+      "peer runs at all. Every unanswered Call fails or is resent on a new connection.");
 }
 
 bool Recovery::report_fatal(Findings& findings, const roce::Connection& c, int sender,

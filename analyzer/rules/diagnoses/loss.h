@@ -1,4 +1,4 @@
-// Packets that were sent again, refusals, and how they end a connection.
+// Diagnoses retransmissions and refusals, and connections that end because of them.
 #pragma once
 
 #include "../history.h"
@@ -10,57 +10,57 @@
 
 namespace rpcrdma::rules {
 
-// Why a side stood still before it sent packets again.
+// Why a side stalled before it retransmitted packets.
 enum class Stall : std::uint8_t {
-  kNone,       // it did not: they follow others that it sent again
-  kLoss,       // for want of an acknowledgement, or until a NAK for a gap
+  kNone,       // no stall: the packet follows other retransmitted ones
+  kLoss,       // it waited for an acknowledgment, or until a NAK for a gap
   kNoReceive,  // after an RNR NAK
 };
 
-// The sender of what no Receive was due for; -1 where an answer that the capture lacks may have
-// given it the credit.
+// Returns the sender of the Sends for which no Receive was due; -1 if an answer that is missing
+// from the capture may have granted it the credit.
 [[nodiscard]] int who_sent(const roce::Connection& connection, int sender,
                            const ExcusedRnr& excused);
 
-// What happened to the requests of one side.
+// Retransmissions and refusals of the requests of one side.
 class Recovery {
  public:
   // See roce::Listener::on_sent_again().
   Stall sent_again(std::uint32_t psn, std::int64_t idle_ns, bool begins,
                    const roce::PacketMeta& meta);
-  // After kLoss: for how much of that see Turns.
+  // Called after kLoss, with the time that LatencyAttribution::stood_still() returned.
   void held_up(std::int64_t ns);
-  // As its endpoint tells of it: packets that nobody sees, all at once.
+  // An endpoint reported `count` retransmissions at once; the packets are not captured.
   void reported_again(std::uint64_t count, const roce::PacketMeta& meta);
   // The other side refused a request.
   void refused(const wire::Aeth& aeth, std::uint32_t psn, const roce::PacketMeta& meta);
-  // The other side has what came up to this PSN.
+  // The other side has received everything up to this PSN.
   void arrived(std::uint32_t psn);
-  // The other side sends something new in this frame, which it could not after a refusal that ends
-  // the connection: that was for the copy of a request that it had done before.
+  // The other side sends new data in this frame. After a NAK that ends the connection it could not,
+  // so an earlier NAK was for the copy of a request that it had already executed.
   void peer_went_on(std::uint64_t frame) { fatal_ = fatal_ && frame <= fatal_frame_; }
-  // The side sends something new, from this PSN on: what it had sent again is behind it.
+  // The side sends new packets from this PSN on: its retransmissions are over.
   void went_on(std::uint32_t psn);
 
-  // When the connection closes: bursts of packets that were sent again, and the loss behind the
-  // first of them. Gives whether there were so many.
+  // Called when the connection closes: reports bursts of retransmissions and the loss that caused
+  // the first of them. Returns whether they are a storm.
   bool report_storm(Findings& findings, const roce::Connection& connection, int sender,
                     const Reported& reported) const;
-  // `history`: of the sender. Of RNR NAKs for SENDs that should have found a Receive, and of
-  // others.
+  // Report RNR NAKs for Sends for which a Receive was due, and for others. `history`: of the
+  // sender.
   bool report_rnr(Findings& findings, const roce::Connection& connection, int sender,
                   const SideHistory& history, const Reported& reported) const;
   bool report_excused_rnr(Findings& findings, const roce::Connection& connection, int sender,
                           const SideHistory& history, const Reported& reported) const;
-  // Whether it cost the side its connection; tells why.
+  // Reports a refusal or loss that ended the connection. Returns whether there was one.
   bool report_fatal(Findings& findings, const roce::Connection& connection, int sender,
                     const SideHistory& history) const;
 
   [[nodiscard]] LossSums sums(const roce::Connection& connection, int sender,
                               const SideHistory& history) const;
-  // So many packets of those were sent again that it hurts, unless the capture has them twice.
+  // Returns whether the share of retransmissions is harmful, unless packets were captured twice.
   [[nodiscard]] bool is_storm(const LossSums& lately) const;
-  // The same, of what was added to the sums `lately`, within `ns`. `e`: course, time and side.
+  // The same reports for the sums `lately` that were added within `ns`. `e`: phase, span and side.
   void report_storm(Findings& findings, const roce::Connection& connection, int sender,
                     const LossSums& lately, std::int64_t ns, Evidence e) const;
   void report_rnr(Findings& findings, const roce::Connection& connection, int sender,
@@ -68,8 +68,8 @@ class Recovery {
   void report_excused_rnr(Findings& findings, const roce::Connection& connection, int sender,
                           const SideHistory& history, const LossSums& lately, Evidence e) const;
 
-  // Time that the network held the side up. What it went on sending in vain tells of a peer that is
-  // gone, not of how long packets take.
+  // Returns the time for which the network held the side up. Retries that are still unacknowledged
+  // indicate a dead peer, not a slow network, and do not count.
   [[nodiscard]] std::int64_t held_up_ns() const { return held_up_ - (tries_ != 0 ? trying_ : 0); }
 
  private:
@@ -83,23 +83,23 @@ class Recovery {
                                  int sender) const;
 
   std::uint64_t packets_ = 0, bursts_ = 0;
-  std::uint64_t copies_ = 0;  // packets that only the capture has twice
+  std::uint64_t copies_ = 0;  // packets that were captured twice and not sent twice
   std::uint32_t first_psn_ = 0;
   std::uint64_t first_frame_ = 0, first_nak_frame_ = 0;  // no NAK: a timeout
   std::int64_t first_idle_ = 0;
   std::int64_t stalled_ = 0, longest_stall_ = 0;
   std::int64_t held_up_ = 0;
   std::uint32_t burst_psn_ = 0, last_psn_ = 0;
-  std::uint32_t tries_ = 0;  // the packet `burst_psn_` was sent again, without another in between
-  std::int64_t trying_ = 0;  // of held_up_, what stood before those
+  std::uint32_t tries_ = 0;  // consecutive retransmissions of the packet `burst_psn_`
+  std::int64_t trying_ = 0;  // the part of held_up_ that belongs to these
   std::uint64_t last_frame_ = 0;
-  std::uint64_t nak_frame_ = 0;  // a PSN sequence error NAK that nothing was sent again for yet
-  bool not_ready_ = false;       // an RNR NAK, likewise
-  bool for_rnr_ = false;         // what is being sent again is for one
+  std::uint64_t nak_frame_ = 0;  // a PSN sequence error NAK without a retransmission yet
+  bool not_ready_ = false;       // an RNR NAK without a retransmission yet
+  bool for_rnr_ = false;         // the current retransmissions follow an RNR NAK
 
   std::uint64_t rnr_ = 0;
   std::uint32_t rnr_psn_ = 0;
-  std::uint32_t rnr_last_psn_ = 0, rnr_tries_ = 0;  // RNR NAKs for it, one after the other
+  std::uint32_t rnr_last_psn_ = 0, rnr_tries_ = 0;  // consecutive RNR NAKs for it
   std::uint64_t rnr_frame_ = 0, rnr_last_frame_ = 0;
 
   bool fatal_ = false;

@@ -7,9 +7,10 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// RFC 1813 section 2.6 and RFC 8881 section 15, which share their numbers; RFC 7862 and RFC 8276
-// add to the second. Statuses about the file, name or lock that was asked for, about what a server
-// need not have, and those by which a client looks for changes (SAME, NOT_SAME).
+// Statuses of RFC 1813 section 2.6 and RFC 8881 section 15, which share their numbers; RFC 7862 and
+// RFC 8276 extend the latter. These are statuses about the requested file, name or lock, about
+// features that a server need not have, and those by which a client detects changes (SAME,
+// NOT_SAME).
 constexpr std::array<std::uint32_t, 45> kOrdinary{
     0,      // OK
     1,      // PERM
@@ -73,7 +74,7 @@ StatusKind status_kind(const model::RpcInfo& rpc) {
                                                                       : StatusKind::kFault;
 }
 
-// A stale handle or two are everyday; that a file is recalled or a server restarts takes a while.
+// One or two stale handles are normal; the recall of a file and a server's restart take a while.
 bool is_many(StatusKind kind, std::uint64_t count, std::uint64_t answers) {
   constexpr std::uint64_t kFaults = 3, kFaultyShare = 4;
   constexpr std::uint64_t kDelays = 32, kDelayedShare = 2;

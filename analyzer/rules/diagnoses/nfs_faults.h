@@ -1,4 +1,4 @@
-// NFS statuses that speak of a fault, and those that answer a question.
+// Classifies NFS statuses: those that indicate a fault, and ordinary answers.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace rpcrdma::rules {
 
 enum class StatusKind : std::uint8_t {
   kOrdinary,  // success, or an answer that programs expect: NOENT, EXIST, ACCESS
-  kLater,     // the Call is to be sent again: DELAY, JUKEBOX, GRACE
+  kLater,     // the requester must retry: DELAY, JUKEBOX, GRACE
   kFault,     // all others: IO, STALE, SERVERFAULT
 };
 
-// Of a Reply that has a status.
+// Classifies the status of a Reply that has one.
 [[nodiscard]] StatusKind status_kind(const model::RpcInfo& rpc);
 
-// Whether `count` of `answers` with one status of this kind are worth a word.
+// Returns whether `count` of `answers` with one status of this kind are worth a finding.
 [[nodiscard]] bool is_many(StatusKind kind, std::uint64_t count, std::uint64_t answers);
 
 }  // namespace rpcrdma::rules

@@ -17,7 +17,7 @@ TEST(NfsFaults, AreNoAnswersThatProgramsExpect) {
     EXPECT_EQ(kind(ordinary), StatusKind::kOrdinary) << ordinary;
   }
   for (const std::uint32_t later : {10008U, 10013U}) EXPECT_EQ(kind(later), StatusKind::kLater);
-  // IO, NOSPC, STALE, BADHANDLE, SERVERFAULT, BADSESSION, and what is no status at all.
+  // IO, NOSPC, STALE, BADHANDLE, SERVERFAULT, BADSESSION, and an unknown status.
   for (const std::uint32_t fault : {5U, 28U, 70U, 10001U, 10006U, 10052U, 4204U}) {
     EXPECT_EQ(kind(fault), StatusKind::kFault) << fault;
   }

@@ -12,16 +12,16 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// Of all connections together; the oldest count as refusals when more come.
+// The limit for all connections together; beyond it, probes count as refusals.
 constexpr std::size_t kMostOpen = 64;
-// A requester that has something else to try does so at once.
+// A requester that has an alternative tries it at once.
 constexpr std::int64_t kWaitNs = 10'000'000'000;
 
 bool same_procedure(const model::RpcInfo& a, const model::RpcInfo& b) {
   return a.program == b.program && a.version == b.version && a.procedure == b.procedure;
 }
 
-// Whether this success shows that `probe` was one.
+// Returns whether this success shows that `probe` was a probe.
 bool shows(const Probe& probe, const model::Call& call, const model::Message& answer,
            std::uint64_t room) {
   const model::RpcInfo& rpc = call.message.rpc;
@@ -36,7 +36,7 @@ bool shows(const Probe& probe, const model::Call& call, const model::Message& an
     case RefusedBy::kRpcVersion:
       return false;
     case RefusedBy::kRpcAuth:
-      // A context is made by Calls of the same procedure.
+      // Calls of the same procedure also create the context.
       return same_procedure(rpc, probe.rpc) && rpc.wrapping != decode::Wrapping::kControl;
     case RefusedBy::kMinorVersion:
       return rpc.program == probe.rpc.program && rpc.version == probe.rpc.version &&
@@ -100,16 +100,17 @@ std::string success_text(const Probe& probe, const model::Call& call,
   switch (probe.refusal.by) {
     case RefusedBy::kTransport:
       return static_cast<wire::RdmaErr>(probe.refusal.code) == wire::RdmaErr::kVers
-                 ? fmt::format("answered in version {} then", call.message.version)
-                 : std::string("answered with more memory for the results then");
+                 ? fmt::format("a later Call in version {} succeeded", call.message.version)
+                 : std::string("a later Call with more memory for its results succeeded");
     case RefusedBy::kRpcProgram:
       return rpc.program == probe.rpc.program
-                 ? fmt::format("answered in version {} of the program then", rpc.version)
-                 : std::string("the requester can do without");
+                 ? fmt::format("a later Call in version {} of the program succeeded", rpc.version)
+                 : std::string("the requester works without the program");
     case RefusedBy::kRpcAuth:
-      return fmt::format("answered with flavor {} then", wire::auth_flavor_name(rpc.cred_flavor));
+      return fmt::format("a later Call with flavor {} succeeded",
+                         wire::auth_flavor_name(rpc.cred_flavor));
     case RefusedBy::kMinorVersion:
-      return fmt::format("answered in version 4.{} then", answer.rpc.ops.minor);
+      return fmt::format("a later Call in version 4.{} succeeded", answer.rpc.ops.minor);
     case RefusedBy::kRpcVersion:
       break;
   }

@@ -1,6 +1,6 @@
-// Calls that were refused and may have been tries: for a version, a security flavor, a program that
-// the responder need not have. Whether they were shows when a later Call of the same requester
-// succeeds without it, maybe on another connection.
+// Finds refused Calls that were probes: for a version, a security flavor or a program that the
+// responder need not support. A refused Call was a probe if a later Call of the same requester
+// succeeds without it, possibly on another connection.
 #pragma once
 
 #include "refusal.h"
@@ -27,28 +27,28 @@ struct Probe {
   std::array<std::uint64_t, 2> frames{};  // of the first Call and the latest answer
   std::int64_t latest_ns = 0;
   std::uint32_t topic = 0;   // of a finding about them
-  std::string name, clause;  // "ERR_VERS"; what a finding says
+  std::string name, clause;  // "ERR_VERS"; the text of a finding
 };
 
 class Probes {
  public:
-  // So often nobody tries.
+  // Calls that are refused more often than this are no probes.
   static constexpr std::uint64_t kMost = 8;
 
   [[nodiscard]] bool empty() const { return open_.empty(); }
-  // Another Call of that kind; `probe.count` is 1. False: it is a refusal like any other, and
-  // `probe` has the numbers of those that were held back until now.
+  // Holds another Call of that kind; `probe.count` is 1. Returns false if it is an ordinary
+  // refusal: `probe` then includes the numbers of those that were held so far.
   bool hold(Probe& probe);
-  // A Call that succeeded. Gives the probes that it shows to have been some.
+  // A Call succeeded. Returns and removes the Calls that this shows to be probes.
   [[nodiscard]] std::vector<Probe> succeeded(const model::Call& call, const model::Message& answer,
                                              std::uint64_t room,
                                              const std::array<capture::Address, 2>& address);
-  // Those that have waited too long by `now_ns`, and those of a connection.
+  // Return and remove those that have waited too long by `now_ns`, those of a connection, and all.
   [[nodiscard]] std::vector<Probe> take_due(std::int64_t now_ns);
   [[nodiscard]] std::vector<Probe> take_of(std::uint32_t connection);
   [[nodiscard]] std::vector<Probe> take_all();
   void drop(std::uint32_t connection);
-  // What is known of a connection's Calls when it closes.
+  // Calls f for each held Call of a connection, to be updated when it closes.
   template <typename Function>
   void for_each_of(std::uint32_t connection, Function&& f) {
     for (Probe& p : open_) {
@@ -57,10 +57,10 @@ class Probes {
   }
 
  private:
-  std::vector<Probe> open_;  // the oldest first
+  std::vector<Probe> open_;  // oldest first
 };
 
-// "then answered in version 1"
+// "a later Call in version 1 succeeded"
 [[nodiscard]] std::string success_text(const Probe& probe, const model::Call& call,
                                        const model::Message& answer);
 

@@ -1,4 +1,4 @@
-// What a connection takes over from the one before it, and leaves to the one behind it.
+// Compares a connection's Calls with its predecessor's, and keeps its own for its successor.
 #pragma once
 
 #include <deque>
@@ -12,13 +12,13 @@ namespace rpcrdma::rules {
 class Succession {
  public:
   void ended(const model::Call& call, const model::Message* answer);
-  // A Call of the client. `before`: connections that ended, newest last.
-  // Gives whether the connection before this one had it already.
+  // Notes a Call of the client. `before`: connections that ended, newest last.
+  // Returns whether the predecessor had it already.
   bool called(const FirstCall& call, const roce::Connection& connection, int client,
               const std::deque<std::shared_ptr<const Departed>>& before);
-  // No Call of the client came yet.
+  // Returns whether the client has sent no Call yet.
   [[nodiscard]] bool begins() const { return !successor_.called_before(); }
-  // The next one may be one of the connection before this.
+  // Returns whether the next Call may be one of the predecessor's.
   [[nodiscard]] bool looks() const { return successor_.looks(); }
   void report(Findings& findings, const roce::Connection& connection) const;
   [[nodiscard]] std::shared_ptr<const Departed> depart(const roce::Connection& connection,
@@ -26,7 +26,7 @@ class Succession {
 
  private:
   Successor successor_;
-  std::unique_ptr<Departed> own_;  // made when there is something to remember
+  std::unique_ptr<Departed> own_;  // allocated with the first Call to keep
 };
 
 }  // namespace rpcrdma::rules

@@ -1,3 +1,4 @@
+// Classifies refusals, and describes each kind with its reason and advice.
 #include "refusal.h"
 
 #include <fmt/core.h>
@@ -77,35 +78,36 @@ std::string refusal_name(const Refusal& r, const model::Message& answer) {
 std::string refusal_reason(const Refusal& r, const model::Call& call, const model::Message& answer,
                            const char* responder) {
   const model::RpcInfo& rpc = call.message.rpc;
-  // Its other codes mean other things.
+  // In a later dialect, all codes except ERR_VERS have other meanings.
   if (model::later_dialect(answer) && !is_transport(r, RdmaErr::kVers)) {
     if (r.by == RefusedBy::kTransport) return {};
   }
   if (is_transport(r, RdmaErr::kVers)) {
-    return fmt::format("the {} speaks {} of RPC-over-RDMA, the Calls are of version {}", responder,
-                       versions(answer.vers_low, answer.vers_high), call.message.version);
+    return fmt::format("the {} supports {} of RPC-over-RDMA, but the Calls have version {}",
+                       responder, versions(answer.vers_low, answer.vers_high),
+                       call.message.version);
   }
   if (is_transport(r, RdmaErr::kCantReply)) {
     return answer.segment_index == 0
-               ? std::string("the results do not fit the chunks that are offered for them")
+               ? std::string("the results do not fit the chunks that the Calls provide")
                : fmt::format("segment {} needs {} bytes", answer.segment_index,
                              answer.length_needed);
   }
   if (is_accept(r, AcceptStat::kProgUnavail)) {
-    return rpc.known ? fmt::format("the {} does not have {}", responder, program_text(rpc))
+    return rpc.known ? fmt::format("the {} does not serve {}", responder, program_text(rpc))
                      : std::string();
   }
   if (is_accept(r, AcceptStat::kProgMismatch)) {
-    return fmt::format("the {} has {} of {}", responder,
+    return fmt::format("the {} supports {} of {}", responder,
                        versions(answer.rpc.vers_low, answer.rpc.vers_high),
                        rpc.known ? program_text(rpc) : "the program");
   }
   if (r.by == RefusedBy::kRpcVersion) {
-    return fmt::format("the {} speaks {} of RPC", responder,
+    return fmt::format("the {} supports {} of RPC", responder,
                        versions(answer.rpc.vers_low, answer.rpc.vers_high));
   }
   if (r.by == RefusedBy::kMinorVersion) {
-    return fmt::format("the {} does not have NFS version 4.{}", responder, rpc.ops.minor);
+    return fmt::format("the {} does not support NFS version 4.{}", responder, rpc.ops.minor);
   }
   return {};
 }
@@ -115,44 +117,46 @@ const char* refusal_advice(const Refusal& r) {
     case RefusedBy::kTransport:
       switch (static_cast<RdmaErr>(r.code)) {
         case RdmaErr::kVers:
-          return "Have the requester speak a version of RPC-over-RDMA that its responder has.";
+          return "Have the requester use a version of RPC-over-RDMA that its responder supports.";
         case RdmaErr::kChunk:
-          return "The responder could not read the header, take that many chunks or segments, or "
-                 "place its Reply: compare the Calls with its limits, and its chunks for results "
-                 "with what is asked for.";
+          return "Compare the Calls with the responder's limits, and their chunks for results with "
+                 "the size of the results: the responder could not parse the header, handle that "
+                 "many chunks or segments, or place its Reply.";
         case RdmaErr::kCantReply:
-          return "Have the requester offer more memory for the results, or ask for less.";
+          return "Have the requester provide more memory for the results, or request less.";
         default:
           return nullptr;
       }
     case RefusedBy::kRpcProgram:
       switch (static_cast<AcceptStat>(r.code)) {
         case AcceptStat::kProgUnavail:
-          return "Start the program at the responder, or call the port at which it is served.";
+          return "Start the program on the responder, or call the port on which it is served.";
         case AcceptStat::kProgMismatch:
-          return "Have the requester call a version that the responder has (mount -o vers=), or "
-                 "enable this one there.";
+          return "Have the requester call a version that the responder supports (mount -o vers=), "
+                 "or enable this version there.";
         case AcceptStat::kProcUnavail:
-          return "The responder's program is older than the requester takes it for, or not whole.";
+          return "Update the responder's program: it is older than the requester assumes, or "
+                 "incomplete.";
         case AcceptStat::kGarbageArgs:
-          return "The responder could not decode the arguments: compare them with the procedure's "
-                 "XDR, and what was moved in Read chunks.";
+          return "Compare the arguments, and the data in Read chunks, with the procedure's XDR: "
+                 "the responder could not decode them.";
         default:
           return nullptr;
       }
     case RefusedBy::kRpcVersion:
-      return "Look at the requester's RPC header: version 2 is the only one in use.";
+      return "Check the requester's RPC header: only version 2 is in use.";
     case RefusedBy::kRpcAuth:
-      return "Compare the flavor and the credential of the Calls with what the responder's export "
-             "or program asks for (sec=), and look at both sides' RPCSEC_GSS daemons and clocks.";
+      return "Compare the flavor and credential of the Calls with those that the responder's "
+             "export or program requires (sec=), and check the RPCSEC_GSS daemons and clocks of "
+             "both sides.";
     case RefusedBy::kMinorVersion:
-      return "Mount with a minor version that the server has (mount -o vers=4.1), or enable this "
-             "one there.";
+      return "Mount with a minor version that the server supports (mount -o vers=4.1), or enable "
+             "this one there.";
   }
   return nullptr;
 }
 
-// NFSACL beside NFS, and RFC 5666's configuration protocol before whatever follows.
+// NFSACL accompanies NFS; RFC 5666's configuration protocol precedes any program.
 bool is_optional_program(std::uint32_t program) {
   return program == decode::kProgNfsAcl || program == decode::kProgRdmaConfig;
 }

@@ -1,4 +1,4 @@
-// An answer that refuses its Call: by RPC-over-RDMA, by RPC, or for the minor version of NFSv4.
+// Answers that refuse their Call: by RPC-over-RDMA, by RPC, or for the minor version of NFSv4.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,25 @@ struct Refusal {
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
-// Nothing: the Call was executed, or what its Reply says was not seen.
+// Returns nothing if the Call was executed, or if the capture does not contain the Reply's header.
 [[nodiscard]] std::optional<Refusal> refusal_of(const model::Message& answer);
 
 // "ERR_CHUNK", "PROG_UNAVAIL", "AUTH_ERROR: AUTH_TOOWEAK"
 [[nodiscard]] std::string refusal_name(const Refusal& refusal, const model::Message& answer);
 
-// What the answer says besides: "the server has versions 3 to 3 of program NFS"; empty where it
-// says no more. `responder`: "server" or "client".
+// Returns the reason that the answer states: "the server supports versions 3 to 3 of program NFS";
+// empty if it states none. `responder`: "server" or "client".
 [[nodiscard]] std::string refusal_reason(const Refusal& refusal, const model::Call& call,
                                          const model::Message& answer, const char* responder);
 
-// What to do about it: a constant.
+// Returns the advice for it: a constant.
 [[nodiscard]] const char* refusal_advice(const Refusal& refusal);
 
-// Of a program that the others are served without.
+// Returns whether responders may serve other programs without this one.
 [[nodiscard]] bool is_optional_program(std::uint32_t program);
 
-// Whether requesters ask for what may be refused so, to go on without it.
+// Returns whether a requester may probe for something that is refused like this, and continue
+// without it.
 [[nodiscard]] bool may_be_probed(const Refusal& refusal, const model::RpcInfo& call);
 
 }  // namespace rpcrdma::rules

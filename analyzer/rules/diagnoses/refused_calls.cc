@@ -1,3 +1,4 @@
+// Counts refused Calls and faulty statuses by procedure, and keeps their findings up to date.
 #include "refused_calls.h"
 
 #include "checks/call_shape.h"
@@ -16,7 +17,7 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// Of one connection: what more there is counts as one more of each.
+// Limits for one connection: whatever exceeds them counts with the last entry.
 constexpr std::size_t kMostProcedures = 256;
 constexpr std::size_t kMostKinds = 64;
 constexpr std::size_t kMostStatuses = 4;  // of one procedure
@@ -36,8 +37,8 @@ ProcedureKey key_of(const model::Message& call) {
           call.caller, true};
 }
 
-// The topic of a finding: another one for each procedure and reason, and the same in every part of
-// a capture.
+// The topic of a finding: distinct for each procedure and reason, and the same in every part of a
+// capture.
 class Topic {
  public:
   Topic& add(std::uint32_t word) {
@@ -68,7 +69,7 @@ struct RefusedCalls::Procedure {
   struct Status {
     std::uint32_t status = 0;
     std::uint64_t count = 0;
-    std::array<std::uint64_t, 2> frames{};  // of the first, and of the latest
+    std::array<std::uint64_t, 2> frames{};  // of the first and the latest
     StatusKind kind = StatusKind::kFault;
     bool reported = false;
     std::string clause;
@@ -81,7 +82,7 @@ struct RefusedCalls::Kind {
   std::uint32_t topic = 0;
   std::size_t procedure = 0;
   ShapeRange shapes;
-  // Calls that ask for more than their chunks have room for, and the smallest room of theirs.
+  // Calls whose results may not fit their chunks, the smallest room, and the largest result size.
   std::uint64_t short_of_room = 0, least_room = 0, asked = 0;
   bool reported = false;
   bool suspect = false;
@@ -128,7 +129,7 @@ struct RefusedCalls::OfConnection {
     return k;
   }
 
-  // "the Reply chunk has 512 B where 32 KiB are asked for"
+  // "the Reply chunk has 512 B, but the Calls request 32 KiB"
   [[nodiscard]] std::string shortage(const Kind& k) const;
   [[nodiscard]] std::string clause(const Kind& k) const;
 };
@@ -139,7 +140,7 @@ std::string RefusedCalls::OfConnection::shortage(const Kind& k) const {
   const char* const chunks = most.of[CallShape::kReplyBytes] == 0   ? "the Write chunks have"
                              : most.of[CallShape::kWriteBytes] == 0 ? "the Reply chunk has"
                                                                     : "the chunks for results have";
-  return fmt::format("{} {} where {} are asked for", chunks, base::format_bytes(k.least_room),
+  return fmt::format("{} {}, but the Calls request {}", chunks, base::format_bytes(k.least_room),
                      base::format_bytes(k.asked));
 }
 
@@ -152,13 +153,13 @@ std::string RefusedCalls::OfConnection::clause(const Kind& k) const {
     if (more.empty()) return;
     why += why.empty() ? more : "; " + more;
   };
-  // What was wrong with a header the responder does not say.
+  // An ERR_CHUNK does not state what was wrong with the header.
   if (k.refusal ==
       Refusal{RefusedBy::kTransport, static_cast<std::uint32_t>(wire::RdmaErr::kChunk)}) {
     const std::string missing = shortage(k);
     const ShapeRange& others = answered[p.key.caller];
     add(missing);
-    // Without others to compare with, what they have says less than that.
+    // Without answered Calls to compare with, their shape is less useful than the shortage.
     if (missing.empty() || others.calls != 0) add(difference(k.shapes, others));
   }
   return why.empty() ? text : text + ": " + why;
@@ -170,7 +171,7 @@ RefusedCalls::RefusedCalls(Findings& findings, const roce::Connections& connecti
 RefusedCalls::~RefusedCalls() = default;
 
 void RefusedCalls::answered(const model::Call& call, const model::Message& answer) {
-  // Of two Calls with one XID it is not known which it answers (HDR-09).
+  // With two Calls of one XID it is not known which Call it answers (HDR-09).
   if (call.doubled) return;
   OfConnection& c = open_[call.message.connection];
   Procedure& procedure = c.procedure(call.message);
@@ -278,7 +279,7 @@ void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect) {
   e.count = p.count;
   e.of = p.of;
   e.suspect = suspect;
-  // The server did what it was asked, and says that it cannot do more.
+  // The server works correctly and states its limit.
   if (p.refusal.by == RefusedBy::kMinorVersion) e.at_most = Level::kWarning;
   findings_.add(
       RuleId::kCallRefused, e, [&] { return p.clause; }, refusal_advice(p.refusal));

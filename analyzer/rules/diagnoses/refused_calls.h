@@ -1,6 +1,6 @@
-// Calls that were answered and not executed, or executed in vain: what refused them, how many of
-// how many, and what they have that answered ones have not. A finding comes with the first of a
-// kind and keeps its numbers up to date, so it is there while the connection lasts.
+// Reports Calls that were refused, or that ended with a faulty status: the reason, their share, and
+// how they differ from answered Calls. A finding is added with the first of a kind, and its numbers
+// are kept up to date while the connection lasts.
 #pragma once
 
 #include "probes.h"
@@ -21,10 +21,10 @@ class RefusedCalls {
   RefusedCalls& operator=(const RefusedCalls&) = delete;
 
   void answered(const model::Call& call, const model::Message& answer);
-  // Two directions turned out to be one connection: no answer was joined to a Call in either.
+  // Two directions turned out to be one connection: neither has matched Calls and answers.
   void merge(const roce::Connection& into, const roce::Connection& from);
   void close(const roce::Connection& connection);
-  // The last moment at which it can be asked for.
+  // Called before the connection is evicted: reports the refusals that are still held.
   void evict(const roce::Connection& connection);
   void finish();
 

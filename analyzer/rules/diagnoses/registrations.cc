@@ -7,7 +7,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kEnoughToJudge = 16;
-constexpr std::uint64_t kManyHandles = 4;      // a Call
+constexpr std::uint64_t kManyHandles = 4;      // per Call
 constexpr std::uint64_t kSmallSegment = 4096;  // bytes
 
 }  // namespace
@@ -44,8 +44,8 @@ void Registrations::report(Findings& findings, const roce::Connection& connectio
   e.frames = {first_frame_, last_frame_};
   findings.add(RuleId::kRegChurn, e, [&] {
     return fmt::format(
-        "{} Calls offer {} segments of {} bytes on average, each with a handle of its own that no "
-        "later Call has",
+        "{} Calls advertise {} segments of {} bytes on average, each with its own handle that no "
+        "later Call uses",
         calls_, handles_, bytes_ / handles_);
   });
 }

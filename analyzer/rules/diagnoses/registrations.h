@@ -1,4 +1,4 @@
-// How a requester registers the memory that it offers.
+// Finds requesters that register many small segments for each Call.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ class Registrations {
  private:
   std::uint64_t calls_ = 0;  // with segments
   std::uint64_t handles_ = 0;
-  std::uint64_t again_ = 0;  // handles that a recent Call had too
+  std::uint64_t again_ = 0;  // handles that a recent Call used, too
   std::uint64_t bytes_ = 0;
   std::uint64_t first_frame_ = 0, last_frame_ = 0;
-  // Recent handles, each at one place: a newer one takes an older one's. Null before the first, and
-  // as soon as one was used again, since nothing is found then.
+  // Recent handles, hashed: a newer one replaces an older one in its place. Null before the first
+  // handle, and as soon as one was reused, since there is no finding then.
   std::unique_ptr<std::array<std::uint32_t, 256>> recent_;
 };
 

@@ -1,3 +1,4 @@
+// Recognises resent Calls of an earlier connection, by XID or by content.
 #include "checks/lists.h"
 #include "durations.h"
 
@@ -12,10 +13,10 @@ namespace rpcrdma::rules {
 
 namespace {
 
-// Linux lets half a minute pass at most before it tries again to reconnect.
+// Linux waits at most half a minute before it reconnects.
 constexpr std::int64_t kSentAgainWithin = 30'000'000'000;
 
-// Null when it is none of the list.
+// Returns null if the Call is not in the list.
 const Departed::Call* find(const std::vector<Departed::Call>& list, const FirstCall& call) {
   const std::uint64_t digest = call.varies ? 0 : call.digest;
   const auto it = std::find_if(list.begin(), list.end(), [&](const Departed::Call& c) {
@@ -26,7 +27,8 @@ const Departed::Call* find(const std::vector<Departed::Call>& list, const FirstC
   return it == list.end() ? nullptr : &*it;
 }
 
-// The connection that lost it ended before this one began, and not long before the Call.
+// Returns whether the connection that lost the Call ended before this one began, and not long
+// before the new Call.
 bool lost_before(const LostCall& lost, const FirstCall& call, std::int64_t first_ns) {
   return lost.lost_ns <= first_ns && call.time_ns - lost.lost_ns <= kSentAgainWithin;
 }
@@ -67,8 +69,8 @@ std::vector<SentAgain> Successor::reported() const {
     list.push_back(
         {RuleId::kReconnect,
          {again_.first_frame, again_.last_frame},
-         fmt::format("{} that the connection before this one left without an answer {} sent again "
-                     "here, from XID {:#010x} on, {} after its end",
+         fmt::format("the requester resent {} that {} unanswered on the previous connection, from "
+                     "XID {:#010x} on, {} after the end of that connection",
                      counted(again_.calls, "Call"), again_.calls == 1 ? "was" : "were",
                      again_.first_xid, duration(first_ns_ - predecessor_->end_ns))});
   }
@@ -77,12 +79,12 @@ std::vector<SentAgain> Successor::reported() const {
     list.push_back(
         {RuleId::kAnsweredTwice,
          {answered_twice_.first_frame, answered_twice_.last_frame},
-         fmt::format("{} that had {} on the connection before this one {} sent again here, from "
+         fmt::format("the requester resent {} that {} answered on the previous connection, from "
                      "XID {:#010x} on",
-                     counted(answered_twice_.calls, "Call"), one ? "its Reply" : "their Replies",
-                     one ? "was" : "were", answered_twice_.first_xid),
+                     counted(answered_twice_.calls, "Call"), one ? "was" : "were",
+                     answered_twice_.first_xid),
          answered_twice_.acknowledged != 0
-             ? "The requester has acknowledged the Reply: look there why it asks again. If the "
+             ? "Find out why the requester resends the Call: it has acknowledged the Reply. If the "
                "responder has no reply cache, procedures that are not idempotent ran twice."
              : nullptr});
   }
@@ -94,8 +96,8 @@ void LostCalls::add(const LostCall& call) {
   calls_.push_back(call);
 }
 
-// What was outstanding is sent again before anything new is: as many Calls as were lost may be
-// ones sent again. Gives whether this is among them.
+// Requesters resend in-flight Calls before they send new ones: only as many Calls as were lost may
+// be resent ones. Returns whether this Call may be one of them.
 bool LostCalls::may_be_again(const FirstCall& call, const Caller& caller) const {
   std::optional<std::size_t>& left = caller.may_be_again;
   if (!left) {
@@ -116,7 +118,7 @@ std::optional<LostCall> LostCalls::called(const FirstCall& call, bool known_agai
   const bool may_be = may_be_again(call, caller);
   if (call.digest == 0) return std::nullopt;
   for (auto lost = calls_.begin(); lost != calls_.end(); ++lost) {
-    if (lost->lost_ns > caller.first_ns) continue;  // on another connection beside it
+    if (lost->lost_ns > caller.first_ns) continue;  // on a connection in parallel to this one
     if (lost->xid != call.xid || !(lost->caller == caller.address)) continue;
     const LostCall came = *lost;
     calls_.erase(lost);
@@ -159,8 +161,8 @@ void LostCalls::pass_over(const capture::Address& client, const capture::Address
 SentAgain renamed(const LostCall& call) {
   return {RuleId::kFc08,
           {call.frame, call.again_frame},
-          fmt::format("Call {:#010x} of the connection before was not sent again; one with the "
-                      "same content was sent as {:#010x}",
+          fmt::format("the requester did not resend Call {:#010x} of the previous connection, but "
+                      "sent one with the same content as {:#010x}",
                       call.xid, call.again_xid)};
 }
 

@@ -58,7 +58,7 @@ TEST(LostCalls, WhatComesAsAnotherIsTakenOnce) {
   EXPECT_TRUE(calls.empty());
 }
 
-// Behind a connection that has ended without them, of the same client, that began after the loss.
+// A connection of the same client that began after the loss has ended without the Calls.
 TEST(LostCalls, WhatTheNextConnectionHadNotIsPassedOver) {
   LostCalls calls;
   calls.add(lost(1, 10));

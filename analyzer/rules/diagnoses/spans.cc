@@ -27,7 +27,7 @@ std::string span_text(const Span& span) {
 std::string spans_text(const std::vector<Span>& spans) {
   if (spans.empty()) return {};
   if (spans.size() == 1) return span_text(spans.front());
-  // One that lasts is what matters most.
+  // A span that still lasts matters most.
   const Span& shown = spans.back().until_ns == 0 ? spans.back() : spans.front();
   return fmt::format("{} and {} more time{}", span_text(shown), spans.size() - 1,
                      spans.size() == 2 ? "" : "s");

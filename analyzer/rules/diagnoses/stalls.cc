@@ -1,3 +1,4 @@
+// Measures the silence of a responder, and compares it with the usual latency of its connection.
 #include "stalls.h"
 
 #include "checks/lists.h"
@@ -18,12 +19,13 @@ constexpr std::uint64_t kEnoughAnswers = 8;
 constexpr std::int64_t kTimesMean = 10;
 constexpr std::int64_t kTimesLongest = 2;
 constexpr std::int64_t kLately = 10 * kSecond;
-constexpr std::int64_t kSmoothed = 16;  // of so many answers the mean is
-// Of what a clock that makes no sense has made up: any product here still fits.
+constexpr std::int64_t kSmoothed = 16;  // answers that the mean covers
+// Limits durations from a clock that makes no sense: any product here still fits.
 constexpr std::int64_t kLongest = std::int64_t{1} << 56;
 
 const char* const kLookAtNetwork =
-    "Look whether the peer runs, and whether packets reach it: a capture or counters there tell.";
+    "Check at the peer, by a capture or counters, whether packets arrive, and whether the peer "
+    "runs.";
 
 }  // namespace
 
@@ -106,8 +108,8 @@ Stalls::Arrived Stalls::arrived(const roce::Connection& c, const model::Call* ol
   return roce::psn_diff(side.acked_psn, newest_psn_) < 0 ? Arrived::kSome : Arrived::kAll;
 }
 
-// What the responder has got, and has had for most of the time, is its to answer; unless it waits
-// itself, for memory that it reads.
+// Returns whether the responder is at fault: it has had the Calls for most of the time, and does
+// not itself wait for the data of an RDMA Read.
 bool Stalls::by_responder(const roce::Connection& c, Arrived arrived, std::int64_t now_ns) const {
   const bool reported_by_responder = c.recorded && c.recorder != caller_;
   if (reported_by_responder) return open_reads_ == 0;
@@ -123,7 +125,7 @@ std::string Stalls::text(const roce::Connection& c, const model::Call* oldest,
       how = c.recorded ? "received and unanswered" : "acknowledged and unanswered";
       break;
     case Arrived::kSome:
-      how = "unanswered, not all of them acknowledged,";
+      how = "partly acknowledged and unanswered";
       break;
     case Arrived::kNone:
       how = "neither acknowledged nor answered";
@@ -146,15 +148,15 @@ std::string Stalls::text(const roce::Connection& c, const model::Call* oldest,
     }
     const bool seen = !c.side[1U - caller_].operations_unseen;
     if (offered != 0 && seen) {
-      text += fmt::format(", of which {} of {} bytes in Read chunks were read", read, offered);
+      text += fmt::format(", with {} of {} bytes of its Read chunks read", read, offered);
     }
   }
   if (open_reads_ != 0) {
     text +=
-        fmt::format("; {} of the responder without a response", counted(open_reads_, "RDMA READ"));
+        fmt::format("; {} of the responder without a response", counted(open_reads_, "RDMA Read"));
   }
   if (sent_again_ != 0) {
-    text += fmt::format("; {} sent again meanwhile", counted(sent_again_, "packet"));
+    text += fmt::format("; {} retransmitted meanwhile", counted(sent_again_, "packet"));
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// Sums over a connection's life, of which the last seconds' share can be taken.
+// Sums over a connection's life. The difference of two sums covers the time between them.
 #pragma once
 
 #include <array>
@@ -9,29 +9,29 @@
 namespace rpcrdma::rules {
 
 struct LossSums {
-  std::uint64_t packets = 0;  // of the side; recorded: of both, at most
-  std::uint64_t again = 0;    // of these, sent before
-  // RNR NAKs for its SENDs that should have found a Receive, and for such that need not have.
+  std::uint64_t packets = 0;  // of the side; in recordings: maximum of both sides
+  std::uint64_t again = 0;    // retransmissions among them
+  // RNR NAKs for its Sends, with and without a Receive due.
   std::uint64_t rnr_owed = 0, rnr_excused = 0;
   friend bool operator==(const LossSums&, const LossSums&) = default;
 };
 
 struct CreditSums {
   std::uint64_t calls = 0;
-  std::uint64_t waited = 0;  // Calls that were sent as soon as a credit came back
-  std::int64_t full_ns = 0;  // all credits were in use
+  std::uint64_t waited = 0;  // Calls that were sent as soon as a credit returned
+  std::int64_t full_ns = 0;  // time with all credits in use
   friend bool operator==(const CreditSums&, const CreditSums&) = default;
 };
 
-// Of the forward direction; nanoseconds.
+// Latency of the forward direction, in nanoseconds.
 struct LatencySums {
   std::uint64_t replies = 0;
-  std::uint64_t slow = 0;  // of these, that took longer than is quick
+  std::uint64_t slow = 0;  // Replies that took long
   std::int64_t latency = 0;
   std::int64_t data = 0;     // from the first RDMA operation of a Call to the end of the last
-  std::int64_t way = 0;      // Calls there and their acknowledgements back
-  std::int64_t busy = 0;     // some Call was outstanding
-  std::int64_t stalled = 0;  // of that, a side stood still before it sent packets again
+  std::int64_t way = 0;      // path time: from a Call to its acknowledgment
+  std::int64_t busy = 0;     // time with Calls in flight
+  std::int64_t stalled = 0;  // part of it in which a side stalled before retransmissions
   std::int64_t no_receive = 0;
   friend bool operator==(const LatencySums&, const LatencySums&) = default;
 };
@@ -62,16 +62,16 @@ struct Sums {
           a.latency - b.latency};
 }
 
-// What was reported of a fault while it lasted.
+// Earlier reports of a fault while it lasted.
 struct Reported {
-  bool ever = false;  // it was, or is
-  bool now = false;   // and is not over
-  Span span;          // then
+  bool ever = false;  // it was reported
+  bool now = false;   // it was reported and still lasts
+  Span span;          // if it still lasts
   int side = -1;      // of the connection, at fault
 };
 
-// For the report at the end of a connection: false where all is said already. What is not over is
-// summed up.
+// Completes the evidence for the report at the end of a connection. Returns false if all was
+// reported before. A fault that still lasts is summed up.
 [[nodiscard]] inline bool conclude(Evidence& e, const Reported& reported) {
   if (!reported.now) return !reported.ever;
   e.phase = ReportPhase::kEnds;

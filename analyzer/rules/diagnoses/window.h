@@ -1,4 +1,4 @@
-// What was added to sums lately: a fault that begins late must not be diluted by a long life before
+// A sliding window over sums: a fault that begins late must not be diluted by a long life before
 // it.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace rpcrdma::rules {
 
-// Marks of sums that only grow, a second or so apart, over the last kWindowNs. While nothing grows
-// one mark is enough.
+// Marks of growing sums, about a second apart, over the last kWindowNs. While nothing grows, one
+// mark is enough.
 template <typename Sums>
 class Window {
  public:
@@ -36,8 +36,8 @@ class Window {
   [[nodiscard]] bool empty() const { return marks_.empty(); }
   [[nodiscard]] const Mark& begin() const { return marks_.front(); }
   [[nodiscard]] const Mark& latest() const { return marks_.back(); }
-  // The mark after which `value` grew first within the window, and not before `from_ns`; `now`: the
-  // sums.
+  // Returns the mark after which `value` grew first within the window, not before `from_ns`; `now`:
+  // the current sums.
   template <typename Value>
   [[nodiscard]] const Mark& before(const Value& value, const Sums& now,
                                    std::int64_t from_ns) const {

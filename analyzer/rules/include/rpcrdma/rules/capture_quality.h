@@ -1,4 +1,4 @@
-// How far a capture can be trusted: what it lacks, and which connections that concerns.
+// Capture quality: what is missing from a capture, and which connections are affected.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@ namespace rpcrdma::rules {
 struct Trust {
   struct Gap {
     std::uint64_t amount = 0;               // packets, messages or connections
-    std::uint64_t connections = 0;          // that it concerns
-    std::vector<std::uint32_t> connection;  // their IDs in the report: the first ones
+    std::uint64_t connections = 0;          // affected
+    std::vector<std::uint32_t> connection;  // the first of their IDs in the report
   };
   static constexpr std::size_t kNamed = 8;
 
-  Gap lost;              // packets that their receiver acknowledged and the capture does not have
-  Gap cut_short;         // messages of which the capture has only the beginning
+  Gap lost;              // packets that were acknowledged and are not in the capture
+  Gap cut_short;         // messages that are truncated in the capture
   Gap one_sided;         // connections with packets of one direction only
-  Gap clock_steps_back;  // connections on which a packet is older than the one before it
-  Gap begun_before;      // connections whose set-up is not in the capture
-  // Of recordings: connections of whose endpoint some events are missing, and such of which the
-  // peer's RDMA operations are not told, as it is with most RNICs.
+  Gap clock_steps_back;  // connections on which a packet is older than its predecessor
+  Gap begun_before;      // connections with a mid-stream start: no set-up in the capture
+  // Recordings only: connections with missing events, and connections without events for the
+  // peer's RDMA operations, which most RNICs do not report.
   Gap events_lost;
   Gap operations_unseen;
 
-  // Nothing is missing but what came before the capture, and what an endpoint cannot see.
+  // Returns whether nothing is missing except traffic before the capture and operations that an
+  // endpoint cannot see.
   [[nodiscard]] bool complete() const {
     return lost.amount == 0 && cut_short.amount == 0 && one_sided.amount == 0 &&
            clock_steps_back.amount == 0 && events_lost.amount == 0;
@@ -38,26 +39,26 @@ struct Trust {
 // "connections 1, 4 and 2 more"
 [[nodiscard]] std::string where(const Trust::Gap& gap);
 
-// "1 datagram is longer than any packet"
+// "1 datagram was coalesced by GSO/GRO before capture"
 [[nodiscard]] std::string coalesced_packets(std::uint64_t n);
 // "1 packet that its receiver acknowledged is not in the capture"
 [[nodiscard]] std::string lost_packets(std::uint64_t n);
 inline constexpr const char* kUnglue =
-    "Segmentation offload had put several packets together. Capture with it off (ethtool -K DEVICE "
-    "tx-udp-segmentation off), or on the wire; this program's own endpoints send packets apart "
-    "with --exact.";
+    "Turn segmentation offload off (ethtool -K DEVICE tx-udp-segmentation off) or capture on the "
+    "wire: offload coalesced the packets before they were captured. The endpoints of this program "
+    "send single packets with --exact.";
 
-// What to do about wrong ICRCs: a constant.
+// Returns the advice for invalid ICRCs: a constant.
 [[nodiscard]] const char* icrc_advice(const roce::PacketStats& packets);
 
-// What speaks against a capture, to be told of the whole.
+// A caveat about the capture as a whole.
 struct CaptureCaveat {
-  std::uint32_t topic = 0;  // tells the doubts of rule CAPTURE apart
+  std::uint32_t topic = 0;  // distinguishes the findings of rule CAPTURE
   std::string text;         // one clause, without a full stop
   const char* advice = nullptr;
 };
-// Those that a sum over all packets does not tell. `unlisted`: connections that are
-// summed up and not listed.
+// Returns the caveats that a sum over all packets does not show. `unlisted`: connections that are
+// in the totals and not listed.
 [[nodiscard]] std::vector<CaptureCaveat> capture_caveats(const Trust& trust,
                                                          std::uint64_t unlisted);
 

@@ -11,20 +11,19 @@ namespace rpcrdma::rules {
 
 class Checker final : public model::Observer {
  public:
-  // All must outlive the checker.
+  // All arguments must outlive the checker.
   Checker(Findings& findings, const roce::Connections& connections, const model::Model& model);
   ~Checker() override;
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  // When the capture has been read and the tracker has finished.
+  // To be called when the capture has been read and the tracker has finished.
   void finish();
   // After finish().
   [[nodiscard]] const Trust& trust() const;
-  // After finish(): what this capture leaves to the next one, to recognise Calls that are sent
-  // again.
+  // After finish(): state to recognise Calls that are resent in a later capture.
   [[nodiscard]] Handover handover() const;
-  // A filter leaves this Call out: later findings on it are not reported.
+  // Called when a filter excludes this Call: later findings about it are not reported.
   void leave_out(const model::Message& call);
 
   void on_message(const model::MessageSeen& event) override;

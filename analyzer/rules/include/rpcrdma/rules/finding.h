@@ -1,4 +1,4 @@
-// A finding: what is wrong, who did it, how that is known, what to do.
+// A finding of a report: what is wrong, who is at fault, the evidence, and the advice.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace rpcrdma::rules {
 enum class Severity : std::uint8_t { kError, kWarning, kNote };
 [[nodiscard]] const char* severity_name(Severity severity);  // "error", "warning", "note"
 
-// For how long something was wrong, nanoseconds since 1970.
+// The time during which a fault lasted, nanoseconds since 1970.
 struct Span {
-  std::int64_t since_ns = 0;  // 0: it is no matter of time
-  std::int64_t until_ns = 0;  // 0: it lasted when the capture ended, or lasts
+  std::int64_t since_ns = 0;  // 0: the finding has no duration
+  std::int64_t until_ns = 0;  // 0: the fault still lasts, or lasted when the capture ended
 };
 
 struct Finding {
@@ -24,21 +24,21 @@ struct Finding {
   std::string role;                   // of that side: "client", "server"; empty when not known
   std::uint32_t connection = 0;       // its ID in the report; 0: none in particular
   std::vector<std::uint64_t> frames;  // the evidence: at most kMaxFrames, the first ones
-  std::uint64_t count = 1;            // how often
-  std::vector<Span> spans;            // of what lasts: at most kMaxSpans, the first ones
-  std::uint64_t of = 0;               // of how many that could have shown it; 0: not known
-  std::uint32_t topic = 0;            // tells findings of one rule apart that are not one
-  std::string text;                   // of the first time
+  std::uint64_t count = 1;            // occurrences
+  std::vector<Span> spans;            // of lasting faults: at most kMaxSpans, the first ones
+  std::uint64_t of = 0;               // occasions on which it could have occurred; 0: not known
+  std::uint32_t topic = 0;            // distinguishes findings of one rule that are not joined
+  std::string text;                   // of the first occurrence
   std::string advice;
 };
 
-// "3 of 5 " and the clause: the text of a finding whose `of` is known.
+// Returns "3 of 5 " and the clause: the text of a finding whose `of` is known.
 [[nodiscard]] std::string with_share(std::uint64_t count, std::uint64_t of,
                                      std::string_view clause);
-// That clause again; all of a text that does not begin so.
+// Returns the clause of such a text, or all of a text without the numbers.
 [[nodiscard]] std::string_view without_share(std::string_view text);
 
-// What was not said because the capture lacks what it would rest on.
+// Violations that are not reported because missing data could explain them.
 struct Inconclusive {
   std::string rule;
   std::uint32_t connection = 0;
@@ -48,11 +48,11 @@ struct Inconclusive {
 
 inline constexpr std::size_t kMaxFrames = 16;
 inline constexpr std::size_t kMaxSpans = 16;
-// What goes wrong for a while is judged by what happened in as long as this, nanoseconds.
+// Lasting faults are judged by the traffic of the last kWindowNs nanoseconds.
 inline constexpr std::int64_t kWindowNs = 10'000'000'000;
 
-// "since 22:49:13", "22:49:13 to 22:51:02", "22:49:13 to 22:51:02 and 2 more times", in UTC; empty:
-// there is none.
+// "since 22:49:13", "22:49:13 to 22:51:02", "22:49:13 to 22:51:02 and 2 more times", in UTC; empty
+// if there are no spans.
 [[nodiscard]] std::string spans_text(const std::vector<Span>& spans);
 [[nodiscard]] std::string span_text(const Span& span);
 

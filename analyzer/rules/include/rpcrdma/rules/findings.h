@@ -1,4 +1,5 @@
-// Gathers what the checks find: joins what is the same, withholds what rests on missing data.
+// Collects the violations that checks report: joins occurrences to findings, and counts violations
+// as inconclusive where missing data could explain them.
 #pragma once
 
 #include <array>
@@ -15,58 +16,59 @@
 
 namespace rpcrdma::rules {
 
-// That of a breach that is told at this level, which is not kOff.
+// Returns the severity of a violation that is reported at this level, which is not kOff.
 [[nodiscard]] Severity severity_of(Level level);
 
-// What lasts is reported more than once. Only the first report counts; a later one replaces its
-// text.
+// A lasting fault is reported more than once. Only the first report counts as an occurrence; later
+// ones replace its text.
 enum class ReportPhase : std::uint8_t {
   kFound,
-  kLasts,  // it is still so, and longer by now
-  kEnds,   // it is over, or the capture is
+  kLasts,  // the fault still lasts
+  kEnds,   // the fault ended, or the capture did
 };
 
-// Where the evidence for a breach is, and who is at fault.
+// The evidence for a violation, and the side at fault.
 struct Evidence {
-  // The connection; null for what belongs to none.
+  // Null: the violation belongs to no connection.
   const roce::Connection* connection = nullptr;
   int side = -1;              // of the connection, at fault; -1: neither
-  std::uint64_t message = 0;  // model::Message::id of the message it is seen in; 0: none
-  // First and last frame; 0: none. The last is where it shows.
+  std::uint64_t message = 0;  // model::Message::id of the violating message; 0: none
+  // First and last frame; 0: none. The last one shows the violation.
   std::array<std::uint64_t, 2> frames{};
-  // The Call's, for rules that need kLossFreeCall.
+  // Losses before the Call, for rules that need kLossFreeCall.
   std::uint64_t losses_before = 0;
-  // Tells breaches of one rule apart that are not to be joined: any small number.
+  // Distinguishes violations of one rule that are not to be joined: any small number.
   std::uint32_t topic = 0;
-  std::uint64_t count = 1;  // how often it was seen
-  // Of how many that could have shown it, until now: the finding's text begins with both numbers,
-  // and is that of the latest breach. 0: it is that of the first one, without numbers.
+  std::uint64_t count = 1;  // occurrences
+  // Occasions so far on which the violation could have occurred: the text of the finding begins
+  // with both numbers and is that of the latest occurrence. 0: it is that of the first occurrence,
+  // without numbers.
   std::uint64_t of = 0;
-  // What was seen came with a wrong ICRC: not what the sender sent.
+  // The violating packet has an invalid ICRC: its bytes are not those that the sender sent.
   bool suspect = false;
-  // Why it cannot be told for certain, whatever its rule needs; null: it can. A constant.
+  // Why the violation is inconclusive, whatever its rule needs; null: it is not. A constant.
   const char* unsure = nullptr;
-  std::uint8_t needs = kNothing;  // beside what its rule needs
-  // It may come of a Call of this side that the capture lacks without a trace, ACK and all: until
-  // another Call of the side shows that nothing is missing, it is told as a warning at most. -1: no
-  // such doubt. Only where something is needed.
+  std::uint8_t needs = kNothing;  // in addition to the needs of the rule
+  // A missing Call of this side could explain the violation, if the capture missed its ACK, too.
+  // The violation is reported as a warning at most, until another Call of the side shows that
+  // nothing is missing. -1: no Call could. Has an effect only if the rule needs complete data.
   int doubted_caller = -1;
-  Span span;  // of what lasts
+  Span span;  // of a lasting fault
   ReportPhase phase = ReportPhase::kFound;
-  // A breach that does less harm than others of its rule is told no higher than this.
+  // Limits the level of a violation that does less harm than others of its rule.
   Level at_most = Level::kError;
 };
 
 [[nodiscard]] Evidence evidence(const model::Message& m, const roce::Connection& connection,
                                 int side);
 
-// That a side broke a rule, in a message; told or withheld.
+// A violation of a rule by a message; reported or inconclusive.
 struct Violation {
   const Rule* rule = nullptr;  // null: none
   Evidence evidence;
 };
 
-// One breach, as it is found. Valid during the call only.
+// One reported violation. Valid only during the call.
 struct Occurrence {
   const Rule& rule;
   Severity severity;
@@ -79,15 +81,15 @@ class Findings {
  public:
   struct Options {
     Profile profile = Profile::k8166;
-    // Told of every breach that is not withheld, at once where its rule needs nothing. Then every
-    // breach has a text of its own; without it only the first of its kind has.
+    // Called with every violation that is not inconclusive, at once if its rule needs nothing. If
+    // set, every violation gets a text of its own; otherwise only the first of each finding does.
     std::function<void(const Occurrence&)> on_occurrence = nullptr;
-    // A breach waits until the capture's data proves whole, and then does so no longer, whether it
-    // was told or withheld.
+    // Called when a violation becomes pending, until the capture's data proves complete, and when
+    // it is settled, whether it was reported or is inconclusive.
     std::function<void(const Evidence&)> on_pending = nullptr;
     std::function<void(const Evidence&)> on_settled = nullptr;
-    // Whether what the capture lacks and its wrong ICRCs are told, as sums of the whole. A report
-    // tells them itself, since it can be a sum of several captures.
+    // Whether to report missing data and invalid ICRCs as sums over the capture. A report presents
+    // them itself, since it can be a sum of several captures.
     bool emit_sums = true;
   };
 
@@ -100,48 +102,49 @@ class Findings {
   [[nodiscard]] Profile profile() const;
   [[nodiscard]] bool has_sums() const;
 
-  // A breach. `text` gives one clause for a person, without a full stop; asked for only when it is
-  // needed. `advice`: in place of the rule's own.
+  // Adds a violation. `text` returns one clause for users, without a full stop; it is called only
+  // if needed. `advice` replaces the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
 
-  // Gives the finding that these breaches came to another text, and `e.of`; for what is known only
-  // when all of them have been seen.
+  // Replaces the text of the finding with this evidence, and sets its `of`; for facts that are
+  // known only after the last occurrence.
   void restate(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
-  // What looked like a breach is none, by what came later. Occurrences that were reported are not
-  // taken back.
+  // Removes a finding that later traffic disproved. Occurrences that were reported are not
+  // retracted.
   void withdraw(RuleId id, const Evidence& e);
 
-  // Of the message by which `side` was found to break a rule last: the first of its worst breaches.
+  // Returns the first of the worst violations by the latest violating message of `side`.
   [[nodiscard]] const Violation& latest_violation(std::size_t side) const;
   [[nodiscard]] Level level(const Violation& violation) const;
-  // It can be told by what is known now.
+  // Returns whether the violation is conclusive as far as is known now.
   [[nodiscard]] bool certain(const Violation& violation) const;
 
-  // Why a breach with this evidence could not be told now; null: it could. A constant.
+  // Returns why a violation with this evidence would be inconclusive now; null: it would not. A
+  // constant.
   [[nodiscard]] static const char* inconclusive_reason(RuleId id, const Evidence& e);
 
-  // What another has told, judged and all: for one that takes only some of it.
+  // Adds an occurrence that another Findings has reported, as judged there: for a filtered view.
   void repeat(const Occurrence& reported);
 
-  // Time passes on a connection: what waits for its data to prove whole is settled.
+  // Advances time on a connection: settles pending violations that are due.
   void message_seen(const roce::Connection& connection);
   void connection_closed(const roce::Connection& connection);
-  // What was found of `from` is of `into`, whose other direction it is.
+  // Moves the findings of `from` to `into`: it is the other direction of the same connection.
   void connections_merged(const roce::Connection& into, const roce::Connection& from);
-  // What was found in its messages was measured by rules that are not theirs. What has been told of
-  // each occurrence stays told.
+  // Removes all findings about messages of the connection, to which the rules do not apply.
+  // Occurrences that were reported are not retracted.
   void take_back(const roce::Connection& connection);
-  // Its findings get the names that only it knows.
+  // Stores addresses and roles in the connection's findings before they are dropped.
   void connection_evicted(const roce::Connection& connection);
   void finish();
 
   // After finish(): errors first, in the order found.
   [[nodiscard]] const std::vector<Finding>& list() const;
-  // The same, given away.
+  // Moves the list to the caller.
   [[nodiscard]] std::vector<Finding> take_list();
   [[nodiscard]] const std::vector<Inconclusive>& inconclusive() const;
-  // More kinds than are kept, by Severity.
+  // Violations beyond the limit of distinct findings, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const;
 
  private:

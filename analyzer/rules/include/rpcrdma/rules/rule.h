@@ -1,5 +1,5 @@
-// The rules of RPC-over-RDMA, in one table: rules.def. A check names a rule by its RuleId and never
-// writes its text again.
+// The rules of RPC-over-RDMA, in one table: rules.def. A check refers to a rule by its RuleId and
+// never repeats its text.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@ enum class RuleId : std::uint16_t {
 #undef RPCRDMA_RULE
 };
 
-// Which specification a capture is measured by: some rules contradict each other.
+// The specification that a capture is checked against: some rules contradict each other.
 enum class Profile : std::uint8_t { k5666, k8166 };
 
-// What it takes to see the rule kept or broken.
+// The part of the traffic that shows whether a rule is kept.
 enum class Where : std::uint8_t {
   kHeader,               // one message
   kPair,                 // a Call and its Reply
-  kConnection,           // what came before on the connection
-  kPackets,              // RDMA READs and WRITEs
+  kConnection,           // earlier messages of the connection
+  kPackets,              // RDMA Reads and Writes
   kSetup,                // the CM exchange
-  kEndpoint,             // not in a capture: only the endpoint itself can tell
-  kDiagnosis,            // no rule of a specification: what went wrong, and why
-  kImplementationQuirk,  // what a known implementation does on purpose
+  kEndpoint,             // not in a capture: only the endpoint itself knows
+  kDiagnosis,            // not a rule of a specification: what went wrong, and why
+  kImplementationQuirk,  // deliberate behaviour of a known implementation
   kCaptureItself,        // the capture, not the peers
 };
 
 enum class Level : std::uint8_t { kOff, kNote, kWarning, kError };
 
-// Data without which a finding would be a guess. Where the capture does not have it, the finding is
-// withheld, and that is counted.
+// Data without which a finding would be a guess. If the capture does not have it, the violation is
+// counted as inconclusive.
 enum Needs : std::uint8_t {
   kNothing = 0,
   kLossFree = 1,        // no packet of the connection, of either side, was lost by the capture
-  kLossFreeCall = 2,    // none while the Call was outstanding
+  kLossFreeCall = 2,    // none while the Call was in flight
   kBothDirections = 4,  // packets of both sides are in the capture
   kSetupSeen = 8,       // the connection's set-up is in the capture
   kSteadyClock = 16,    // the capture's clock did not step back
-  kOperations = 32,  // RDMA READs and WRITEs of the side at fault, which a peer's recording lacks
+  kOperations = 32,  // RDMA operations of the side at fault, which a peer's recording may not have
 };
 
 struct Rule {
@@ -51,9 +51,9 @@ struct Rule {
   Level level5666;
   Level level8166;
   std::uint8_t needs;    // Needs
-  const char* section;   // where it stands; empty where it stands nowhere
-  const char* sentence;  // what is right, one sentence without a full stop
-  const char* advice;    // what to do about a breach
+  const char* section;   // sources in the specifications; empty: none
+  const char* sentence;  // correct behaviour: one sentence without a full stop
+  const char* advice;    // what to do about a violation
 
   [[nodiscard]] Level level(Profile profile) const {
     return profile == Profile::k5666 ? level5666 : level8166;
@@ -63,7 +63,7 @@ struct Rule {
 // In the table's order: rules()[n] is the rule whose RuleId is n.
 [[nodiscard]] std::span<const Rule> rules();
 [[nodiscard]] const Rule& rule(RuleId id);
-// By name, in any case of letters; null when there is none.
+// Finds a rule by its name, case-insensitively; null if there is none.
 [[nodiscard]] const Rule* find_rule(std::string_view name);
 [[nodiscard]] const char* where_name(Where where);  // "header", "pair", ...
 [[nodiscard]] const char* level_name(Level level);  // "off", "note", "warning", "error"

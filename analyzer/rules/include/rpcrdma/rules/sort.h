@@ -1,4 +1,4 @@
-// Sorting what is large: a sorted list of places first, then each value is moved once.
+// Sorts large values: it sorts a list of their indices first, then moves each value once.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace rpcrdma::rules {
 
-// As std::stable_sort() over the whole of `values`.
+// Same result as std::stable_sort() over all of `values`.
 template <typename T, typename Less>
 void sort_by_place(std::vector<T>& values, const Less& less) {
   std::vector<std::size_t> places(values.size());
