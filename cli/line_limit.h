@@ -12,12 +12,12 @@ class LineLimit {
   explicit LineLimit(std::uint32_t lines) : lines_(lines) {}
 
   // A second is over: what was left out in it can be told, before may_print() forgets it.
-  [[nodiscard]] bool begins_anew(fabric::Time now) const {
+  [[nodiscard]] bool starts_new_interval(fabric::Time now) const {
     return begun_ == fabric::kNever || now - begun_ >= fabric::kSecond;
   }
   // False: the line is left out.
   [[nodiscard]] bool may_print(fabric::Time now) {
-    if (begins_anew(now)) {
+    if (starts_new_interval(now)) {
       begun_ = now;
       printed_ = left_out_ = 0;
     }

@@ -70,7 +70,7 @@ function(rpcrdma_tool target)
   endif()
 endfunction()
 
-# rpcrdma_test(NAME [OPTIMIZED] [LIMITS] [SHARDS N] [COST N] SOURCES ... LINK ...): GoogleTest cases,
+# rpcrdma_test(NAME [OPTIMIZED] [LIMITS] [SHARDS N] [COST N] SOURCES ... SUPPORT ... LINK ...): GoogleTest cases,
 # each found by ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N
 # shards, as one. OPTIMIZED: the test's own work is much. COST: seconds that a shard takes sanitized;
 # ctest starts the longest first, so that no processor is idle at the end. Those under tests have the
@@ -80,11 +80,14 @@ function(rpcrdma_test name)
   if(NOT RPCRDMA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "OPTIMIZED;LIMITS" "SHARDS;COST" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "OPTIMIZED;LIMITS" "SHARDS;COST" "SOURCES;SUPPORT;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+  foreach(helper IN LISTS arg_SUPPORT)
+    target_link_libraries(${name} PRIVATE rpcrdma_support_${helper})
+  endforeach()
   target_compile_definitions(${name} PRIVATE
     RPCRDMA_TEST_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
@@ -130,6 +133,7 @@ function(rpcrdma_fuzzer name)
   endif()
   cmake_parse_arguments(arg "" "CORPUS" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LINK} rpcrdma_flags)
   target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -1,7 +1,7 @@
 // Tests of the merged order of several files, and of rings that change while they are read.
 #include "file_merge.h"
 
-#include "test_compress.h"
+#include "compress_for_tests.h"
 
 #include <algorithm>
 #include <filesystem>

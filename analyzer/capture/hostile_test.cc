@@ -1,8 +1,8 @@
 // Files crafted to be expensive. The tests state the most bytes and allocations that each may cost,
 // and check that a file of twice the length costs no more.
-#include "../report/live_bytes.h"
-#include "../report/traffic_count.h"
-#include "test_compress.h"
+#include "compress_for_tests.h"
+#include "support/live_bytes.h"
+#include "support/traffic_count.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

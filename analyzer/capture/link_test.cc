@@ -1,6 +1,6 @@
 // Tests of dissect_link(): each link layer with a valid packet, truncated at every byte, and
 // with wrong lengths.
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <gtest/gtest.h>
 

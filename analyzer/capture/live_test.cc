@@ -1,5 +1,5 @@
 // Tests of capturing from the loopback interface.
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,5 @@
 // Tests of opening files: every format, compression, pipes, and files that are not captures.
-#include "test_compress.h"
+#include "compress_for_tests.h"
 
 #include <thread>
 

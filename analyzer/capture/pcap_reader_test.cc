@@ -1,6 +1,6 @@
 // Tests of the pcap reader, including its search for the next good record after damage.
-#include "test_capture.h"
-#include "test_compress.h"
+#include "capture_for_tests.h"
+#include "compress_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tests of the pcapng reader with blocks built by hand.
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

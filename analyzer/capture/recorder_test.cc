@@ -1,6 +1,6 @@
 // Tests of recording a capture: the format's bytes, rings of files, and programs that are
 // killed.
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <filesystem>
 

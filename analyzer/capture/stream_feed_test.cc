@@ -1,7 +1,7 @@
 #include "stream_feed.h"
 
+#include "capture_for_tests.h"
 #include "pcap_reader.h"
-#include "test_capture.h"
 
 #include <algorithm>
 

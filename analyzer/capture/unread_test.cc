@@ -1,6 +1,6 @@
 // Frames that may contain RDMA and are not decoded. The headers follow their specifications; the
 // content does not matter here.
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <gtest/gtest.h>
 

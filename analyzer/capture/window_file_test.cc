@@ -1,7 +1,7 @@
 // Tests that frames stay readable while the window moves over a file.
 #include "window_file.h"
 
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,5 @@
 // Which data Read chunks removed from a Call's arguments.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // Flags of CREATE_SESSION, direction of BIND_CONN_TO_SESSION (RFC 8881 sections 18.36, 18.34).
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // CM MADs and private data. The expected fields agree with tshark's for the same frames.
+#include "messages_for_tests.h"
 #include "recording_sink.h"
-#include "test_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "test_messages.h"
+#include "messages_for_tests.h"
 
 #include <array>
 #include <string>

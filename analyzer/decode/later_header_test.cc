@@ -1,8 +1,8 @@
 // decode_message() for version 2's later dialects. Expected values were derived from the bytes by
 // hand.
-#include "checking_sink.h"
+#include "messages_for_tests.h"
 #include "recording_sink.h"
-#include "test_messages.h"
+#include "support/checking_sink.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // The arguments of every NFSv4 operation. Each case precedes a GETFH in a COMPOUND; the GETFH is
 // found only if exactly the arguments were skipped. RFC 7531, RFC 5662, RFC 7863 and RFC 8276
 // define the layouts.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gtest/gtest.h>
 

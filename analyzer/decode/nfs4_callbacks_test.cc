@@ -1,5 +1,5 @@
 // Arguments and results of every callback operation, each before a CB_RECALL_SLOT.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gtest/gtest.h>
 

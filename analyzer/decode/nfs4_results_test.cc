@@ -1,6 +1,6 @@
 // The results of every NFSv4 operation. Each case precedes a RENEW in a COMPOUND; the RENEW is
 // found only if exactly the results were skipped.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gtest/gtest.h>
 

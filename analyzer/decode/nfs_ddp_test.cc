@@ -1,5 +1,5 @@
 // Which Write chunk carried which result.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 // Hostile bytes: a decoder keeps its promises to the sink for any input.
-#include "checking_sink.h"
-#include "test_messages.h"
+#include "messages_for_tests.h"
+#include "support/checking_sink.h"
 
 #include <algorithm>
 #include <random>

@@ -1,7 +1,7 @@
 // The RPC header, credentials, and the fields shown of the upper layer. Expected values were
 // derived by hand from RFC 5531, RFC 2203 and RFC 8881.
+#include "messages_for_tests.h"
 #include "recording_sink.h"
-#include "test_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // decode_message(): the transport header. Expected values were derived from the bytes by hand.
+#include "messages_for_tests.h"
 #include "recording_sink.h"
-#include "test_messages.h"
 
 #include <array>
 

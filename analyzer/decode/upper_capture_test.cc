@@ -1,8 +1,8 @@
 // Arguments and results cut from the captures in tests/captures, each starting after its RPC header
 // and reduced as it was sent. The operations are those that tshark finds in the same frame, except
 // in frame 302 of linux-deleg.pcap: tshark 4.0.17 misses the stateid of CLAIM_DELEG_CUR_FH there.
-#include "test_messages.h"
-#include "upper_testing.h"
+#include "messages_for_tests.h"
+#include "upper_for_tests.h"
 
 #include <array>
 #include <string_view>

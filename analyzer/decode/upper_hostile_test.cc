@@ -1,6 +1,6 @@
 // Maliciously crafted bytes.
 #include "nfs4_shapes.h"
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <array>
 #include <random>

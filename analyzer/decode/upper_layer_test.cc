@@ -1,5 +1,5 @@
 // COMPOUND Calls as a whole: their header, removed data, limits.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Bodies of RPCSEC_GSS, derived from RFC 2203 section 5.3.
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <array>
 

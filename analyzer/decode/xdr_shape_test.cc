@@ -1,7 +1,7 @@
 // The walk over a shape, one kind of field at a time. Layouts are from RFC 4506.
 #include "xdr_shape.h"
 
-#include "upper_testing.h"
+#include "upper_for_tests.h"
 
 #include <gtest/gtest.h>
 

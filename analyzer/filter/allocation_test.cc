@@ -1,5 +1,5 @@
-#include "../report/live_bytes.h"
 #include "messages_for_tests.h"
+#include "support/live_bytes.h"
 
 #include <gtest/gtest.h>
 

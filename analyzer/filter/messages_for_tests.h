@@ -1,7 +1,7 @@
 // A message with a value in every part that filters use.
 #pragma once
 
-#include "../model/messages_for_tests.h"
+#include "support/rpc_messages.h"
 
 #include <string_view>
 #include <vector>

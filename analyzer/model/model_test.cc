@@ -1,5 +1,5 @@
 // Tests of model::Model with handmade Sends and RDMA operations.
-#include "messages_for_tests.h"
+#include "support/rpc_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "messages_for_tests.h"
+#include "support/rpc_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tests of rebuilt RPC messages, and of the reasons why one is incomplete.
-#include "messages_for_tests.h"
+#include "support/rpc_messages.h"
 
 #include <gtest/gtest.h>
 

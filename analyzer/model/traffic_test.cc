@@ -1,6 +1,6 @@
 // Properties that hold for any traffic, over many seeds; traffic_for_tests.h describes the
 // simulation.
-#include "traffic_for_tests.h"
+#include "support/model_traffic.h"
 
 #include <algorithm>
 #include <map>

@@ -14,15 +14,15 @@ namespace rpcrdma::report {
 
 namespace {
 
-void add(rules::Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
+void add(rules::CaptureGaps::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   if (amount == 0) return;
   gap.amount += amount;
   ++gap.connections;
-  if (gap.connection.size() < rules::Trust::kNamed) gap.connection.push_back(connection);
+  if (gap.connection.size() < rules::CaptureGaps::kNamed) gap.connection.push_back(connection);
 }
 
-rules::Trust gaps_of(const Report& r) {
-  rules::Trust gaps;
+rules::CaptureGaps gaps_of(const Report& r) {
+  rules::CaptureGaps gaps;
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc) continue;
     std::uint64_t lost = 0;
@@ -41,8 +41,8 @@ rules::Trust gaps_of(const Report& r) {
 }
 
 // Counts acknowledgments and RDMA operations that precede the packet to which they refer.
-rules::Trust::Gap order_of(const Report& r) {
-  rules::Trust::Gap early;
+rules::CaptureGaps::Gap order_of(const Report& r) {
+  rules::CaptureGaps::Gap early;
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc) continue;
     add(early, c.side[0].counters.acknowledged_unseen + c.side[1].counters.acknowledged_unseen,
@@ -51,8 +51,8 @@ rules::Trust::Gap order_of(const Report& r) {
   return early;
 }
 
-rules::Trust::Gap joined_of(const Report& r) {
-  rules::Trust::Gap joined;
+rules::CaptureGaps::Gap joined_of(const Report& r) {
+  rules::CaptureGaps::Gap joined;
   for (const Connection& c : r.connections) {
     if (c.speaks == model::Speaks::kRpc) add(joined, c.joined, c.id);
   }

@@ -31,9 +31,9 @@ struct InconclusiveGroup {
 };
 
 struct CaptureQuality {
-  rules::Trust gaps;  // of connections that speak RPC-over-RDMA
+  rules::CaptureGaps gaps;  // of connections that speak RPC-over-RDMA
   // Connections that continue or end in a later one of the merged reports.
-  rules::Trust::Gap joined;
+  rules::CaptureGaps::Gap joined;
   IcrcSeen icrc = IcrcSeen::kNone;
   bool damaged = false;                         // a file is damaged, or ends within a record
   std::vector<InconclusiveGroup> inconclusive;  // the most frequent reason first

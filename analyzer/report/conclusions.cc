@@ -35,7 +35,7 @@ class Conclusions {
                       c.dropped == 1 ? " was" : "s were"),
           "Use a larger buffer or a smaller snapshot length, and check for free disk space.");
     }
-    const rules::Trust gaps = capture_quality_of(report_).gaps;
+    const rules::CaptureGaps gaps = capture_quality_of(report_).gaps;
     // As under "Capture quality": losses of other traffic count only if RPC-over-RDMA has
     // none.
     const std::uint64_t lost = gaps.lost.amount != 0 ? gaps.lost.amount : c.packets.lost_capture;

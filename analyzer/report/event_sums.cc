@@ -49,11 +49,12 @@ void EventSums::on_event(const Event& event) {
       if (event.connection != nullptr) connection_end(event.connection->index);
       break;
     case EventType::kAdvertise:
-      ++r.exposed;
-      r.exposed_bytes += trace::read_event<trace::Advertise>(event.view)->length;
+      ++r.advertised;
+      r.advertised_bytes += trace::read_event<trace::Advertise>(event.view)->length;
       break;
     case EventType::kInvalidate:
-      ++(trace::read_event<trace::Invalidate>(event.view)->side == 0 ? r.withdrawn : r.invalidated);
+      ++(trace::read_event<trace::Invalidate>(event.view)->side == 0 ? r.invalidated_locally
+                                                                     : r.invalidated);
       break;
     case EventType::kReceives:
       r.receives += trace::read_event<trace::Receives>(event.view)->posted;

@@ -1,6 +1,6 @@
 // Tests captures with an unlimited number of connections: the number that is tracked is bounded,
 // and the sums include all of them.
-#include "hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 #include <random>
 

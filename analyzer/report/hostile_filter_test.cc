@@ -1,5 +1,5 @@
 // A filter that decides late keeps copies of messages, whose connections can be evicted meanwhile.
-#include "hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 #include <rpcrdma/filter/filter.h>
 

@@ -1,6 +1,6 @@
 // Tests unanswered Calls of the largest size: their total memory is bounded, the oldest are
 // evicted, and ended Calls free their memory.
-#include "hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 namespace rpcrdma::report::testing {
 namespace {

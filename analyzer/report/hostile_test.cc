@@ -1,5 +1,5 @@
 // Tests messages that are built to be expensive.
-#include "hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 namespace rpcrdma::report::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Tests clocks that make no sense: the size of series is bounded.
-#include "hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 #include <random>
 

@@ -70,9 +70,9 @@ void Recording::add(const Recording& later, std::uint64_t frames) {
   report::add(made, later.made);
   report::add(served, later.served);
   credit_waits += later.credit_waits;
-  exposed += later.exposed;
-  exposed_bytes += later.exposed_bytes;
-  withdrawn += later.withdrawn;
+  advertised += later.advertised;
+  advertised_bytes += later.advertised_bytes;
+  invalidated_locally += later.invalidated_locally;
   invalidated += later.invalidated;
   receives += later.receives;
   for (RecordedError e : later.errors) {

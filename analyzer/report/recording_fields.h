@@ -60,9 +60,9 @@ void fields(Archive& a, Of<Archive, Recording>& r) {
   a.object_of("made", r.made);
   a.object_of("served", r.served);
   a("credit_waits", r.credit_waits);
-  a("advertised", r.exposed);
-  a("advertised_bytes", r.exposed_bytes);
-  a("invalidated_locally", r.withdrawn);
+  a("advertised", r.advertised);
+  a("advertised_bytes", r.advertised_bytes);
+  a("invalidated_locally", r.invalidated_locally);
   a("invalidated_remotely", r.invalidated);
   a("receives", r.receives);
   a("errors_omitted", r.errors_omitted);

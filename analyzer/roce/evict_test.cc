@@ -1,5 +1,5 @@
 // More connections than the tracker follows.
-#include "packets_for_tests.h"
+#include "support/roce_packets.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // Tests of roce::Tracker: order, loss, retransmission, RDMA READs and connection set-up, packet
 // by packet.
-#include "packets_for_tests.h"
+#include "support/roce_packets.h"
 
 #include <string>
 

@@ -76,8 +76,8 @@ void Checker::finish() {
   impl_->findings.finish();
 }
 
-const Trust& Checker::trust() const {
-  return impl_->diagnoses.trust();
+const CaptureGaps& Checker::capture_gaps() const {
+  return impl_->diagnoses.capture_gaps();
 }
 
 Handover Checker::handover() const {

@@ -343,7 +343,7 @@ void Findings::restate(RuleId id, const Evidence& e, const Text& text, const cha
   Impl::state_share(*f, e.of, text(), advice != nullptr ? advice : rule(id).advice);
 }
 
-void Findings::withdraw(RuleId id, const Evidence& e) {
+void Findings::retract(RuleId id, const Evidence& e) {
   if (Finding* const f = impl_->find(id, e)) f->count = 0;
 }
 

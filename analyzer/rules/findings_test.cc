@@ -259,7 +259,7 @@ TEST_F(FindingsTest, WhatIsInvalidatedIsNotListed) {
   Evidence e = at(1);
   e.of = 1;
   f.add(kNeedsNothing, e, kText);
-  f.withdraw(kNeedsNothing, e);
+  f.retract(kNeedsNothing, e);
   f.restate(kNeedsNothing, e, kText);
   f.finish();
   EXPECT_TRUE(f.list().empty());

@@ -1,6 +1,6 @@
 // Checks that peers that keep the rules are never accused, whatever the network and the capture do
 // to their packets. The traffic is simulated: see analyzer/model/traffic_for_tests.h.
-#include "../model/traffic_for_tests.h"
+#include "support/model_traffic.h"
 
 #include <random>
 #include <string>

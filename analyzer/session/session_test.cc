@@ -1,6 +1,6 @@
 // A session as its users see it: the order of calls, and the results with and without the rules.
-#include "../model/traffic_for_tests.h"
-#include "../trace/trace_for_tests.h"
+#include "support/model_traffic.h"
+#include "support/trace_builder.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // Tests that the memory of a timeline depends on what is in flight, not on the length of the
 // capture.
-#include "../report/hostile_for_tests.h"
+#include "support/hostile_traffic.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 // Tests the tracks, slices and counters of the Trace Event Format.
 #include "calls_for_tests.h"
-#include "trace_for_tests.h"
+#include "support/timeline_checks.h"
 
 #include <rpcrdma/timeline/perfetto.h>
 

@@ -1,5 +1,5 @@
 #include "calls_for_tests.h"
-#include "trace_for_tests.h"
+#include "support/timeline_checks.h"
 
 #include <rpcrdma/timeline/qlog.h>
 

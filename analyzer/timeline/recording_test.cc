@@ -1,6 +1,6 @@
 // Tests timelines of recordings: the vantage point, and data that no CM message carries.
-#include "../trace/trace_for_tests.h"
-#include "trace_for_tests.h"
+#include "support/timeline_checks.h"
+#include "support/trace_builder.h"
 
 #include <memory>
 #include <set>

@@ -1,7 +1,7 @@
 // Exports traffic with loss, damage and retransmission in both formats, and compares their contents
 // with the counts of the model.
-#include "../model/traffic_for_tests.h"
-#include "trace_for_tests.h"
+#include "support/model_traffic.h"
+#include "support/timeline_checks.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // Tests of the fields that each type of trace event reports.
-#include "trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <algorithm>
 

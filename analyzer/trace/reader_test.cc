@@ -1,6 +1,6 @@
 // Tests of trace_reader::Reader: the listener's calls for handmade recordings, complete, damaged
 // and hostile.
-#include "trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <map>
 #include <random>

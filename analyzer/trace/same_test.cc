@@ -1,7 +1,7 @@
 // The same traffic, once as packets and once as trace events of one endpoint, is the same to the
 // model: Calls, answers, chunks and their bytes, credits.
-#include "../model/traffic_for_tests.h"
-#include "trace_for_tests.h"
+#include "support/model_traffic.h"
+#include "support/trace_builder.h"
 
 #include <algorithm>
 #include <random>

@@ -1,4 +1,4 @@
-#include "trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <gtest/gtest.h>
 

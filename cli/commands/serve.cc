@@ -81,7 +81,7 @@ class Doorkeeper : public service::ServerObserver {
   void on_rejected(const fabric::Address& peer, std::string_view what) override {
     if (quiet_) return;
     const fabric::Time now = service::Loop::read_clock();
-    if (rejections_.begins_anew(now)) log_suppressed(rejections_.left_out());
+    if (rejections_.starts_new_interval(now)) log_suppressed(rejections_.left_out());
     if (rejections_.may_print(now))
       fmt::print("{} not connected: {}\n", peer.to_string(), plot::escape_terminal(what));
   }
@@ -317,7 +317,7 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing) 
   if (manager) complain_of(manager->stopping());
   // First of all, so that nobody is sent here who would not be let in.
   if (announcement) {
-    if (const auto gone = announcement->withdraw(); !gone) {
+    if (const auto gone = announcement->unregister(); !gone) {
       complain(fmt::format("serve: --rpcbind: {}", gone.error().message));
     }
   }

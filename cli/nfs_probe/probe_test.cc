@@ -1,4 +1,4 @@
-#include "counting_new.h"
+#include "support/counting_new.h"
 #include "tiny_nfs_for_tests.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Both halves, on loopback addresses of this process.
-#include "../../tests/fabric/two_peers.h"
+#include "support/two_peers.h"
 
 #include <atomic>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "../../analyzer/trace/trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Listing of endpoints and connecting to them, with hostile, silent and left-over sockets.
-#include "hub_for_tests.h"
-#include "sender_for_tests.h"
 #include "socket_file.h"
+#include "support/event_sender.h"
+#include "support/live_hub.h"
 
 #include <cerrno>
 #include <chrono>

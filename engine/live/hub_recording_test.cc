@@ -1,5 +1,5 @@
 // Recordings of a hub.
-#include "hub_for_tests.h"
+#include "support/live_hub.h"
 
 #include <array>
 #include <csignal>

@@ -1,5 +1,5 @@
 // The live socket: what readers receive, and that they cannot affect each other.
-#include "hub_for_tests.h"
+#include "support/live_hub.h"
 
 #include <csignal>
 #include <thread>

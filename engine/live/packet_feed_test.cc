@@ -1,5 +1,5 @@
 // The live socket of packets: a reader gets all of them, or the number that it missed.
-#include "hub_for_tests.h"
+#include "support/live_hub.h"
 
 #include <thread>
 #include <vector>

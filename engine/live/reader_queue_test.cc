@@ -2,7 +2,7 @@
 #include "reader_queue.h"
 
 #include "make_event.h"
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "ring_drainer.h"
 
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <deque>
 

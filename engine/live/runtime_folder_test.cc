@@ -1,6 +1,6 @@
 #include "runtime_folder.h"
 
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

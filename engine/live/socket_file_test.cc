@@ -1,6 +1,6 @@
 #include "socket_file.h"
 
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <cerrno>
 

@@ -1,7 +1,7 @@
 #include "state_snapshot.h"
 
 #include "make_event.h"
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <algorithm>
 

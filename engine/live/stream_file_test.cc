@@ -1,6 +1,6 @@
 #include "event_batch.h"
 #include "make_event.h"
-#include "stream_for_tests.h"
+#include "support/event_stream.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // A load in the reverse direction whose connection, or server, is lost and comes back.
-#include "../../tests/service/both_ends.h"
+#include "support/both_ends.h"
 
 #include <optional>
 

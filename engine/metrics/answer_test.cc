@@ -1,7 +1,7 @@
 // Requests and their answers, without a connection.
 #include "answer.h"
 
-#include "http_for_tests.h"
+#include "support/http_client.h"
 
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>

@@ -1,5 +1,5 @@
 // The tests' parser accepts correct text, and nothing else.
-#include "exposition_for_tests.h"
+#include "support/exposition.h"
 
 #include <gmock/gmock.h>
 

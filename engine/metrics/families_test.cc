@@ -1,9 +1,9 @@
 // Every counter is reported under its own name and labels.
 #include "families.h"
 
-#include "exposition_for_tests.h"
 #include "names.h"
 #include "openmetrics.h"
+#include "support/exposition.h"
 
 #include <fstream>
 

@@ -2,8 +2,8 @@
 // virtual time (RFC 8167): each direction has its own credits and XIDs, and neither waits for the
 // other.
 #include "messages_for_tests.h"
-#include "options_for_tests.h"
-#include "sim_host_for_tests.h"
+#include "support/endpoint_options.h"
+#include "support/sim_host.h"
 
 #include <cstdlib>
 #include <functional>

@@ -2,8 +2,8 @@
 // one test per reason to refuse.
 #include "call_check.h"
 
-#include "counting_new.h"
-#include "wire_testing.h"
+#include "support/counting_new.h"
+#include "support/wire_bytes.h"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // In steady state no Call allocates memory, however its parts are transferred, with and without a
 // trace reader.
-#include "counting_new.h"
-#include "sim_host_for_tests.h"
+#include "support/counting_new.h"
+#include "support/sim_host.h"
 
 #include <gtest/gtest.h>
 

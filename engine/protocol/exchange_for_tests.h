@@ -3,8 +3,8 @@
 #pragma once
 
 #include "messages_for_tests.h"
-#include "options_for_tests.h"
-#include "sim_host_for_tests.h"
+#include "support/endpoint_options.h"
+#include "support/sim_host.h"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 // Blocks: where they lie, what is registered for them, and that the steady state allocates nothing.
-#include "../fabric/null_provider_for_tests.h"
-#include "counting_new.h"
+#include "support/counting_new.h"
+#include "support/null_provider.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The requester against a scripted peer: credits, which memory is advertised and when it is fenced,
 // and every invalid Reply.
-#include "channel_for_tests.h"
+#include "support/channel_ends.h"
 
 #include <functional>
 
@@ -225,7 +225,7 @@ TEST_F(RequesterTest, AReceiveForEachThatMayBeAnswered) {
   arrive(return_of(sent()).encode(words({requester->counters().calls == 51 ? 51U : 0U, 1, 0, 0})));
   EXPECT_EQ(requester->outstanding(), 1U);
   EXPECT_EQ(fabric.receives.size(), all);
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(emitted.size(), 51U);
 }
 
@@ -276,7 +276,7 @@ TEST_F(RequesterTest, WhatIsNotRegisteredIsCopied) {
   call_with_chunks(false);
   const OpenHeader h = open(sent());
   ASSERT_EQ(h.reads.size(), 1U);
-  const FakeFabric::Exposed& e = fabric.advertised[h.reads[0].target.handle];
+  const FakeFabric::Advertised& e = fabric.advertised[h.reads[0].target.handle];
   EXPECT_NE(e.data, &memory_bytes[0]);
   EXPECT_EQ(e.length, 1001U);
   EXPECT_EQ(std::memcmp(e.data, &memory_bytes[0], e.length), 0);
@@ -319,7 +319,7 @@ TEST_F(RequesterTest, AReplyStaysAsItIsUntilItsOutcomeIsEmitted) {
   arrive(return_of(sent()).encode(words({xid, 1, 8, 9})));
   // Every Receive gets something else meanwhile.
   for (std::uint32_t i = 0; i < channel->depths().receive; ++i) arrive(reply_to(99));
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].reply, words({xid, 1, 8, 9}));
 }
@@ -339,7 +339,7 @@ TEST_F(RequesterTest, AReplyThroughTheReplyChunk) {
   std::memset(fabric.advertised[offered[0].handle].data + 8, 0x31, 992);
   std::memset(fabric.advertised[offered[1].handle].data, 0x32, 8);
   arrive(back.encode());
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kReplied) << emitted[0].reason;
   ASSERT_EQ(emitted[0].reply.size(), 1008U);
@@ -355,7 +355,7 @@ TEST_F(RequesterTest, WhatThePeerInvalidatedIsNotInvalidatedAgain) {
   arrive(h.encode(words({xid, 1, 0, 0})), handle);
   EXPECT_EQ(fabric.invalidated.size(), 3U);
   for (const auto& w : fabric.invalidated) EXPECT_NE(w.handle, handle);
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(failure(), "");
 }
@@ -456,7 +456,7 @@ TEST_P(HostileReplyTest, EndsItsCallAlone) {
   arrive(h.encode(payload));
   EXPECT_THAT(fabric.advertised, IsEmpty());
   EXPECT_THAT(emitted, IsEmpty());
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
   EXPECT_THAT(emitted[0].reason, HasSubstr(GetParam().reason));
@@ -562,7 +562,7 @@ TEST_F(RequesterTest, ACutHeaderEndsItsCall) {
   Buffer cut = return_of(sent()).encode();
   cut.resize(cut.size() - 5);
   arrive(cut);
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kBadReply);
 }
@@ -586,7 +586,7 @@ TEST_F(RequesterTest, AnUnusedReplyChunkMayComeBackEmpty) {
   h.reply = open(sent()).reply;
   for (wire::Segment& s : *h.reply) s.length = 0;
   arrive(h.encode(words({xid, 1, 0, 0})));
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
 }
@@ -600,7 +600,7 @@ TEST_F(RequesterTest, ErrorsEndTheCall) {
   h.xid = call_with_chunks();
   arrive(encode(h));
   EXPECT_THAT(emitted, IsEmpty());
-  complete_withdrawals();
+  complete_invalidations();
   // It contradicts itself: it refuses version 1 and offers it.
   h.error = wire::RdmaErr::kVers;
   h.vers_low = 0;
@@ -808,7 +808,7 @@ TEST_F(RequesterTest, CloseEndsAll) {
   channel->flush(now);
   arrive(late);
   EXPECT_EQ(requester->counters().unmatched, 1U);
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 12U);
   EXPECT_EQ(emitted.back().cookie, 5U);
   for (const Emitted& t : emitted) EXPECT_EQ(t.status, CallStatus::kClosed);
@@ -896,7 +896,7 @@ TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedIsNotSent) {
   EXPECT_EQ(sends(), 1U);
   EXPECT_EQ(open(sent()).header.xid, posted);
   EXPECT_THAT(fabric.advertised, IsEmpty());
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(emitted.size(), 33U);
   for (const Emitted& t : emitted) {
     EXPECT_EQ(t.status, CallStatus::kClosed);
@@ -955,7 +955,7 @@ TEST_F(RequesterTest, WhatIsClosedBeforeItWasPostedAgainWasSentOnce) {
   EXPECT_EQ(requester->counters().resent, 1U);
   requester->close(now);
   channel->flush(now);
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].xid, xid);
   EXPECT_EQ(emitted[0].attempts, 1U);
@@ -982,12 +982,12 @@ TEST_F(RequesterTest, AReplyToWhatWasNotPostedIsNobodys) {
 TEST_F(RequesterTest, WithdrawalsWaitForRoomToo) {
   make({.credits = 8});
   const std::uint32_t xid = call_with_chunks();
-  fabric.refuse_withdrawal = fabric::Errc::kNoRoom;
+  fabric.refuse_invalidate = fabric::Errc::kNoRoom;
   arrive(return_of(sent()).encode(words({xid, 1, 0, 0})));
   EXPECT_THAT(fabric.invalidated, IsEmpty());
-  fabric.refuse_withdrawal.reset();
+  fabric.refuse_invalidate.reset();
   channel->flush(now);
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(emitted.size(), 1U);
 }
 
@@ -1010,38 +1010,38 @@ TEST_F(RequesterTest, ACallWaitsForHandles) {
   EXPECT_EQ(open(sent()).header.xid, one);
   arrive(reply_to(one));
   EXPECT_EQ(open(sent()).header.xid, one);
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(open(sent()).header.xid, two);
   EXPECT_EQ(fabric.advertised.size(), 40U);
 }
 
 TEST_F(RequesterTest, MemoryThatCannotBeExposedEndsTheCall) {
   make({.credits = 8});
-  fabric.refuse_expose = fabric::Errc::kNoRoom;
-  fabric.expose_room = 2;
+  fabric.refuse_advertise = fabric::Errc::kNoRoom;
+  fabric.advertise_room = 2;
   call_with_chunks();
   EXPECT_THAT(fabric.posted, IsEmpty());
   channel->flush(now);
   EXPECT_EQ(fabric.invalidated.size(), 2U);
   EXPECT_THAT(emitted, IsEmpty());
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
-  fabric.expose_room = SIZE_MAX;
+  fabric.advertise_room = SIZE_MAX;
   arrive(reply_to(call()));
   EXPECT_EQ(emitted.back().status, CallStatus::kReplied);
 }
 
 TEST_F(RequesterTest, AConnectionLostWhileExposing) {
   make({.credits = 8});
-  fabric.refuse_expose = fabric::Errc::kNotConnected;
-  fabric.expose_room = 2;
+  fabric.refuse_advertise = fabric::Errc::kNotConnected;
+  fabric.advertise_room = 2;
   call_with_chunks();
   EXPECT_THAT(emitted, IsEmpty());
   disconnect();
   EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(requester->waiting(), 1U);
-  fabric.expose_room = SIZE_MAX;
+  fabric.advertise_room = SIZE_MAX;
   start_again();
   EXPECT_EQ(sends(), 1U);
 }
@@ -1082,7 +1082,7 @@ TEST_F(RequesterTest, WhenACallArrivedIsThatOfItsLastSend) {
   arrive(return_of(sent()).encode(words({chunks, 1, 0, 0})));
   now = 1400;
   complete_posted();
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(emitted.at(1).times.replied, 1300);
   EXPECT_EQ(emitted[1].times.arrived, 1400);
   // The usual order.
@@ -1185,7 +1185,7 @@ TEST_F(RequesterTest, CompletionsOfNothingAreIgnored) {
   const std::uint64_t send = fabric.posted[0].id;
   complete(send, fabric::Operation::kSend);
   arrive(return_of(sent()).encode(words({xid, 1, 0, 0})));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(emitted.size(), 1U);
   for (const std::uint64_t id :
        {send, send + 1, ~std::uint64_t{0}, std::uint64_t{0}, send ^ (std::uint64_t{1} << 56U),
@@ -1250,7 +1250,7 @@ TEST_F(SmallPoolTest, ACallWaitsForMemoryIfThereIsATimeWhenItCanBe) {
   for (const std::uint32_t xid : {one, two, three}) {
     complete_posted();
     arrive(reply_to(xid));
-    complete_withdrawals();
+    complete_invalidations();
     complete_posted();
   }
   EXPECT_EQ(emitted.size(), 3U);

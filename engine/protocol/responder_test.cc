@@ -1,6 +1,6 @@
 // The responder against a scripted peer: what is read and written and in which order, credits, and
 // the answers to hostile Calls.
-#include "channel_for_tests.h"
+#include "support/channel_ends.h"
 
 #include <functional>
 #include <set>
@@ -930,7 +930,7 @@ TEST_F(BothRolesTest, CallsAndRepliesWithTheSameXid) {
   h.xid = 5;
   h.credit = 3;
   arrive(encode(h, words({5, 1, 0, 0})));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
   EXPECT_EQ(requester->credit_limit(), 3U);
 }
@@ -950,13 +950,13 @@ TEST_F(BothRolesTest, MessagesWithoutInlinePartGoByTheirChunks) {
   const Buffer reply_stream = words({5, 1, 0, 0});
   std::memcpy(fabric.advertised[(*back.reply)[0].handle].data, reply_stream.data(), 16);
   arrive(back.encode());
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kReplied));
 }
 
 TEST_F(BothRolesTest, AnErrorIsTheRequesters) {
   arrive(words({5, 1, 4, 4, 2}));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kErrorChunk));
   EXPECT_EQ(responder->counters().ignored, 0U);
 }
@@ -966,7 +966,7 @@ TEST_F(BothRolesTest, WhatCannotBeEmittedGoesByTheXid) {
   EXPECT_EQ(responder->counters().error_chunk, 1U);
   complete_posted();
   arrive(words({5, 1, 4, 0, 7}));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(outcomes, ElementsAre(CallStatus::kBadReply));
   EXPECT_EQ(responder->counters().error_chunk, 1U);
 }

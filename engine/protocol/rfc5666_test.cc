@@ -1,8 +1,8 @@
 // Features of RFC 5666 that RFC 8166 removed and both roles still support: RDMA_MSGP, Replies with
 // Read chunks and their RDMA_DONE, the roundup of Write chunks; between two endpoints, and against
 // a scripted peer.
-#include "channel_for_tests.h"
 #include "exchange_for_tests.h"
+#include "support/channel_ends.h"
 
 #include <gmock/gmock.h>
 
@@ -197,7 +197,7 @@ TEST_F(Rfc5666Channel, AReplyIsItsOwnersAgainWhenItsDoneHasComeAndItIsFenced) {
   ASSERT_EQ(fabric.invalidated.size(), 1U);
   EXPECT_EQ(fabric.invalidated[0].handle, h.reads[0].target.handle);
   EXPECT_THAT(sent_ids, IsEmpty());
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(sent_ids, ElementsAre(ids[0]));
   EXPECT_EQ(responder->counters().done, 1U);
   // Another Call has all credits again.
@@ -212,7 +212,7 @@ TEST_F(Rfc5666Channel, ADoneBeforeTheSendIsKnownToHaveArrived) {
   arrive(call_message(7));
   reply(ids.at(0), 5000);
   arrive(done_message(7));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(sent_ids, IsEmpty());
   complete_posted();
   EXPECT_THAT(sent_ids, ElementsAre(ids[0]));
@@ -231,7 +231,7 @@ TEST_F(Rfc5666Channel, ADoneThatNothingWaitsForIsIgnored) {
   arrive(done_message(7));
   arrive(done_message(7));  // twice
   EXPECT_EQ(fabric.invalidated.size(), 1U);
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_EQ(responder->counters().ignored, 4U);
   EXPECT_EQ(failure(), "");
 }
@@ -261,7 +261,7 @@ TEST_F(Rfc5666Channel, WhatWaitsForADoneIsBounded) {
   }
   EXPECT_EQ(responder->counters().error_chunk, 1U);
   arrive(done_message(1));
-  complete_withdrawals();
+  complete_invalidations();
   arrive(call_message(4));
   reply(ids.at(3), 5000);
   EXPECT_TRUE(replied);

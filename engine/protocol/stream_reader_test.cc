@@ -1,6 +1,6 @@
 // A stream whose items are elsewhere reads like the same stream in one piece; contradictory input
 // is refused, in bounds.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <memory>

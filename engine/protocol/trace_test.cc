@@ -1,6 +1,6 @@
 // Events that a channel and its roles emit for each kind of Call.
-#include "../trace/emitted_for_tests.h"
-#include "channel_for_tests.h"
+#include "support/channel_ends.h"
+#include "support/emitted_events.h"
 
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
@@ -152,7 +152,7 @@ TEST_F(TraceTest, RequesterReadChunk) {
               ElementsAre("message 1, 44 bytes", "receives +1 = 6",
                           "credits 0: requested 4, granted 2, used 0 of at most 0, waiting 0"));
   now = 4000;
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(emitted.take(),
               ElementsAre("invalidate 1 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
@@ -190,7 +190,7 @@ TEST_F(TraceTest, RequesterWriteChunksAndReplyChunk) {
       ElementsAre("message 1, 92 bytes, invalidates 2", "invalidate 2 by 1", "receives +1 = 6",
                   "credits 0: requested 4, granted 1, used 0 of at most 0, waiting 0"));
   now = 4000;
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(emitted.take(),
               ElementsAre("invalidate 1 by 0", "invalidate 3 by 0",
                           "call end 0 xid 1: status 0, attempts 1, 1000 1000 3000 4000"));
@@ -385,8 +385,8 @@ TEST_F(TraceTest, ACallThatDoesNotFit) {
   CallSpec spec;
   spec.message = message;
   spec.results = results;
-  fabric.refuse_expose = fabric::Errc::kBadArgument;
-  fabric.expose_room = 0;
+  fabric.refuse_advertise = fabric::Errc::kBadArgument;
+  fabric.advertise_room = 0;
   call(spec);
   EXPECT_THAT(emitted.take(), ElementsAre("call 0 xid 1: 100003.3.7", "error by 0, xid 1: refused",
                                           "call end 0 xid 1: status 5, attempts 0, 1000 0 0 1000"));

@@ -1,6 +1,6 @@
 // Version 2 (draft-cel-nfsv4-rpcrdma-version-two-02) on both sides of a channel, against a scripted
 // peer.
-#include "channel_for_tests.h"
+#include "support/channel_ends.h"
 
 #include <rpcrdma/protocol/time_echo.h>
 
@@ -134,7 +134,7 @@ TEST_F(VersionTwoRequester, TheFirstMessageIsShortAndAlone) {
   const OpenHeader h = only_sent();
   EXPECT_EQ(h.reads.size(), 2U);
   arrive(reply_to(first));
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(open(sent()).reads, IsEmpty());
   EXPECT_GT(sent().size(), 2000U);
   EXPECT_LE(sent().size(), 4096U);
@@ -147,14 +147,15 @@ TEST_F(VersionTwoRequester, FallsBackOnTheSameConnection) {
   arrive(error_version(1, xid, {1, 1}));
   EXPECT_THAT(emitted, IsEmpty());
   EXPECT_THAT(fabric.posted, IsEmpty());
-  complete_withdrawals();  // memory that the peer could access is fenced before it is offered again
+  complete_invalidations();  // memory that the peer could access is fenced before it is offered
+                             // again
   const OpenHeader again = only_sent();
   EXPECT_EQ(again.header.vers, 1U);
   EXPECT_EQ(again.header.xid, xid);
   EXPECT_EQ(channel->version(), 1U);
   EXPECT_TRUE(channel->lacks_version_two());
   arrive(reply_to(xid, 1));
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
   EXPECT_EQ(emitted[0].attempts, 2U);
@@ -208,7 +209,7 @@ TEST_F(VersionTwoRequester, NamesAHandleThatMayBeInvalidated) {
   arrive(reply_to(xid, 2, h.header.inv_handle), h.header.inv_handle);
   EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(fabric.invalidated.size(), h.reads.size() - 1);  // the rest itself
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
   EXPECT_EQ(requester->counters().invalidated, 1U);
@@ -244,7 +245,7 @@ TEST_F(VersionTwoRequester, OffersALongerReplyChunkWhenAsked) {
   e.header.segment_index = 3;
   e.header.length_needed = 900;
   arrive(e.encode());
-  complete_withdrawals();
+  complete_invalidations();
   const OpenHeader again = only_sent();
   EXPECT_EQ(again.header.xid, xid);
   ASSERT_TRUE(again.reply);
@@ -252,7 +253,7 @@ TEST_F(VersionTwoRequester, OffersALongerReplyChunkWhenAsked) {
   EXPECT_EQ(requester->counters().enlarged, 1U);
   // Asked for less than that, it ends.
   arrive(e.encode());
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kCantReply);
   EXPECT_TRUE(emitted[0].processed);
@@ -296,7 +297,7 @@ TEST_F(VersionTwoRequester, OffersChunksForAllWhereThePeerSendsLessInline) {
     EXPECT_EQ(again.reply->back().length, 500U);
     // Refused again, it ends.
     arrive(e.encode());
-    complete_withdrawals();
+    complete_invalidations();
     ASSERT_EQ(emitted.size(), 2U);
     EXPECT_EQ(emitted[1].status, CallStatus::kCantReply);
     // From now on, a Reply that does not fit into 4096 bytes gets its chunk at once.
@@ -316,7 +317,7 @@ TEST_F(VersionTwoRequester, SendsNoMoreThanAPeerTakesThatHasNotShownThatItTakesM
   Buffer longer = reply_to(xid);
   longer.resize(5000);
   arrive(longer);
-  complete_withdrawals();
+  complete_invalidations();
   call(8000, 5000);
   EXPECT_THAT(only_sent().reads, IsEmpty());
 }
@@ -332,7 +333,7 @@ TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
   e.header.segment_index = 2;
   e.header.length_needed = 2000;
   arrive(e.encode());
-  complete_withdrawals();
+  complete_invalidations();
   EXPECT_THAT(asked_for, ElementsAre(3000U));
   const OpenHeader again = only_sent();
   ASSERT_EQ(again.writes.size(), 1U);
@@ -342,7 +343,7 @@ TEST_F(VersionTwoRequester, AsksItsOwnerForMoreSpaceOfAResult) {
     e.header.segment_index = 2;
     e.header.length_needed = more;
     arrive(e.encode());
-    complete_withdrawals();
+    complete_invalidations();
     complete_posted();
   }
   ASSERT_EQ(emitted.size(), 1U);
@@ -356,7 +357,7 @@ TEST_F(VersionTwoRequester, BelievesNoIndexBeyondItsSegments) {
   e.header.length_needed = 5000;
   complete_posted();
   arrive(e.encode());
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kCantReply);
 }
@@ -433,7 +434,7 @@ TEST_F(VersionTwoRequester, ARefusedCallThatIsFencedTooLateTimesOut) {
   channel->expire(now);
   EXPECT_THAT(emitted, IsEmpty());
   EXPECT_EQ(failure(), "");
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kTimedOut);
 }
@@ -445,7 +446,7 @@ TEST_F(VersionTwoRequester, ClosingEndsWhatWasToBeSentAgain) {
   arrive(error_version(1, xid, {1, 1}));
   requester->close(now);
   channel->flush(now);
-  complete_withdrawals();
+  complete_invalidations();
   ASSERT_EQ(emitted.size(), 1U);
   EXPECT_EQ(emitted[0].status, CallStatus::kClosed);
 }
@@ -740,7 +741,7 @@ TEST_F(VersionTwoResponder, ARequesterThatComesLaterSpeaksThePeersVersion) {
     } else {
       arrive(encode(answer, words({xid, 1, 0, 0})));
     }
-    complete_withdrawals();
+    complete_invalidations();
     EXPECT_THAT(owner.statuses, ElementsAre(CallStatus::kReplied));
     owner.statuses.clear();
   }

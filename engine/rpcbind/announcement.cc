@@ -34,7 +34,7 @@ Announcement::Announcement(Announcement&& other) noexcept
       replaced_(std::move(other.replaced_)) {}
 
 Announcement::~Announcement() {
-  (void)withdraw();
+  (void)unregister();
 }
 
 fabric::Expected<void> Announcement::add(const Registration& what) {
@@ -67,7 +67,7 @@ fabric::Expected<void> Announcement::add(const Registration& what) {
   return {};
 }
 
-fabric::Expected<void> Announcement::withdraw() {
+fabric::Expected<void> Announcement::unregister() {
   const std::vector<Registration> ours = std::exchange(registered_, {});
   if (ours.empty()) return {};
   const auto all = dump(rpcbind_);

@@ -1,5 +1,5 @@
 // The rpcbind client against a scripted server, with hostile answers.
-#include "fake_server_for_tests.h"
+#include "support/rpcbind_server.h"
 
 #include <filesystem>
 
@@ -261,10 +261,10 @@ TEST_F(Announcing, RegistersAndUnregisters) {
   EXPECT_EQ(state_.there, registered("192.0.2.1.78.82"));
   EXPECT_EQ(announced->registered().size(), 1U);
   EXPECT_TRUE(announced->replaced().empty());
-  EXPECT_TRUE(announced->withdraw());
+  EXPECT_TRUE(announced->unregister());
   EXPECT_EQ(state_.there, "");
   const std::size_t calls = state_.procedures.size();
-  EXPECT_TRUE(announced->withdraw());
+  EXPECT_TRUE(announced->unregister());
   EXPECT_EQ(state_.procedures.size(), calls);
 }
 
@@ -296,7 +296,7 @@ TEST_F(Announcing, WhatTookItsPlaceMeanwhileStays) {
   auto announced = announce();
   ASSERT_TRUE(announced) << announced.error().message;
   state_.there = registered("192.0.2.1.78.90");
-  EXPECT_TRUE(announced->withdraw());
+  EXPECT_TRUE(announced->unregister());
   EXPECT_EQ(state_.there, registered("192.0.2.1.78.90"));
 }
 
@@ -304,7 +304,7 @@ TEST_F(Announcing, ThatItIsNotUnregisteredIsEmitted) {
   auto announced = announce();
   ASSERT_TRUE(announced);
   state_.unset_result = 0;
-  EXPECT_FALSE(announced->withdraw());
+  EXPECT_FALSE(announced->unregister());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A dispatcher without a connection: Calls are passed in as bytes, and Replies are kept.
 #pragma once
 
-#include "../fabric/null_provider_for_tests.h"
+#include "support/null_provider.h"
 
 #include <map>
 #include <string>

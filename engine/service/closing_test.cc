@@ -1,6 +1,6 @@
 // Server and client over a fabric that never reports the end of a connection: it is abandoned in
 // time, with the reason for which it was closed.
-#include "../fabric/null_provider_for_tests.h"
+#include "support/null_provider.h"
 
 #include <deque>
 #include <string>

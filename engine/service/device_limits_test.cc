@@ -1,5 +1,5 @@
 // Clients and servers respect the limits of their provider.
-#include "../protocol/fake_fabric_for_tests.h"
+#include "support/fake_fabric.h"
 
 #include <deque>
 #include <vector>

@@ -1,6 +1,6 @@
 // Every way in which a Call can end, with golden bytes by RFC 5531 sections 8 and 9.
 #include "calls_for_tests.h"
-#include "counting_new.h"
+#include "support/counting_new.h"
 
 #include <optional>
 

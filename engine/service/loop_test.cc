@@ -1,6 +1,6 @@
 // A loop over a scripted provider: which member gets an event, and how long the loop sleeps.
-#include "../fabric/null_provider_for_tests.h"
 #include "calls_for_tests.h"
+#include "support/null_provider.h"
 
 #include <deque>
 

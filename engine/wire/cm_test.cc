@@ -1,7 +1,7 @@
 // MADs of the captures are given as bytes. The expected values are those that tshark shows for the
 // same frames of linux-nfs41.pcap, except for the flow label and packet rate, which tshark 4.0
 // reads from the wrong bits (our label agrees with the connection's UDP source port).
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <numeric>

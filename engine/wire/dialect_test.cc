@@ -1,7 +1,7 @@
 // Hand-made messages that follow the drafts' XDR: draft-cel-nfsv4-rpcrdma-version-two-07,
 // draft-ietf-nfsv4-rpcrdma-version-two-02 and -07.
-#include "counting_new.h"
-#include "wire_testing.h"
+#include "support/counting_new.h"
+#include "support/wire_bytes.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Properties of every header, checked with thousands of random ones from a fixed seed.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Every message type of both versions, against bytes derived by hand from the XDR.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // The ICRC against golden values, real packets and a slow reference, for every encapsulation.
-#include "roce_testing.h"
-#include "wire_testing.h"
+#include "roce_for_tests.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <array>

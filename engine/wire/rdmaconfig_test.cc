@@ -1,4 +1,4 @@
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <gtest/gtest.h>
 

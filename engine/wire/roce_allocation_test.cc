@@ -1,6 +1,6 @@
 // Decoding packets never allocates, whether it succeeds or fails.
-#include "counting_new.h"
-#include "wire_testing.h"
+#include "support/counting_new.h"
+#include "support/wire_bytes.h"
 
 #include <gtest/gtest.h>
 

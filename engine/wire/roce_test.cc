@@ -1,6 +1,6 @@
 // RoCE headers: the opcode table, decoding, damaged packets, encoding, and real packets.
-#include "roce_testing.h"
-#include "wire_testing.h"
+#include "roce_for_tests.h"
+#include "support/wire_bytes.h"
 
 #include <numeric>
 #include <random>

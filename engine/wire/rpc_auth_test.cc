@@ -1,6 +1,6 @@
 // AUTH_SYS and RPCSEC_GSS credentials against bytes derived by hand from their RFCs, and encoder
 // limits.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // RPC Call and Reply headers, against bytes derived by hand from RFC 5531.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <array>
 #include <string>

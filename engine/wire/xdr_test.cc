@@ -1,5 +1,5 @@
 // XDR reader and writer: byte order, roundup, bounds and sticky errors.
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <array>
 #include <string>

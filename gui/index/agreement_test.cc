@@ -1,6 +1,6 @@
 // What a window shows of a capture is what the analyzer says when it reads it once from front to
 // back: rows, filters, and stretches that are read again.
-#include "testing.h"
+#include "index_for_tests.h"
 
 #include <map>
 

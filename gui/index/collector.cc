@@ -699,7 +699,7 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.damage = source.damage;
   i.events = pipeline.events();
   i.finished = finished_;
-  if (finished_) i.trust = session_.checker().trust();
+  if (finished_) i.capture_gaps = session_.checker().capture_gaps();
   to.first_ns = frames.first_ns;
   to.last_ns = frames.last_ns;
   to.progress.bytes_read = source.bytes_read;

@@ -1,5 +1,5 @@
-#include "../../analyzer/trace/trace_for_tests.h"
-#include "testing.h"
+#include "index_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <array>
 #include <cstdio>

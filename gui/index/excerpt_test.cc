@@ -1,6 +1,6 @@
 // Messages are looked at again in captures that lack packets, have damaged ones, and begin in the
 // middle of a connection.
-#include "testing.h"
+#include "index_for_tests.h"
 
 #include <atomic>
 

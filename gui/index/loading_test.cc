@@ -1,5 +1,5 @@
-#include "../../analyzer/report/traffic_count.h"
-#include "testing.h"
+#include "index_for_tests.h"
+#include "support/traffic_count.h"
 
 #include <array>
 #include <cstdio>

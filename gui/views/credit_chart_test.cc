@@ -1,4 +1,4 @@
-#include "views_testing.h"
+#include "views_for_tests.h"
 
 #include <QSignalSpy>
 #include <QTest>

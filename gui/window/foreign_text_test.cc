@@ -1,9 +1,9 @@
 // Names and words of others in the window: plain text wherever they are shown.
-#include "../../analyzer/trace/trace_for_tests.h"
 #include "connections_model.h"
 #include "events_view.h"
 #include "filter_edit.h"
 #include "main_window.h"
+#include "support/trace_builder.h"
 #include "wait_for_tests.h"
 
 #include <QAbstractItemView>

@@ -80,17 +80,18 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     w.whole = false;
   }
   if (i.finished) {
-    if (i.trust.one_sided.amount != 0) {
-      full
-          << tr("Only one direction of %1 connections was captured.").arg(i.trust.one_sided.amount);
+    if (i.capture_gaps.one_sided.amount != 0) {
+      full << tr("Only one direction of %1 connections was captured.")
+                  .arg(i.capture_gaps.one_sided.amount);
       w.whole = false;
     }
-    if (i.trust.begun_before.amount != 0) {
+    if (i.capture_gaps.begun_before.amount != 0) {
       full << tr("%1 connections started before the capture (mid-stream start).")
-                  .arg(i.trust.begun_before.amount);
+                  .arg(i.capture_gaps.begun_before.amount);
     }
-    if (i.trust.clock_steps_back.amount != 0) {
-      full << tr("The clock steps back on %1 connections.").arg(i.trust.clock_steps_back.amount);
+    if (i.capture_gaps.clock_steps_back.amount != 0) {
+      full << tr("The clock steps back on %1 connections.")
+                  .arg(i.capture_gaps.clock_steps_back.amount);
     }
   } else if (!live) {
     full << tr("The file is still loading.");

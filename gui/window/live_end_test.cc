@@ -1,8 +1,8 @@
 // The end of live endpoints, as the window shows it.
-#include "../../analyzer/trace/trace_for_tests.h"
 #include "connections_model.h"
 #include "live_state.h"
 #include "main_window.h"
+#include "support/trace_builder.h"
 #include "wait_for_tests.h"
 
 #include <QSettings>

@@ -4,7 +4,7 @@
 // Not all of the 4096 combinations: a set in which every two choices occur together, in all four
 // ways. Its columns are those of Kleitman and Spencer: all of row 0 are off, and in the six others
 // each choice is on in another four.
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <array>
 #include <bit>

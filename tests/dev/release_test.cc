@@ -1,5 +1,5 @@
 // packaging/release on a project of the test's own, which has the files that it reads.
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // The project's shell scripts are free of what shellcheck finds.
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <algorithm>
 #include <regex>

@@ -3,7 +3,7 @@
 // there is checked in milliseconds.
 #pragma once
 
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <filesystem>
 #include <sstream>

@@ -1,6 +1,6 @@
 // The documents at the top of the tree: each file that they name exists, each link leads to a file,
 // and the README is short, lists all commands and shows what the program prints.
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <algorithm>
 #include <array>

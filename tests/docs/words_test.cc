@@ -1,5 +1,5 @@
 // The counter of words that the glossary replaces, on sources of a few lines.
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <string>
 

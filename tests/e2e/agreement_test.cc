@@ -1,8 +1,8 @@
 // What an endpoint tells of itself, and the packets of the same run, say the same: Call by Call,
 // and about the end.
-#include "../../engine/live/stream_for_tests.h"
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/event_stream.h"
+#include "support/own_address.h"
 
 #include <cmath>
 #include <map>

@@ -1,8 +1,8 @@
 // `rpcrdma ls` and `rpcrdma attach` on an endpoint that this process plays: it tells what one side
 // of a capture would have told.
-#include "../../analyzer/trace/trace_for_tests.h"
-#include "background.h"
-#include "command.h"
+#include "support/background.h"
+#include "support/command.h"
+#include "support/trace_builder.h"
 
 #include <csignal>
 #include <filesystem>

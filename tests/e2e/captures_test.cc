@@ -1,5 +1,5 @@
 // Real Linux traffic against what the guests themselves printed (tests/captures/README.md).
-#include "command.h"
+#include "support/command.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // Completion, asked in the shells themselves, and manual pages, rendered.
-#include "command.h"
+#include "support/command.h"
 
 #include <algorithm>
 #include <set>

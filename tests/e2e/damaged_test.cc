@@ -1,6 +1,6 @@
 // Real captures that begin late, lack packets, have flipped bytes, or end anywhere.
-#include "command.h"
-#include "pcap_edit.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
 
 #include <random>
 

@@ -1,9 +1,9 @@
 // A server that is killed, and one that stops in order, as `attach` and `top` report it: at once,
 // and not when its client has found out.
-#include "background.h"
-#include "command.h"
-#include "own_address.h"
-#include "terminal.h"
+#include "support/background.h"
+#include "support/command.h"
+#include "support/own_address.h"
+#include "support/terminal.h"
 
 #include <csignal>
 #include <optional>

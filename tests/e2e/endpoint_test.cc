@@ -1,6 +1,6 @@
 // `serve`, `ping` and `load` between two loopback addresses of the test's own.
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/own_address.h"
 
 #include <chrono>
 

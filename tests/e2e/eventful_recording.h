@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../analyzer/trace/trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // rpcrdma-extcap as Wireshark drives it, and with the real tshark, on endpoints that run.
-#include "../../engine/live/stream_for_tests.h"
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/event_stream.h"
+#include "support/own_address.h"
 
 #include <thread>
 

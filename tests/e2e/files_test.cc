@@ -1,6 +1,6 @@
 // Several files as one capture.
-#include "command.h"
-#include "pcap_edit.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
 
 #include <gtest/gtest.h>
 

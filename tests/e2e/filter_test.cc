@@ -1,5 +1,5 @@
 // --filter of the commands, on real captures.
-#include "command.h"
+#include "support/command.h"
 
 #include <algorithm>
 #include <filesystem>

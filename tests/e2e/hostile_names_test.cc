@@ -1,9 +1,9 @@
 // Names of files, endpoints and arguments that hold what acts on a terminal: none reaches it as it
 // is, whichever command prints it.
-#include "../../analyzer/trace/trace_for_tests.h"
-#include "background.h"
-#include "command.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/command.h"
+#include "support/own_address.h"
+#include "support/trace_builder.h"
 
 #include <algorithm>
 #include <cstddef>

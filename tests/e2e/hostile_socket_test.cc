@@ -1,8 +1,8 @@
 // The commands that read live sockets, where somebody else than an endpoint sends: each ends soon
 // with one clear line, keeps little, and shows nothing raw.
-#include "../../engine/live/sender_for_tests.h"
-#include "../../engine/live/stream_for_tests.h"
-#include "command.h"
+#include "support/command.h"
+#include "support/event_sender.h"
+#include "support/event_stream.h"
 
 #include <algorithm>
 

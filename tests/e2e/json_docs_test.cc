@@ -1,11 +1,11 @@
 // docs/json.md and docs/timelines.md against what the commands write: every key is there, of the
 // type and at the time that is said, and none is missing.
-#include "../../analyzer/report/traffic_count.h"
-#include "../../analyzer/timeline/trace_for_tests.h"
-#include "command.h"
 #include "eventful_recording.h"
 #include "field_lister.h"
-#include "pcap_edit.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
+#include "support/timeline_checks.h"
+#include "support/traffic_count.h"
 
 #include <map>
 #include <set>

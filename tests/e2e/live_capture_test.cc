@@ -1,9 +1,9 @@
 // `rpcrdma capture` on the loopback interface of a network namespace that holds nothing else, where
 // the frames of a capture are sent as they are.
-#include "background.h"
-#include "command.h"
 #include "loopback_up.h"
-#include "pcap_edit.h"
+#include "support/background.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
 
 #include <algorithm>
 #include <csignal>

@@ -1,6 +1,6 @@
 // Reports of parts, joined, against the report of the whole.
-#include "command.h"
-#include "pcap_edit.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
 
 #include <algorithm>
 #include <string>

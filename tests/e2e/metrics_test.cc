@@ -1,8 +1,8 @@
 // What `serve` and `load` tell by --metrics is what they did, and telling it disturbs nobody.
-#include "../../engine/metrics/exposition_for_tests.h"
-#include "../../engine/metrics/http_for_tests.h"
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/exposition.h"
+#include "support/http_client.h"
+#include "support/own_address.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The page for a browser, the tables for a spreadsheet, and plots in the terminal.
-#include "command.h"
+#include "support/command.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // An endpoint's recording, opened by every command that opens a capture. It is made of a capture,
 // as one of its endpoints would have told it.
-#include "../../analyzer/trace/trace_for_tests.h"
-#include "command.h"
 #include "eventful_recording.h"
+#include "support/command.h"
+#include "support/trace_builder.h"
 
 #include <algorithm>
 #include <array>

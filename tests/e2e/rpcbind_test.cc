@@ -1,9 +1,9 @@
 // `serve --rpcbind`, and who asks rpcbind for a port: with Debian's rpcbind and with ones that
 // answer nonsense, in a network and with a /run of the test's own.
-#include "../../engine/rpcbind/fake_server_for_tests.h"
-#include "background.h"
-#include "command.h"
 #include "loopback_up.h"
+#include "support/background.h"
+#include "support/command.h"
+#include "support/rpcbind_server.h"
 
 #include <algorithm>
 #include <csignal>

@@ -1,6 +1,6 @@
 // rpcrdma selftest, in its forms.
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/own_address.h"
 
 #include <csignal>
 #include <filesystem>

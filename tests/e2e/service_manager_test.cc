@@ -1,6 +1,6 @@
 // `rpcrdma serve` as systemd starts it with Type=notify; the test has the socket that systemd would
 // have.
-#include "background.h"
+#include "support/background.h"
 
 #include <array>
 #include <csignal>

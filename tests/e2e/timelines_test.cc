@@ -1,7 +1,7 @@
 // What `export` writes: well-formed whatever the capture holds, and as much as `analyze` counts.
-#include "../../analyzer/timeline/trace_for_tests.h"
-#include "command.h"
-#include "pcap_edit.h"
+#include "support/command.h"
+#include "support/pcap_edit.h"
+#include "support/timeline_checks.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // `rpcrdma top` on a pseudo terminal, of an endpoint that this process plays.
-#include "../../analyzer/trace/trace_for_tests.h"
-#include "terminal.h"
+#include "support/terminal.h"
+#include "support/trace_builder.h"
 
 #include <thread>
 

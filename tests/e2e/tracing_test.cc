@@ -1,7 +1,7 @@
 // What `serve`, `ping`, `call` and `load` tell of themselves: recordings, and live sockets.
-#include "../../engine/live/stream_for_tests.h"
-#include "background.h"
-#include "own_address.h"
+#include "support/background.h"
+#include "support/event_stream.h"
+#include "support/own_address.h"
 
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Arguments, exit statuses, messages for people.
-#include "command.h"
+#include "support/command.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What the fabric promises, of every provider: the user-space one on loopback, and an RDMA device
 // where there is one, both ends on its address.
 #include "rnic.h"
-#include "two_peers.h"
+#include "support/two_peers.h"
 
 #include <algorithm>
 #include <ostream>

@@ -1,6 +1,6 @@
 // What was asked for arrives, over real sockets.
-#include "two_peers.h"
-#include "udp/own_network_for_tests.h"
+#include "support/own_network.h"
+#include "support/two_peers.h"
 
 #include <gmock/gmock.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // What a connection costs: nothing from the heap per packet, little memory, no processor when idle.
-#include "live_bytes.h"
-#include "two_peers.h"
+#include "support/live_bytes.h"
+#include "support/two_peers.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Others see what we send as we mean it: tcpdump and tshark on the loopback interface, tshark and
 // `rpcrdma analyze` on the packets that the provider writes itself.
-#include "two_peers.h"
+#include "support/two_peers.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -68,7 +68,7 @@ class Target : public RequesterOwner, public ResponderOwner {
         complete(in);
         break;
       case 4:
-        complete_withdrawal(in.byte());
+        complete_invalidation(in.byte());
         break;
       case 5:
         call(in);
@@ -88,7 +88,7 @@ class Target : public RequesterOwner, public ResponderOwner {
         refuse(in.byte());
         break;
       case 10:
-        stray(in);
+        unmatched(in);
         break;
       default:
         responder_.grant(in.byte() % 8);
@@ -344,7 +344,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     if (!p.signaled && status == Status::kSuccess) return;
     finish(p.id, p.operation, status);
   }
-  void complete_withdrawal(std::uint8_t how) {
+  void complete_invalidation(std::uint8_t how) {
     if (fabric_.invalidated.empty()) return;
     const std::uint64_t id = fabric_.invalidated.front().id;
     fabric_.invalidated.erase(fabric_.invalidated.begin());
@@ -359,7 +359,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     channel_->completed(c, now_);
   }
   // A completion of nothing that was posted.
-  void stray(Input& in) {
+  void unmatched(Input& in) {
     const std::uint8_t kind = in.byte();
     if (kind % 12 == static_cast<std::uint8_t>(WorkKind::kReceive)) return;
     WorkId id{static_cast<WorkKind>(kind % 12), in.byte() % 16U, 0};

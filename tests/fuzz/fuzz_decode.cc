@@ -1,8 +1,8 @@
 // Every decoder of analyzer/decode over one input, with a sink that checks what they promise:
 // ranges within the bytes, balanced subtrees, values that fit their fields. The first byte picks
 // the decoder and how much is known beforehand.
-#include "../../analyzer/decode/checking_sink.h"
 #include "fuzz_check.h"
+#include "support/checking_sink.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -50,9 +50,9 @@ class Target {
     p.retry_count = 2;
     qp_.connect({}, p);
     others_.connect({}, p);
-    exposures_[0] = advertise(qp_, kWritable, Access::kRemoteWrite);
-    exposures_[1] = advertise(qp_, kReadable, Access::kRemoteRead);
-    exposures_[2] = advertise(
+    regions_[0] = advertise(qp_, kWritable, Access::kRemoteWrite);
+    regions_[1] = advertise(qp_, kReadable, Access::kRemoteRead);
+    regions_[2] = advertise(
         others_, 0,
         Access::kRemoteRead | Access::kRemoteWrite);  // another connection's, over a guard
   }
@@ -73,12 +73,12 @@ class Target {
         return qp_.expire(now_);
       case 6: {
         const std::size_t which = in.byte() % 2;
-        const std::uint32_t handle = exposures_[which].handle;
+        const std::uint32_t handle = regions_[which].handle;
         if (qp_.invalidate(0, handle)) ++posted_;
         // Withdrawn again before there is another, so that places are used again.
         const auto e = qp_.advertise(whole_, area(which == 0 ? kWritable : kReadable), kArea,
                                      which == 0 ? Access::kRemoteWrite : Access::kRemoteRead);
-        if (e) exposures_[which] = *e;
+        if (e) regions_[which] = *e;
         return;
       }
       default:
@@ -131,16 +131,16 @@ class Target {
     b.insert(b.end(), raw.begin(), raw.end());
     if (info.reth && b.size() >= wire::kBthBytes + 12) {
       const std::uint32_t which = wire::load_be32(&b[wire::kBthBytes + 8]);
-      if (which < exposures_.size()) {
-        const fabric::MemoryRegion& e = exposures_[which];
+      if (which < regions_.size()) {
+        const fabric::MemoryRegion& e = regions_[which];
         wire::store_be32(&b[wire::kBthBytes + 8], e.handle);
         wire::store_be64(&b[wire::kBthBytes], wire::load_be64(&b[wire::kBthBytes]) + e.offset);
       }
     }
     if (info.ieth && b.size() >= wire::kBthBytes + 4) {
       const std::uint32_t which = wire::load_be32(&b[wire::kBthBytes]);
-      if (which < exposures_.size()) {
-        wire::store_be32(&b[wire::kBthBytes], exposures_[which].handle);
+      if (which < regions_.size()) {
+        wire::store_be32(&b[wire::kBthBytes], regions_[which].handle);
       }
     }
     b.insert(b.end(), payload + wire::kIcrcBytes, 0xee);
@@ -193,7 +193,7 @@ class Target {
   fabric::Memory whole_;
   QueuePair qp_{0x11, 1, {8, 8, 8}, memory_, completions_};
   QueuePair others_{0x12, 2, {8, 8, 8}, memory_, completions_};
-  std::array<fabric::MemoryRegion, 3> exposures_;
+  std::array<fabric::MemoryRegion, 3> regions_;
   std::uint32_t their_psn_ = kTheirPsn;
   std::uint32_t our_psn_ = kOurPsn;
   fabric::Time now_ = 0;

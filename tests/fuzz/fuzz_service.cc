@@ -5,8 +5,8 @@
 // The input: a byte that says where the rest is cut in two and one that says what is done with it:
 // a message for a server, whose second part a Read chunk brings, or results for a client, whose
 // second part lies in the space of a result.
-#include "../../engine/fabric/null_provider_for_tests.h"
 #include "fuzz_check.h"
+#include "support/null_provider.h"
 
 #include <algorithm>
 #include <array>

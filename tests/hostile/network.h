@@ -1,7 +1,7 @@
 // A network in simulated time, and adapters in it that can be watched and tampered with.
 #pragma once
 
-#include "../../engine/protocol/sim_host_for_tests.h"
+#include "support/sim_host.h"
 
 #include <functional>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "stage.h"
 
-#include "../../analyzer/trace/trace_for_tests.h"
+#include "support/trace_builder.h"
 #include "words.h"
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "../rules/scene.h"
-#include "../service/hosts.h"
-#include "../service/scripted_peer.h"
 #include "network.h"
 #include "programs.h"
+#include "support/scripted_peer.h"
+#include "support/service_hosts.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // `cmake --install` of the build that the test belongs to, into a folder of the test's.
 #pragma once
 
-#include "../e2e/command.h"
+#include "support/command.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Compares the command's output for the capture of each dialect with EXPECTED.md in its folder.
 // After an intended change, run RPCRDMA_WRITE_EXPECTED=1 build/release/bin/rule_captures_test.
-#include "../e2e/command.h"
 #include "dialect_scenes.h"
+#include "support/command.h"
 
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 // Compares the command's output for each capture of tests/captures/rules with EXPECTED.md there.
 // After an intended change, run RPCRDMA_WRITE_EXPECTED=1 build/release/bin/rule_captures_test.
-#include "../e2e/command.h"
 #include "registry.h"
+#include "support/command.h"
 
 #include <cstdlib>
 #include <set>

@@ -1,6 +1,6 @@
 #include "run.h"
 
-#include "../../analyzer/trace/trace_for_tests.h"
+#include "support/trace_builder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // A connection by hand, to be misused.
 #pragma once
 
-#include "../../engine/protocol/channel_for_tests.h"
-#include "hosts.h"
-#include "scripted_peer.h"
+#include "support/channel_ends.h"
+#include "support/scripted_peer.h"
+#include "support/service_hosts.h"
 
 #include <rpcrdma/wire/xdr.h>
 

@@ -1,5 +1,5 @@
 // Server and client over the user-space fabric: every procedure and size, whatever the thresholds.
-#include "hosts.h"
+#include "support/service_hosts.h"
 
 #include <random>
 

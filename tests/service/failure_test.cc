@@ -1,5 +1,5 @@
 // What goes wrong: servers that end and come again, Calls that are not answered, and limits.
-#include "hosts.h"
+#include "support/service_hosts.h"
 
 #include <algorithm>
 #include <csignal>

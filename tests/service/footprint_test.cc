@@ -1,6 +1,6 @@
 // What a thousand connections take, on either side, beyond the Receives that their credits require.
-#include "counting_new.h"
-#include "hosts.h"
+#include "support/counting_new.h"
+#include "support/service_hosts.h"
 
 namespace rpcrdma::testing {
 namespace {

@@ -1,8 +1,8 @@
 // Figures of running endpoints: taken by their loops, when they are asked for, and served over
 // HTTP.
-#include "../../engine/metrics/exposition_for_tests.h"
-#include "../../engine/metrics/http_for_tests.h"
-#include "hosts.h"
+#include "support/exposition.h"
+#include "support/http_client.h"
+#include "support/service_hosts.h"
 
 #include <atomic>
 #include <csignal>

@@ -1,8 +1,8 @@
 // A server and a client that run out of memory at each place in turn where they ask for some, in a
 // whole exchange: connections come, Calls of every kind, and go. Nobody ends but what there was no
 // memory for, nothing stays taken, and who comes afterwards is served.
-#include "../../engine/protocol/sim_host_for_tests.h"
-#include "counting_new.h"
+#include "support/counting_new.h"
+#include "support/sim_host.h"
 
 #include <algorithm>
 #include <array>

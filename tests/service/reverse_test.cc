@@ -1,5 +1,5 @@
 // Calls in the reverse direction (RFC 8167) from a server's program to its client.
-#include "both_ends.h"
+#include "support/both_ends.h"
 
 namespace rpcrdma::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Clients and servers of the profile of RFC 5666, with each other and with those of RFC 8166.
-#include "hosts.h"
+#include "support/service_hosts.h"
 
 #include <rpcrdma/service/rpc_message.h>
 #include <rpcrdma/wire/rdmaconfig.h>

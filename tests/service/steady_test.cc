@@ -1,7 +1,7 @@
 // In steady state a Call costs no allocation, from the client's call() to its outcome, on either
 // side. In one thread, since the counter knows only one.
-#include "counting_new.h"
-#include "hosts.h"
+#include "support/counting_new.h"
+#include "support/service_hosts.h"
 
 namespace rpcrdma::testing {
 namespace {

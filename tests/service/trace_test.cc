@@ -1,5 +1,5 @@
 // What servers and clients tell of their connections, and how what each layer tells fits together.
-#include "hosts.h"
+#include "support/service_hosts.h"
 
 #include <algorithm>
 #include <map>

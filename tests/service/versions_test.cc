@@ -1,6 +1,6 @@
 // Negotiation of versions between clients and servers
 // (draft-cel-nfsv4-rpcrdma-version-two-02 section 6).
-#include "hosts.h"
+#include "support/service_hosts.h"
 
 namespace rpcrdma::testing {
 namespace {

@@ -1,7 +1,7 @@
 // What Wireshark's own dissectors make of the messages that the plugin gives them: captures of
 // Linux, read once unless said otherwise.
-#include "../e2e/pcap_edit.h"
 #include "lines.h"
+#include "support/pcap_edit.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // Recordings of our own endpoints: Wireshark shows of every message what `rpcrdma decode` says.
-#include "../e2e/background.h"
-#include "../e2e/own_address.h"
 #include "lines.h"
+#include "support/background.h"
+#include "support/own_address.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // The plugin on captures that are whole, damaged, and opened again and again: nothing crashes, no
 // dissector is at fault, and what a capture took is given back when it is closed.
-#include "../../analyzer/report/live_bytes.h"
-#include "../../analyzer/report/traffic_count.h"
 #include "damage.h"
 #include "dissection.h"
+#include "support/live_bytes.h"
+#include "support/traffic_count.h"
 
 #include <algorithm>
 #include <filesystem>

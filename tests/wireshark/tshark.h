@@ -1,7 +1,7 @@
 // Runs tshark with the plugin that was built, without installing it.
 #pragma once
 
-#include "../e2e/command.h"
+#include "support/command.h"
 
 namespace rpcrdma::wireshark_tests {
 

@@ -1,6 +1,6 @@
 #include "interfaces.h"
 
-#include "../../engine/live/hub_for_tests.h"
+#include "support/live_hub.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 // signal is for the whole of it.
 #include "pump.h"
 
-#include "../../engine/live/hub_for_tests.h"
+#include "support/live_hub.h"
 
 #include <array>
 #include <csignal>

@@ -1,8 +1,8 @@
 // What Wireshark gets of an endpoint's stream, as a reader of it understands it.
 #include "stream_edit.h"
 
-#include "../../analyzer/trace/trace_for_tests.h"
 #include "kinds.h"
+#include "support/trace_builder.h"
 
 #include <random>
 

@@ -1,5 +1,5 @@
 #include "csv_row.h"
-#include "test_report.h"
+#include "report_for_tests.h"
 
 #include <algorithm>
 #include <vector>

@@ -15,7 +15,7 @@ namespace rpcrdma::report {
 
 namespace {
 
-void gap(JsonWriter& json, const char* key, const rules::Trust::Gap& g) {
+void gap(JsonWriter& json, const char* key, const rules::CaptureGaps::Gap& g) {
   json.object(key);
   json.field("amount", g.amount);
   json.field("connections", g.connections);

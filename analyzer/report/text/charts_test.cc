@@ -1,6 +1,6 @@
 #include "charts.h"
 
-#include "test_report.h"
+#include "report_for_tests.h"
 
 #include <gtest/gtest.h>
 

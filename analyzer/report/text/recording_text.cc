@@ -85,10 +85,10 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
   calls("made", r.made, made(r.made));
   calls("served", r.served, served(r.served));
   if (r.credit_waits != 0) add("credit", fmt::format("{} for a credit", waits(r.credit_waits)));
-  if (r.exposed != 0) {
-    add("memory",
-        fmt::format("advertised {}, {}; {} invalidated locally, {} by the peer", times(r.exposed),
-                    format_bytes(r.exposed_bytes), r.withdrawn, r.invalidated));
+  if (r.advertised != 0) {
+    add("memory", fmt::format("advertised {}, {}; {} invalidated locally, {} by the peer",
+                              times(r.advertised), format_bytes(r.advertised_bytes),
+                              r.invalidated_locally, r.invalidated));
   }
   if (r.receives != 0) add("Receives", fmt::format("{} posted", r.receives));
   for (const RecordedError& e : r.errors) {

@@ -1,4 +1,4 @@
-#include "test_report.h"
+#include "report_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,11 +8,11 @@ namespace rpcrdma::rules {
 
 namespace {
 
-void add(Trust::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
+void add(CaptureGaps::Gap& gap, std::uint64_t amount, std::uint32_t connection) {
   gap.amount += amount;
   const std::uint32_t id = connection + 1;
   ++gap.connections;
-  if (gap.connection.size() < Trust::kNamed) gap.connection.push_back(id);
+  if (gap.connection.size() < CaptureGaps::kNamed) gap.connection.push_back(id);
 }
 
 enum CaptureTopic : std::uint32_t {
@@ -36,25 +36,25 @@ std::uint64_t packets_lost(const roce::Connection& c) {
 
 }  // namespace
 
-std::string where(const Trust::Gap& gap) {
+std::string where(const CaptureGaps::Gap& gap) {
   const std::uint64_t more = gap.connections - gap.connection.size();
   return fmt::format("connection{} {}{}", gap.connections == 1 ? "" : "s",
                      fmt::join(gap.connection, ", "),
                      more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
-void note_closed(Trust& trust, const roce::Connection& c, std::uint64_t cut_short) {
-  if (cut_short != 0) add(trust.cut_short, cut_short, c.index);
-  if (const std::uint64_t n = packets_lost(c)) add(trust.lost, n, c.index);
-  if (c.events_lost != 0) add(trust.events_lost, 1, c.index);
+void note_closed(CaptureGaps& capture_gaps, const roce::Connection& c, std::uint64_t cut_short) {
+  if (cut_short != 0) add(capture_gaps.cut_short, cut_short, c.index);
+  if (const std::uint64_t n = packets_lost(c)) add(capture_gaps.lost, n, c.index);
+  if (c.events_lost != 0) add(capture_gaps.events_lost, 1, c.index);
   if (c.side[0].operations_unseen || c.side[1].operations_unseen) {
-    add(trust.operations_unseen, 1, c.index);
+    add(capture_gaps.operations_unseen, 1, c.index);
   }
   if ((c.side[0].counters.packets == 0) != (c.side[1].counters.packets == 0) && !c.recorded) {
-    add(trust.one_sided, 1, c.index);
+    add(capture_gaps.one_sided, 1, c.index);
   }
-  if (c.clock_stepped_back) add(trust.clock_steps_back, 1, c.index);
-  if (c.setup != roce::Setup::kCm) add(trust.begun_before, 1, c.index);
+  if (c.clock_stepped_back) add(capture_gaps.clock_steps_back, 1, c.index);
+  if (c.setup != roce::Setup::kCm) add(capture_gaps.begun_before, 1, c.index);
 }
 
 std::string coalesced_packets(std::uint64_t n) {
@@ -80,35 +80,37 @@ const char* icrc_advice(const roce::PacketStats& packets) {
              : "Check for a bad link or a damaged capture file: receivers drop such packets.";
 }
 
-std::vector<CaptureCaveat> capture_caveats(const Trust& trust, std::uint64_t unlisted) {
+std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
+                                           std::uint64_t unlisted) {
   std::vector<CaptureCaveat> list;
-  if (trust.cut_short.amount != 0) {
+  if (capture_gaps.cut_short.amount != 0) {
     list.push_back({kCutShort,
                     fmt::format("{} truncated in the capture, on {}",
-                                trust.cut_short.amount == 1
+                                capture_gaps.cut_short.amount == 1
                                     ? std::string("1 message is")
-                                    : fmt::format("{} messages are", trust.cut_short.amount),
-                                where(trust.cut_short)),
+                                    : fmt::format("{} messages are", capture_gaps.cut_short.amount),
+                                where(capture_gaps.cut_short)),
                     "Capture with a larger snapshot length: 512 bytes hold most headers. Rules "
                     "about the missing bytes were not checked."});
   }
-  if (trust.one_sided.amount != 0) {
-    list.push_back(
-        {kOneSided,
-         fmt::format("the capture contains only one direction of {}", where(trust.one_sided)),
-         "Capture both directions: a mirror port often sends only one. Credits, Replies "
-         "and losses cannot be judged on these connections."});
+  if (capture_gaps.one_sided.amount != 0) {
+    list.push_back({kOneSided,
+                    fmt::format("the capture contains only one direction of {}",
+                                where(capture_gaps.one_sided)),
+                    "Capture both directions: a mirror port often sends only one. Credits, Replies "
+                    "and losses cannot be judged on these connections."});
   }
-  if (trust.clock_steps_back.amount != 0) {
+  if (capture_gaps.clock_steps_back.amount != 0) {
     list.push_back({kClockStep,
-                    fmt::format("the clock steps back on {}", where(trust.clock_steps_back)),
+                    fmt::format("the clock steps back on {}", where(capture_gaps.clock_steps_back)),
                     "Sort the capture by time, or use timestamps of a single clock: latencies and "
                     "orders on these connections are unreliable."});
   }
-  if (trust.events_lost.amount != 0) {
+  if (capture_gaps.events_lost.amount != 0) {
     list.push_back(
         {kEvents,
-         fmt::format("events of {} are missing from the recording", where(trust.events_lost)),
+         fmt::format("events of {} are missing from the recording",
+                     where(capture_gaps.events_lost)),
          "Record on a faster disk, use faster live readers (attach, top, Wireshark), or use fewer "
          "connections at a time: the endpoint emitted events faster than they were written or "
          "read."});
@@ -124,8 +126,8 @@ std::vector<CaptureCaveat> capture_caveats(const Trust& trust, std::uint64_t unl
   return list;
 }
 
-void report_capture_quality(const Trust& trust, const roce::PacketStats& packets,
-                            Findings& findings) {
+void report_capture_gaps(const CaptureGaps& capture_gaps, const roce::PacketStats& packets,
+                         Findings& findings) {
   // A report presents the sums itself: it can be the sum of several captures.
   if (!findings.has_sums()) return;
   const auto add = [&](RuleId rule, std::uint32_t topic, const std::string& text,
@@ -135,15 +137,15 @@ void report_capture_quality(const Trust& trust, const roce::PacketStats& packets
     findings.add(
         rule, e, [&] { return text; }, advice);
   };
-  if (trust.lost.amount != 0) {
+  if (capture_gaps.lost.amount != 0) {
     add(RuleId::kCapture, kLostPackets,
-        fmt::format("{}, on {}", lost_packets(trust.lost.amount), where(trust.lost)),
+        fmt::format("{}, on {}", lost_packets(capture_gaps.lost.amount), where(capture_gaps.lost)),
         "Capture with a larger buffer: the packets are missing here, not on the wire. Findings "
         "that depend on them are inconclusive.");
   }
   if (packets.coalesced != 0)
     add(RuleId::kCapture, kCoalesced, coalesced_packets(packets.coalesced), kUnglue);
-  for (const CaptureCaveat& d : capture_caveats(trust, packets.evict)) {
+  for (const CaptureCaveat& d : capture_caveats(capture_gaps, packets.evict)) {
     add(RuleId::kCapture, d.topic, d.text, d.advice);
   }
   if (packets.icrc_bad != 0) {

@@ -8,9 +8,10 @@ namespace rpcrdma::rules {
 
 // Called when a connection that speaks RPC-over-RDMA closes. `cut_short`: the number of its
 // messages that are truncated in the capture.
-void note_closed(Trust& trust, const roce::Connection& connection, std::uint64_t cut_short);
+void note_closed(CaptureGaps& capture_gaps, const roce::Connection& connection,
+                 std::uint64_t cut_short);
 // Called at the end of the capture.
-void report_capture_quality(const Trust& trust, const roce::PacketStats& packets,
-                            Findings& findings);
+void report_capture_gaps(const CaptureGaps& capture_gaps, const roce::PacketStats& packets,
+                         Findings& findings);
 
 }  // namespace rpcrdma::rules

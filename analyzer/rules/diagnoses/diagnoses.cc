@@ -396,7 +396,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   if (it == connections_.end()) {
     // The private data identifies RPC-over-RDMA: messages missing from the capture count as lost.
     if (model_.connection(connection.index).speaks == model::Speaks::kRpc) {
-      note_closed(trust_, connection, 0);
+      note_closed(capture_gaps_, connection, 0);
     }
     if (failed) report_failed(findings_, connection);
     return false;
@@ -408,7 +408,7 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   bool broken = false;
   bool departed = false;
   if (cm.speaks == model::Speaks::kRpc) {
-    note_closed(trust_, connection, c.cut_short);
+    note_closed(capture_gaps_, connection, c.cut_short);
     const std::int64_t stalled = report_faults(c, connection, history);
     for (int side = 0; side < 2; ++side) {
       const auto s = static_cast<std::size_t>(side);
@@ -452,7 +452,7 @@ Handover Diagnoses::handover() const {
 }
 
 void Diagnoses::finish() {
-  report_capture_quality(trust_, all_.stats(), findings_);
+  report_capture_gaps(capture_gaps_, all_.stats(), findings_);
 }
 
 }  // namespace rpcrdma::rules

@@ -54,7 +54,7 @@ class Diagnoses {
   bool close(const roce::Connection& connection, const ConnectionHistory* history);
   // Called when all connections are closed.
   void finish();
-  [[nodiscard]] const Trust& trust() const { return trust_; }
+  [[nodiscard]] const CaptureGaps& capture_gaps() const { return capture_gaps_; }
   [[nodiscard]] FirstCalls& first_calls() { return first_calls_; }
   // After finish(). Without lost Calls.
   [[nodiscard]] Handover handover() const;
@@ -83,7 +83,7 @@ class Diagnoses {
   tsl::robin_map<std::uint32_t, std::unique_ptr<OfConnection>> connections_;
   std::uint32_t latest_index_ = UINT32_MAX;
   OfConnection* latest_ = nullptr;
-  Trust trust_;
+  CaptureGaps capture_gaps_;
   std::deque<std::shared_ptr<const Departed>> departed_;
   std::size_t departed_ever_ = 0;
   FirstCalls first_calls_;

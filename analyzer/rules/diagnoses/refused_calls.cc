@@ -328,7 +328,7 @@ void RefusedCalls::close(const roce::Connection& connection) {
       if (is_many(s.kind, s.count, p.answers)) {
         findings_.restate(RuleId::kNfsStatus, e, [&] { return s.clause; });
       } else {
-        findings_.withdraw(RuleId::kNfsStatus, e);
+        findings_.retract(RuleId::kNfsStatus, e);
       }
     }
   }

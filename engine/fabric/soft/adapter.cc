@@ -156,7 +156,7 @@ struct Adapter::Impl {
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
-    completions.deregister_memory(s.qp->qpn());
+    completions.drop(s.qp->qpn());
     events.erase_if([&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
     ends.erase_if([&](const End& e) { return e.event.connection == s.qp->qpn(); });
     over += s.qp->counters();
@@ -213,7 +213,7 @@ struct Adapter::Impl {
     s.phase = Phase::kDown;
     s.qp->fail("the connection ended");
     if (!accepted) {
-      completions.deregister_memory(s.qp->qpn());
+      completions.drop(s.qp->qpn());
       return nullptr;
     }
     AdapterEvent& emitted = emit(type, s);

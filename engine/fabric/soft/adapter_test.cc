@@ -1,7 +1,7 @@
 // The software adapter end to end: connections, work and memory between adapters without a network,
 // refused requests, and trace events.
-#include "../../trace/emitted_for_tests.h"
 #include "rc/qp_pair_for_tests.h"
+#include "support/emitted_events.h"
 
 #include <map>
 #include <memory>

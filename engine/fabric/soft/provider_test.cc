@@ -1,5 +1,5 @@
 // The provider's use of its socket's readiness. tests/fabric covers connections over real sockets.
-#include "../../trace/emitted_for_tests.h"
+#include "support/emitted_events.h"
 #include "udp/failing_send.h"
 
 #include <cerrno>

@@ -116,7 +116,7 @@ class Adapter {
   [[nodiscard]] fabric::Expected<void> make_queue_pair(Slot& slot);
   void fill_from_options(Slot& slot, const fabric::ConnectionOptions& options);
   [[nodiscard]] CmNews& emit(fabric::EventType type, const Slot& slot);
-  [[nodiscard]] CmNews& trace_end(fabric::EventType type, const Slot& slot);
+  [[nodiscard]] CmNews& queue_end(fabric::EventType type, const Slot& slot);
   // Returns null if the connection had already ended, or its owner has not accepted it yet.
   CmNews* finish(Slot& slot, fabric::EventType type, std::string reason);
   void stop(Slot& slot);

@@ -259,7 +259,7 @@ CmNews& Adapter::emit(EventType type, const Slot& slot) {
   return news;
 }
 
-CmNews& Adapter::trace_end(EventType type, const Slot& slot) {
+CmNews& Adapter::queue_end(EventType type, const Slot& slot) {
   End& end = ends_.emplace_back();
   end.news.name = name_of(slot);
   end.news.event.type = type;
@@ -298,7 +298,7 @@ CmNews* Adapter::finish(Slot& slot, EventType type, std::string reason) {
   stop(slot);
   flush_unfinished(slot);
   slot.phase = Phase::kDown;
-  CmNews& news = trace_end(type, slot);
+  CmNews& news = queue_end(type, slot);
   news.event.failed = type == EventType::kDisconnected && !slot.reason.empty();
   news.event.reason = std::move(reason);
   return &news;
@@ -318,7 +318,7 @@ void Adapter::destroy(Name name) {
     stop(*s);
     s->phase = Phase::kDown;
   }
-  completions_.deregister_memory(name);
+  completions_.drop(name);
   std::erase_if(events_, [&](const CmNews& t) { return t.name == name; });
   std::erase_if(ends_, [&](const End& e) { return e.news.name == name; });
   if (s->leaving && lingering_ < kMostLingering) {

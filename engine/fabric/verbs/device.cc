@@ -32,7 +32,7 @@ bool set_nonblocking(int fd) {
 
 // librdmacm prints to stderr by itself if RDMA is unavailable, so check first.
 Expected<Owned<rdma_event_channel>> open_channel() {
-  if (const std::string lack = what_lacks(look_at_system()); !lack.empty()) {
+  if (const std::string lack = missing_requirements(look_at_system()); !lack.empty()) {
     return fabric::fail(Errc::kSystem, lack);
   }
   Owned<rdma_event_channel> channel(::rdma_create_event_channel());

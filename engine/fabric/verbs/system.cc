@@ -168,7 +168,7 @@ System look_at_system(const std::string& root) {
   return system;
 }
 
-std::string what_lacks(const System& system) {
+std::string missing_requirements(const System& system) {
   if (system.devices.empty()) {
     return "this machine has no RDMA device; create a software device with `modprobe rdma_rxe && "
            "rdma link add rxe0 type rxe netdev eth0`, with the name of your interface";

@@ -17,7 +17,7 @@ TEST(VerbsSystem, AMachineWithoutAnythingIsEmittedHowToGetADevice) {
   const System system = look_at_system(root.path());
   EXPECT_TRUE(system.devices.empty());
   EXPECT_FALSE(system.has_uverbs || system.has_ucm || system.rdma_cm.exists);
-  EXPECT_THAT(what_lacks(system), HasSubstr("rdma link add"));
+  EXPECT_THAT(missing_requirements(system), HasSubstr("rdma link add"));
 }
 
 TEST(VerbsSystem, ADeviceWithAllThatIsKnownOfIt) {
@@ -40,7 +40,7 @@ TEST(VerbsSystem, ADeviceWithAllThatIsKnownOfIt) {
   EXPECT_EQ(port.gids[1].netdev, "eth0");
   EXPECT_EQ(port.gids[1].address()->to_string(), "10.77.0.1");
   EXPECT_EQ(port.gids[2].address()->to_string(), "fd77::1");
-  EXPECT_EQ(what_lacks(system), "");
+  EXPECT_EQ(missing_requirements(system), "");
 }
 
 TEST(VerbsSystem, WhatLacksIsEmittedInTheOrderInWhichItIsMended) {
@@ -49,17 +49,17 @@ TEST(VerbsSystem, WhatLacksIsEmittedInTheOrderInWhichItIsMended) {
   const System good = look_at_system(root.path());
   System bad = good;
   bad.devices[0].uverbs.usable = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("no permission for /dev/infiniband/uverbs0"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("no permission for /dev/infiniband/uverbs0"));
   bad.devices[0].uverbs.exists = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("udev"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("udev"));
   bad.rdma_cm.usable = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("no permission for /dev/infiniband/rdma_cm"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("no permission for /dev/infiniband/rdma_cm"));
   bad.has_ucm = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("modprobe rdma_ucm"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("modprobe rdma_ucm"));
   bad.has_uverbs = false;
-  EXPECT_THAT(what_lacks(bad), HasSubstr("modprobe ib_uverbs"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("modprobe ib_uverbs"));
   bad.devices.clear();
-  EXPECT_THAT(what_lacks(bad), HasSubstr("no RDMA device"));
+  EXPECT_THAT(missing_requirements(bad), HasSubstr("no RDMA device"));
 }
 
 TEST(VerbsSystem, WhoMayNotLockMemoryIsEmittedTheLimit) {

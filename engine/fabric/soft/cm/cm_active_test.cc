@@ -1,5 +1,5 @@
 // The active side, against a hand-made peer.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 #include <cstdint>
 

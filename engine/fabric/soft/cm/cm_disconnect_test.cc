@@ -1,5 +1,5 @@
 // How connections end: DREQ and DREP in every state, on either side.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 namespace rpcrdma::soft {
 namespace {

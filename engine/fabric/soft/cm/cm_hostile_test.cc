@@ -1,7 +1,7 @@
 // Bytes that no honest peer sends. Randomly changed messages of real exchanges reach both sides
 // between the unchanged ones: nothing breaks or grows, and every owner still gets the end of each
 // connection.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 #include <map>
 #include <random>

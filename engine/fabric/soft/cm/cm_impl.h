@@ -77,7 +77,7 @@ struct ConnectionManager::Impl {
   void timed_out(CmConnection& c, fabric::Time now);
   // The peer starts a new connection with an ID or a QPN of `old`, which is therefore stale and
   // ends (12.9.8.3). Returns true if the new connection must be rejected for it.
-  [[nodiscard]] bool begins_anew(CmConnection& old, fabric::Time now);
+  [[nodiscard]] bool peer_restarted(CmConnection& old, fabric::Time now);
   [[nodiscard]] bool stale_qpn(const Path& path, std::uint32_t qpn, fabric::Time now);
 
   // --- Messages: cm_passive.cc

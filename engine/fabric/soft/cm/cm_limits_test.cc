@@ -1,6 +1,6 @@
 // The CM's state is bounded, whoever sends requests; and 65,536 connections cost no more each than
 // one.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 #include <vector>
 

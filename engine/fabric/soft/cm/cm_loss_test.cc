@@ -1,6 +1,6 @@
 // Every exchange with each of its messages lost, duplicated or delayed, one at a time and in pairs:
 // both sides reach the same result, each owner gets one end event, and no state is left.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 #include <fmt/core.h>
 

@@ -77,7 +77,7 @@ void ConnectionManager::Impl::on(const wire::CmReq& m, const wire::MadHeader& h,
     return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is not in RDMA_PS_TCP");
   }
   if (old != nullptr) {
-    if (begins_anew(*old, now)) return refuse(m, h, at, kRejStale, now);
+    if (peer_restarted(*old, now)) return refuse(m, h, at, kRejStale, now);
     by_remote_id.erase(known);
   }
   if (stale_qpn(at, m.local_qpn, now)) return refuse(m, h, at, kRejStale, now);

@@ -1,5 +1,5 @@
 // The passive side, against a hand-made peer.
-#include "cm_testing.h"
+#include "cm_for_tests.h"
 
 #include <optional>
 
@@ -509,20 +509,20 @@ TEST_F(CmPassiveTest, GivenUpByTheOwner) {
 // The peer restarted, and its request uses a queue pair that we believe connected (12.9.8.3).
 TEST_F(CmPassiveTest, StaleByQueuePair) {
   const CmId old = establish();
-  HandMadeReq anew;
-  anew.m.local_comm_id = 0xa0a0a777;
-  give(anew.bytes());
+  HandMadeReq restarted;
+  restarted.m.local_comm_id = 0xa0a0a777;
+  give(restarted.bytes());
   EXPECT_THAT(events_of(cm), IsEmpty());
   auto sent = sent_by(cm);
   ASSERT_THAT(names(sent), ElementsAre("DREQ", "REJ"));
   EXPECT_EQ(sent[0].as<wire::CmDreq>().local_comm_id, old);
-  EXPECT_EQ(sent[0].as<wire::CmDreq>().remote_qpn, anew.m.local_qpn);
+  EXPECT_EQ(sent[0].as<wire::CmDreq>().remote_qpn, restarted.m.local_qpn);
   EXPECT_EQ(sent[1].as<wire::CmRej>().reason, 10);
-  EXPECT_EQ(sent[1].as<wire::CmRej>().remote_comm_id, anew.m.local_comm_id);
+  EXPECT_EQ(sent[1].as<wire::CmRej>().remote_comm_id, restarted.m.local_comm_id);
   ASSERT_NE(cm.refusal(), nullptr);
   EXPECT_EQ(cm.refusal()->reason, 10);
   // A new request with it shows that the peer no longer knows the old connection.
-  give(anew.bytes());
+  give(restarted.bytes());
   const auto events = events_of(cm);
   ASSERT_THAT(types(events), ElementsAre(kDisconnect, kRequest));
   EXPECT_EQ(events[0].id, old);
@@ -531,27 +531,27 @@ TEST_F(CmPassiveTest, StaleByQueuePair) {
 
 TEST_F(CmPassiveTest, StaleByCommunicationId) {
   const CmId old = establish();
-  HandMadeReq anew;
-  anew.m.local_qpn = 0x99;
-  give(anew.bytes());
+  HandMadeReq restarted;
+  restarted.m.local_qpn = 0x99;
+  give(restarted.bytes());
   EXPECT_THAT(names(sent_by(cm)), ElementsAre("DREQ", "REJ"));
   ASSERT_NE(cm.refusal(), nullptr);
   EXPECT_EQ(cm.refusal()->reason, 10);
   give(mad_bytes(wire::CmDrep{req.m.local_comm_id, old, {}}));
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
-  request(anew);
+  request(restarted);
 }
 
 TEST_F(CmPassiveTest, PeerThatBeginsAgainBeforeTheAnswer) {
   const CmId old = request();
-  HandMadeReq anew;
-  anew.m.starting_psn += 1;
-  give(anew.bytes());
+  HandMadeReq restarted;
+  restarted.m.starting_psn += 1;
+  give(restarted.bytes());
   const auto events = events_of(cm);
   ASSERT_THAT(types(events), ElementsAre(kDisconnect));
   EXPECT_EQ(events[0].id, old);
   EXPECT_THAT(names(sent_by(cm)), ElementsAre("REJ", "REJ"));
-  request(anew);
+  request(restarted);
 }
 
 // Neither connection can be mistaken for the other.

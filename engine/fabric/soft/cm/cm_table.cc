@@ -17,8 +17,8 @@ constexpr fabric::Time kMinResponseTimeout = fabric::kMicrosecond;
 constexpr fabric::Time kMaxResponseTimeout = 600 * fabric::kSecond;
 constexpr std::uint8_t kServiceCode = 20;  // our MRA: 4.3 s
 
-void deregister_memory(std::map<CmRemoteKey, CmConnection*>& table, const CmRemoteKey& key,
-                       const CmConnection& c) {
+void erase_entry(std::map<CmRemoteKey, CmConnection*>& table, const CmRemoteKey& key,
+                 const CmConnection& c) {
   const auto it = table.find(key);
   if (it != table.end() && it->second == &c) table.erase(it);
 }
@@ -68,8 +68,8 @@ void ConnectionManager::Impl::erase(CmConnection& c) {
   timers.stop(c.timer);
   sending.remove(c);
   time_wait.remove(c);
-  deregister_memory(by_remote_id, {c.path.remote, c.remote_id}, c);
-  deregister_memory(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
+  erase_entry(by_remote_id, {c.path.remote, c.remote_id}, c);
+  erase_entry(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
   connections.erase(CmId{c.id});
 }
 
@@ -181,7 +181,7 @@ void ConnectionManager::Impl::timed_out(CmConnection& c, fabric::Time now) {
   if (!disconnecting) ask_rej(c, kAboutOther, kRejTimeout);
 }
 
-bool ConnectionManager::Impl::begins_anew(CmConnection& old, fabric::Time now) {
+bool ConnectionManager::Impl::peer_restarted(CmConnection& old, fabric::Time now) {
   if (old.state == CmState::kTimeWait) return false;
   if (old.state != CmState::kDisconnecting) {
     end(old, kRejStale, now);
@@ -195,7 +195,7 @@ bool ConnectionManager::Impl::begins_anew(CmConnection& old, fabric::Time now) {
 
 bool ConnectionManager::Impl::stale_qpn(const Path& at, std::uint32_t qpn, fabric::Time now) {
   const auto it = by_remote_qpn.find({at.remote, qpn});
-  return it != by_remote_qpn.end() && begins_anew(*it->second, now);
+  return it != by_remote_qpn.end() && peer_restarted(*it->second, now);
 }
 
 }  // namespace rpcrdma::soft

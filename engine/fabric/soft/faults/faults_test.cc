@@ -1,6 +1,6 @@
 // The effect of fault rules on packets.
-#include "counting_new.h"
 #include "packets_for_tests.h"
+#include "support/counting_new.h"
 
 #include <string>
 #include <vector>

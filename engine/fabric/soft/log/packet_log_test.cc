@@ -1,7 +1,7 @@
 // The packet log: golden bytes, and whole files read back with independent code, also on full disks
 // and slow pipes.
 #include "pcapng_log.h"
-#include "rc/packet_testing.h"
+#include "rc/packet_for_tests.h"
 
 #include <cerrno>
 #include <csignal>

@@ -1,7 +1,7 @@
 // In steady state no packet causes an allocation, whatever its type, with and without a trace
 // reader.
-#include "counting_new.h"
 #include "qp_pair_for_tests.h"
+#include "support/counting_new.h"
 
 namespace rpcrdma::soft {
 namespace {

@@ -35,7 +35,7 @@ inline const std::vector<std::uint8_t>& pattern(bool client) {
 class Exchange {
  public:
   static constexpr std::size_t kAdvertised = 0;
-  static constexpr std::size_t kExposedBytes = 8192;
+  static constexpr std::size_t kAdvertisedBytes = 8192;
   static constexpr std::size_t kReceives = 8192;
   static constexpr std::size_t kReceiveBytes = 1024;
   static constexpr std::size_t kReadInto = 16384;
@@ -43,7 +43,7 @@ class Exchange {
   explicit Exchange(Pair& pair) : pair_(pair) {
     std::copy_n(pattern(true).begin(), pair.client.buffer.size(), pair.client.buffer.begin());
     std::copy_n(pattern(false).begin(), pair.server.buffer.size(), pair.server.buffer.begin());
-    there_ = pair.server.advertise(kAdvertised, kExposedBytes,
+    there_ = pair.server.advertise(kAdvertised, kAdvertisedBytes,
                                    fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
     expected_ = pair.server.buffer;
     client_expected_ = pair.client.buffer;

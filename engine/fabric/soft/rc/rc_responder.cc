@@ -65,7 +65,7 @@ std::uint32_t RcResponder::packets_of(std::uint32_t length) const {
 }
 
 // Returns the syndrome of an ACK that is sent now.
-std::uint8_t RcResponder::trace_credits() {
+std::uint8_t RcResponder::ack_syndrome() {
   if (!parameters_.flow_control) return kNoCreditCount;
   const std::uint8_t code = credit_code(receives_.size());
   msn_limit_ = msn_ + kCredits[code];
@@ -399,7 +399,7 @@ bool RcResponder::transmit(OutPacket& out, const MemoryTable& memory, std::uint3
   if (!a.read) {
     headers.bth.opcode = static_cast<std::uint8_t>(Opcode::kAck);
     const bool ack = is_ack(a.syndrome);
-    headers.aeth.syndrome = ack ? trace_credits() : a.syndrome;
+    headers.aeth.syndrome = ack ? ack_syndrome() : a.syndrome;
     const bool rnr = a.syndrome >> 5U == kRnrSyndrome >> 5U;
     ++(ack ? counters_.acks_out : rnr ? counters_.rnr_out : counters_.naks_out);
     if (!ack && trace_.on()) trace_nak(trace_, trace::kHere, headers.aeth, a.psn, now);
@@ -415,7 +415,7 @@ bool RcResponder::transmit(OutPacket& out, const MemoryTable& memory, std::uint3
   const Opcode opcode = last ? (first ? Opcode::kReadRespOnly : Opcode::kReadRespLast)
                              : (first ? Opcode::kReadRespFirst : Opcode::kReadRespMiddle);
   headers.bth.opcode = static_cast<std::uint8_t>(opcode);
-  headers.aeth.syndrome = trace_credits();
+  headers.aeth.syndrome = ack_syndrome();
   if (bytes != 0) {
     out.payload[0] = wire::Bytes(from, bytes);
     out.payload_parts = 1;

@@ -99,7 +99,7 @@ class RcResponder {
   void answer(std::uint8_t syndrome, std::uint32_t psn, bool fatal = false);
   void drop_back();
   void add_read(const wire::RocePacket& packet, bool repeated);
-  [[nodiscard]] std::uint8_t trace_credits();
+  [[nodiscard]] std::uint8_t ack_syndrome();
   [[nodiscard]] Served refuse(wire::NakCode code, const char* reason,
                               fabric::Status receive_status = fabric::Status::kSuccess);
   void duplicate(const wire::RocePacket& packet, const MemoryTable& memory, std::uint32_t qpn);

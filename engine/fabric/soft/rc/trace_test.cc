@@ -1,6 +1,6 @@
 // The trace events of a queue pair: its packets, and the peer's accesses to local memory.
-#include "../../../trace/emitted_for_tests.h"
 #include "lone_qp_for_tests.h"
+#include "support/emitted_events.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Nodes on a simulated network: delays, bandwidth, queues, impairments, faults, and repeatability.
-#include "counting_new.h"
+#include "support/counting_new.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,5 @@
 // Framing of packets and the check of their ICRC, with known and unknown IPv4 identifications.
-#include "rc/packet_testing.h"
+#include "rc/packet_for_tests.h"
 
 #include <algorithm>
 

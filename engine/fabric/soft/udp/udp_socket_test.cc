@@ -1,9 +1,9 @@
 // The UDP socket on loopback: batches, refused system calls, foreign senders, the log, live
 // readers, and opening.
-#include "../../../wire/counting_new.h"
 #include "failing_send.h"
-#include "own_network_for_tests.h"
-#include "rc/packet_testing.h"
+#include "rc/packet_for_tests.h"
+#include "support/counting_new.h"
+#include "support/own_network.h"
 
 #include <algorithm>
 #include <array>

@@ -53,11 +53,11 @@ struct Recording {
   std::vector<RecordedEndpoint> endpoints;
   RecordedTimes made, served;  // of the endpoints' own Calls, and of their peers' Calls
   std::uint64_t credit_waits = 0;
-  std::uint64_t exposed = 0;  // regions that were advertised
-  std::uint64_t exposed_bytes = 0;
-  std::uint64_t withdrawn = 0;    // invalidated by the endpoint
-  std::uint64_t invalidated = 0;  // by its peer: Send with Invalidate
-  std::uint64_t receives = 0;     // posted
+  std::uint64_t advertised = 0;  // regions that were advertised
+  std::uint64_t advertised_bytes = 0;
+  std::uint64_t invalidated_locally = 0;  // invalidated by the endpoint
+  std::uint64_t invalidated = 0;          // by its peer: Send with Invalidate
+  std::uint64_t receives = 0;             // posted
   std::vector<RecordedError> errors;
   std::uint64_t errors_omitted = 0;  // errors of kinds that are not listed
   std::vector<RecordedFault> faults;

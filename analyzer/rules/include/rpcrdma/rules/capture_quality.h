@@ -10,7 +10,7 @@
 
 namespace rpcrdma::rules {
 
-struct Trust {
+struct CaptureGaps {
   struct Gap {
     std::uint64_t amount = 0;               // packets, messages or connections
     std::uint64_t connections = 0;          // affected
@@ -37,7 +37,7 @@ struct Trust {
 };
 
 // "connections 1, 4 and 2 more"
-[[nodiscard]] std::string where(const Trust::Gap& gap);
+[[nodiscard]] std::string where(const CaptureGaps::Gap& gap);
 
 // "1 datagram was coalesced by GSO/GRO before capture"
 [[nodiscard]] std::string coalesced_packets(std::uint64_t n);
@@ -59,7 +59,7 @@ struct CaptureCaveat {
 };
 // Returns the caveats that a sum over all packets does not show. `unlisted`: connections that are
 // in the totals and not listed.
-[[nodiscard]] std::vector<CaptureCaveat> capture_caveats(const Trust& trust,
+[[nodiscard]] std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
                                                          std::uint64_t unlisted);
 
 }  // namespace rpcrdma::rules

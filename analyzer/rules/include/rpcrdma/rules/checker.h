@@ -20,7 +20,7 @@ class Checker final : public model::Observer {
   // To be called when the capture has been read and the tracker has finished.
   void finish();
   // After finish().
-  [[nodiscard]] const Trust& trust() const;
+  [[nodiscard]] const CaptureGaps& capture_gaps() const;
   // After finish(): state to recognise Calls that are resent in a later capture.
   [[nodiscard]] Handover handover() const;
   // Called when a filter excludes this Call: later findings about it are not reported.

@@ -112,7 +112,7 @@ class Findings {
   void restate(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);
   // Removes a finding that later traffic disproved. Occurrences that were reported are not
   // retracted.
-  void withdraw(RuleId id, const Evidence& e);
+  void retract(RuleId id, const Evidence& e);
 
   // Returns the first of the worst violations by the latest violating message of `side`.
   [[nodiscard]] const Violation& latest_violation(std::size_t side) const;

@@ -42,7 +42,7 @@ class Completions {
     return n;
   }
   // Drops the waiting completions of `owner`.
-  void deregister_memory(std::uint32_t owner) {
+  void drop(std::uint32_t owner) {
     for (std::uint64_t n = waiting_.begin(); n != waiting_.end(); ++n) {
       if (waiting_[n].owner == owner) waiting_[n].owner = kForgotten;
     }

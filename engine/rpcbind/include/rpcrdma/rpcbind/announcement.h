@@ -31,7 +31,7 @@ class Announcement {
   Announcement& operator=(Announcement&&) = delete;
 
   // Unregisters those programs that are still registered with this address.
-  [[nodiscard]] fabric::Expected<void> withdraw();
+  [[nodiscard]] fabric::Expected<void> unregister();
 
   [[nodiscard]] const std::vector<Registration>& registered() const { return registered_; }
   [[nodiscard]] const std::vector<Registration>& replaced() const { return replaced_; }

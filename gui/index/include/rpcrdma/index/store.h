@@ -129,7 +129,7 @@ struct Integrity {
   std::string damage;
   trace_reader::ReaderStats events;
   bool finished = false;
-  rules::Trust trust;  // with `finished`
+  rules::CaptureGaps capture_gaps;  // with `finished`
 };
 
 // A live endpoint that is, or was, attached to.

@@ -59,7 +59,7 @@ struct System {
 
 // Returns why no RDMA device can be used here, and the remedy, as one clause; empty: no known
 // problem.
-[[nodiscard]] std::string what_lacks(const System& system);
+[[nodiscard]] std::string missing_requirements(const System& system);
 
 // Returns why memory could not be registered, from errno, and the remedy.
 [[nodiscard]] std::string registration_advice(int error, std::uint64_t bytes, const System& system);

@@ -1,6 +1,6 @@
 // Builds trace events and pcapng blocks, and converts packet traffic to an endpoint's
 // events.
-#include "trace_for_tests.h"
+#include "trace_builder.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // A connection by hand, of any provider: any bytes in any order, and what came back.
 #pragma once
 
-#include "../fabric/two_peers.h"
+#include "two_peers.h"
 
 #include <algorithm>
 #include <string>

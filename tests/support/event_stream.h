@@ -1,7 +1,7 @@
 // Reads streams and recordings, and checks the invariants of Loss events.
 #pragma once
 
-#include "clock.h"
+#include "../../engine/live/clock.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // in virtual time that loses, duplicates and delays messages by their number.
 #pragma once
 
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // thread, on loopback addresses of this process.
 #pragma once
 
-#include "hosts.h"
+#include "service_hosts.h"
 
 #include <rpcrdma/service/callback.h>
 

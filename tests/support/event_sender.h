@@ -1,8 +1,8 @@
 // Sockets in the endpoints' folder that send what no endpoint sends.
 #pragma once
 
-#include "make_event.h"
-#include "socket_file.h"
+#include "../../engine/live/make_event.h"
+#include "../../engine/live/socket_file.h"
 
 #include <cstdint>
 #include <span>

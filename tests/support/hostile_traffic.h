@@ -2,8 +2,8 @@
 // time.
 #pragma once
 
-#include "../roce/packets_for_tests.h"
 #include "live_bytes.h"
+#include "roce_packets.h"
 #include "traffic_count.h"
 
 #include <functional>

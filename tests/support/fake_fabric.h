@@ -1,7 +1,7 @@
 // A connection that follows a script and records all requests.
 #pragma once
 
-#include "../fabric/null_provider_for_tests.h"
+#include "null_provider.h"
 
 #include <algorithm>
 #include <cstring>
@@ -29,7 +29,7 @@ class FakeFabric : public fabric::testing::NullProvider {
     std::uint64_t id = 0;
     fabric::Slice local;
   };
-  struct Exposed {
+  struct Advertised {
     std::uint8_t* data = nullptr;
     std::uint32_t length = 0;
     std::uint64_t offset = 0;
@@ -43,12 +43,12 @@ class FakeFabric : public fabric::testing::NullProvider {
   // Everything that was posted, in order; the script removes what completes.
   std::vector<Posted> posted;
   std::deque<Receive> receives;
-  std::map<std::uint32_t, Exposed> advertised;
+  std::map<std::uint32_t, Advertised> advertised;
   std::vector<Invalidated> invalidated;
   // Requests that it refuses.
   std::size_t send_room = SIZE_MAX;
-  std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_expose, refuse_withdrawal;
-  std::size_t expose_room = SIZE_MAX;  // memory regions advertised before refuse_expose applies
+  std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_advertise, refuse_invalidate;
+  std::size_t advertise_room = SIZE_MAX;  // memory regions advertised before refuse_expose applies
   std::uint64_t registrations = 0;
   std::optional<std::uint64_t> accepted;  // with this cookie
 
@@ -103,9 +103,9 @@ class FakeFabric : public fabric::testing::NullProvider {
     fabric::Expected<fabric::MemoryRegion> advertise(std::uint64_t, const fabric::Memory& memory,
                                                      std::uint8_t* data, std::uint32_t length,
                                                      fabric::Access access) override {
-      if (f_.refuse_expose && f_.expose_room == 0)
-        return fabric::fail(*f_.refuse_expose, "refused");
-      if (f_.expose_room != SIZE_MAX) --f_.expose_room;
+      if (f_.refuse_advertise && f_.advertise_room == 0)
+        return fabric::fail(*f_.refuse_advertise, "refused");
+      if (f_.advertise_room != SIZE_MAX) --f_.advertise_room;
       if (data < memory.data ||
           length > memory.length - static_cast<std::size_t>(data - memory.data)) {
         return fabric::fail(fabric::Errc::kBadArgument, "outside of its memory");
@@ -116,7 +116,7 @@ class FakeFabric : public fabric::testing::NullProvider {
       return fabric::MemoryRegion{handle, offset};
     }
     fabric::Expected<void> invalidate(std::uint64_t id, std::uint32_t handle) override {
-      if (f_.refuse_withdrawal) return fabric::fail(*f_.refuse_withdrawal, "refused");
+      if (f_.refuse_invalidate) return fabric::fail(*f_.refuse_invalidate, "refused");
       if (f_.advertised.erase(handle) == 0) {
         return fabric::fail(fabric::Errc::kBadArgument, "no such handle");
       }

@@ -1,4 +1,4 @@
-#include "trace_for_tests.h"
+#include "timeline_checks.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // A hub with Tracers and readers for tests.
 #pragma once
 
-#include "stream_for_tests.h"
+#include "event_stream.h"
 
 #include <memory>
 #include <string>

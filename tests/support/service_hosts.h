@@ -1,7 +1,7 @@
 // A server in a thread of its own and clients in the test's, on loopback addresses of this process.
 #pragma once
 
-#include "../fabric/two_peers.h"
+#include "two_peers.h"
 
 #include <chrono>
 #include <deque>

@@ -1,8 +1,8 @@
 // A channel over a scripted connection: the test plays the peer and the fabric.
 #pragma once
 
-#include "fake_fabric_for_tests.h"
-#include "options_for_tests.h"
+#include "endpoint_options.h"
+#include "fake_fabric.h"
 
 #include <optional>
 #include <span>
@@ -132,7 +132,7 @@ class ChannelTest : public ::testing::Test {
     }
     return all;
   }
-  void complete_withdrawals() {
+  void complete_invalidations() {
     const auto all = std::exchange(fabric.invalidated, {});
     for (const auto& w : all) complete(w.id, fabric::Operation::kInvalidate);
   }

@@ -1,8 +1,8 @@
 // The simulation of traffic_for_tests.h: queue pairs, an RPC client and server, and a faulty
 // network.
-#include "traffic_for_tests.h"
+#include "model_traffic.h"
 
-#include "messages_for_tests.h"
+#include "rpc_messages.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,7 +1,7 @@
 // Compressed forms of test data.
 #pragma once
 
-#include "test_capture.h"
+#include "capture_for_tests.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // For the tests of this folder: packets in the form of the core.
 #pragma once
 
-#include "wire_testing.h"
+#include "support/wire_bytes.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // A user-space adapter in a simulated network, as a provider.
 #pragma once
 
-#include "../fabric/null_provider_for_tests.h"
+#include "null_provider.h"
 
 #include <array>
 #include <cstdlib>
