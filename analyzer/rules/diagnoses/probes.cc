@@ -21,9 +21,8 @@ bool same_procedure(const model::RpcInfo& a, const model::RpcInfo& b) {
   return a.program == b.program && a.version == b.version && a.procedure == b.procedure;
 }
 
-// Returns whether this success shows that `probe` was a probe.
-bool shows(const Probe& probe, const model::Call& call, const model::Message& answer,
-           std::uint64_t room) {
+// True if this Call asks for the same without what `probe` was refused for.
+bool asks_without(const Probe& probe, const model::Call& call, std::uint64_t room) {
   const model::RpcInfo& rpc = call.message.rpc;
   switch (probe.refusal.by) {
     case RefusedBy::kTransport:
@@ -40,9 +39,16 @@ bool shows(const Probe& probe, const model::Call& call, const model::Message& an
       return same_procedure(rpc, probe.rpc) && rpc.wrapping != decode::Wrapping::kControl;
     case RefusedBy::kMinorVersion:
       return rpc.program == probe.rpc.program && rpc.version == probe.rpc.version &&
-             answer.rpc.has_status && rpc.ops.minor != probe.rpc.ops.minor;
+             rpc.ops.minor != probe.rpc.ops.minor;
   }
   return false;
+}
+
+// True if this success shows that `probe` was a probe.
+bool shows(const Probe& probe, const model::Call& call, const model::Message& answer,
+           std::uint64_t room) {
+  if (probe.refusal.by == RefusedBy::kMinorVersion && !answer.rpc.has_status) return false;
+  return asks_without(probe, call, room);
 }
 
 template <typename Condition>
@@ -76,6 +82,10 @@ std::vector<Probe> Probes::succeeded(const model::Call& call, const model::Messa
   return take(open_, [&](const Probe& p) {
     return p.address == address && call.message.frame > p.frames[0] && shows(p, call, answer, room);
   });
+}
+
+bool is_next_attempt(const Probe& probe, const model::Call& call, std::uint64_t room) {
+  return call.message.frame > probe.frames[0] && asks_without(probe, call, room);
 }
 
 std::vector<Probe> Probes::take_due(std::int64_t now_ns) {

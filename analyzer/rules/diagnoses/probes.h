@@ -18,6 +18,7 @@ namespace rpcrdma::rules {
 // Calls of one kind on one connection.
 struct Probe {
   std::uint32_t connection = 0;             // index
+  std::uint8_t caller = 0;                  // side of the connection
   std::array<capture::Address, 2> address;  // of requester and responder
   Refusal refusal;
   model::RpcInfo rpc;         // of the latest of these Calls
@@ -61,6 +62,10 @@ class Probes {
 };
 
 // "a later Call in version 1 succeeded"
+// True if `call`, which is in flight on the probe's connection, asks for the same without what was
+// refused.
+[[nodiscard]] bool is_next_attempt(const Probe& probe, const model::Call& call, std::uint64_t room);
+
 [[nodiscard]] std::string success_text(const Probe& probe, const model::Call& call,
                                        const model::Message& answer);
 

@@ -253,6 +253,7 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
   const roce::Connection& connection = connections_.connection(m.connection);
   Probe p;
   p.connection = m.connection;
+  p.caller = m.caller;
   p.address = {connection.side[m.caller].address, connection.side[1U - m.caller].address};
   p.refusal = refusal;
   p.rpc = m.rpc;
@@ -270,7 +271,7 @@ void RefusedCalls::refused(OfConnection& c, Procedure& procedure, const model::C
   report(p, answer.id, k.suspect);
 }
 
-void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect) {
+void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect, const char* unsure) {
   Evidence e;
   e.connection = &connections_.connection(p.connection);
   e.message = message;
@@ -279,10 +280,18 @@ void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect) {
   e.count = p.count;
   e.of = p.of;
   e.suspect = suspect;
+  e.unsure = unsure;
   // The server works correctly and states its limit.
   if (p.refusal.by == RefusedBy::kMinorVersion) e.at_most = Level::kWarning;
   findings_.add(
       RuleId::kCallRefused, e, [&] { return p.clause; }, refusal_advice(p.refusal));
+}
+
+bool RefusedCalls::next_attempt_in_flight(const Probe& p) const {
+  const auto calls = model_.calls_in_flight(p.connection, p.caller);
+  return std::any_of(calls.begin(), calls.end(), [&](const model::Call* call) {
+    return is_next_attempt(p, *call, shape_of(*call).room());
+  });
 }
 
 void RefusedCalls::report(const std::vector<Probe>& refused) {
@@ -340,7 +349,12 @@ void RefusedCalls::evict(const roce::Connection& connection) {
 }
 
 void RefusedCalls::finish() {
-  report(probes_.take_all());
+  for (const Probe& p : probes_.take_all()) {
+    report(p, 0, false,
+           next_attempt_in_flight(p)
+               ? "the requester's next attempt is in flight when the capture ends"
+               : nullptr);
+  }
 }
 
 }  // namespace rpcrdma::rules

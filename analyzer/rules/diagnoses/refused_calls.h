@@ -38,8 +38,11 @@ class RefusedCalls {
   void succeeded(OfConnection& c, Procedure& procedure, const model::Call& call,
                  const model::Message& answer);
   void note_status(Procedure& procedure, const model::Call& call, const model::Message& answer);
-  void report(const Probe& refused, std::uint64_t message, bool suspect);
+  void report(const Probe& refused, std::uint64_t message, bool suspect,
+              const char* unsure = nullptr);
   void report(const std::vector<Probe>& refused);
+  // A Call that would show that `refused` was a probe has no Reply yet.
+  [[nodiscard]] bool next_attempt_in_flight(const Probe& refused) const;
 
   Findings& findings_;
   const roce::Connections& connections_;
