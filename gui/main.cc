@@ -21,9 +21,9 @@ void complain(const QString& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A file that may grow no more (ulimit -f) is an error of the write, as on a full disk.
+  // A write beyond a file size limit (ulimit -f) becomes an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
-  // Asked for help, no display is needed.
+  // Help and version need no display.
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const bool asks = word == "-h" || word == "--help" || word == "-v" || word == "--version";
@@ -38,21 +38,21 @@ int main(int argc, char** argv) {
   QApplication::setWindowIcon(QIcon(":/rpcrdma-gui.svg"));
   QCommandLineParser options;
   options.setApplicationDescription(
-      "Shows RPC-over-RDMA in captures, in recordings of endpoints, and in endpoints that run.");
+      "Shows RPC-over-RDMA traffic in captures, recordings and running endpoints.");
   options.addHelpOption();
   options.addVersionOption();
   options.addPositionalArgument("FILE",
-                                "Captures or recordings, as one in order of time; - for standard "
+                                "Captures or recordings, merged in order of time; - for standard "
                                 "input",
                                 "[FILE...]");
   const QCommandLineOption attach({"a", "attach"},
                                   "Attaches to this running endpoint; may be given "
                                   "more than once",
                                   "ENDPOINT");
-  const QCommandLineOption filter({"Y", "filter"}, "Shows the messages that match only", "FILTER");
+  const QCommandLineOption filter({"Y", "filter"}, "Shows only the messages that match", "FILTER");
   options.addOption(attach);
   options.addOption(filter);
-  // By itself it would print what is wrong with the names in it as they are.
+  // process() would print the error with the raw, possibly hostile, names in it.
   if (!options.parse(QCoreApplication::arguments())) {
     complain(options.errorText());
     return 2;
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     complain(window.message());
     return 2;
   }
-  // Of several endpoints some are not there.
+  // Some of several endpoints could not be attached to.
   if (options.isSet(attach) && !window.message().isEmpty()) complain(window.message());
   if (options.isSet(filter)) {
     rpcrdma::filter::FilterError error;

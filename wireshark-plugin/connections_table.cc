@@ -1,5 +1,5 @@
-// Connections with what they agreed upon: -z rpcrdma,connections; and what went through chunks:
-// -z rpcrdma,chunks.
+// Tables of connections and their parameters (-z rpcrdma,connections), and of bytes moved through
+// chunks (-z rpcrdma,chunks).
 #include "plugin.h"
 #include "statistics.h"
 
@@ -34,8 +34,8 @@ void put_chunks(stat_tap_table* table, TableRows& rows, const ConnectionRow& c) 
 
 using Put = void (*)(stat_tap_table*, TableRows&, const ConnectionRow&);
 
-// While a capture is being read its connections change with every message. Of a window that shows
-// them meanwhile each change is told; tshark prints them at the end.
+// While Wireshark reads a capture, connections change with every message, and an open window is
+// updated for each change; tshark prints the final table.
 template <Put kPut>
 void put_of_frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
   if (tapped.note == nullptr || tapped.note->connection == 0) return;
@@ -79,9 +79,9 @@ TableKind connections_table() {
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Errors", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Unanswered", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Credits requested", "%u"},
-           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Least granted", "%u"},
-           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most granted", "%u"},
-           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Most in use", "%u"}},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Minimum granted", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Maximum granted", "%u"},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Maximum in use", "%u"}},
           put_of_frame<put_connection>,
           put_all<put_connection>};
 }
@@ -97,7 +97,7 @@ TableKind chunks_table() {
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes written", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Reply chunks", "%u"},
            {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Bytes in Replies", "%u"},
-           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Operations elsewhere", "%u"}},
+           {TABLE_ITEM_UINT, TAP_ALIGN_RIGHT, "Unmatched operations", "%u"}},
           put_of_frame<put_chunks>,
           put_all<put_chunks>};
 }

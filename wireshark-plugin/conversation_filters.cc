@@ -1,4 +1,4 @@
-// "Follow" one RPC, or one connection: filters that Wireshark offers for a selected frame.
+// Conversation filters for a selected frame: one RPC, or one connection.
 #include "plugin.h"
 
 namespace rpcrdma::wireshark {

@@ -1,7 +1,8 @@
-// The way of a frame. The dissectors that Wireshark has for RoCE are called by ours, which give
-// each frame to the analyzer first, once and in order; so all that can be known of it is known when
-// it is shown. Payload comes back by the heuristic of "infiniband.payload"; packets without any,
-// such as ACKs and RDMA Read requests, are added to when Wireshark's dissector is done with them.
+// The path of a frame. This plugin wraps Wireshark's dissectors of RoCE and passes each frame to
+// the analyzer first, once and in order, so everything known about it is available when it is
+// shown. Wireshark returns the payload through the heuristic of "infiniband.payload". Packets
+// without payload, such as ACKs and RDMA Read requests, get their notes after Wireshark's
+// dissector.
 #include "owner.h"
 #include "packet_bytes.h"
 #include "plugin.h"
@@ -32,29 +33,29 @@ using decode::FieldId;
 
 constexpr const char* kColumn = "RPCoRDMA";
 constexpr guint32 kRocePort = 4791;
-// RoCEv2 senders take source ports from here on; Wireshark gives packets from others to whom the
-// lower port belongs.
+// RoCEv2 senders use source ports from here on; for lower source ports, Wireshark prefers the
+// dissector of the lower port.
 constexpr guint32 kEntropyPorts = 0xC000;
 
 std::unique_ptr<Session> current;
-// What was decoded of the frame that is being shown: here, since a longjmp() may pass by.
+// Fields decoded for the current frame: static, since a longjmp() may skip destructors.
 annotations::FieldLog scratch;
 
-// The packet that Wireshark's dissectors are taking apart for us.
+// The packet that Wireshark's dissectors are currently decoding for this plugin.
 struct Packet {
   const FrameAnnotation* note = nullptr;
   Owner owner = Owner::kBuiltIn;
-  bool rendered = false;  // the heuristic has added to it
+  bool rendered = false;  // the heuristic has shown its notes
 };
 Packet packet;
 
 dissector_handle_t rpc_handle = nullptr;
 pref_t* dissect_unknown_programs = nullptr;  // of `rpc_handle`
 
-// ---- into the analyzer
+// ---- passing frames to the analyzer
 
-// Which packet of its frame the one that begins at `data` is, counted from 0, each time that the
-// frame is dissected. The same bytes are the same packet.
+// Numbers the packets of a frame from 0, in each dissection of the frame. A packet is identified by
+// its address in memory.
 struct PacketsOfFrame {
   std::uint32_t count;
   const std::uint8_t* last;
@@ -72,25 +73,25 @@ std::uint32_t packet_number(packet_info* pinfo, const std::uint8_t* data) {
   return packets->count - 1;
 }
 
-// The user can switch protocols off.
+// The user can disable protocols.
 bool is_switched_on() {
   static protocol_t* const ours = find_protocol_by_id(registered.protocol);
   return proto_is_protocol_enabled(ours);
 }
 
-// Findings that came with no frame, or after the last one, are asked for when statistics are drawn.
+// Findings without a frame, or after the last one, appear when statistics are drawn.
 void finish() {
   if (current) current->finish();
 }
 
-// tshark draws statistics when it has read the file, and does not say so otherwise when it reads it
-// once. Those that were started last are drawn first.
+// tshark draws statistics after it has read the file; in a single pass, that is the only
+// notification. Tables that were started last are drawn first.
 void finish_before_statistics() {
   static bool asked_for = false;
   if (asked_for) remove_tap_listener(&current);
   asked_for = false;
   if (!is_tshark()) return;
-  if (!have_tap_listener(registered.tap)) return;  // none of ours is to be drawn
+  if (!have_tap_listener(registered.tap)) return;  // none of our tables is open
   asked_for = true;
   GString* const error = register_tap_listener(
       "rpcrdma", &current, nullptr, TL_REQUIRES_NOTHING, nullptr, nullptr,
@@ -102,15 +103,14 @@ void finish_before_statistics() {
   if (error != nullptr) g_string_free(error, TRUE);
 }
 
-// tshark that reads a file once shows a frame when it comes, and never again; with -2 it shows none
-// when they come.
+// In a single pass, tshark shows a frame only when it is read; with -2, it shows none while
+// reading.
 Session::Use use_of(packet_info* pinfo, const proto_tree* tree) {
   if (!is_tshark() || pinfo->cinfo == nullptr) return Session::Use::kAgain;
   return tree != nullptr ? Session::Use::kOnce : Session::Use::kOnceWithoutFields;
 }
 
-// Gives the packet to the analyzer when it is seen for the first time, and tells taps what came of
-// it.
+// Passes the packet to the analyzer the first time it is seen, and queues the result for taps.
 const FrameAnnotation* on_frame(const capture::Frame& frame, packet_info* pinfo,
                                 const proto_tree* tree) {
   if (!current || !is_switched_on()) return nullptr;
@@ -144,7 +144,7 @@ const FrameAnnotation* on_frame(const capture::Frame& frame, packet_info* pinfo,
   return note;
 }
 
-// ---- onto the screen
+// ---- showing notes
 
 proto_tree* add_protocol(tvbuff_t* tvb, int length, const char* summary, proto_tree* tree) {
   proto_item* const item =
@@ -153,8 +153,8 @@ proto_tree* add_protocol(tvbuff_t* tvb, int length, const char* summary, proto_t
   return proto_item_add_subtree(item, registered.tree);
 }
 
-// What follows the kind and the XID in a message's line, up to what the RPC is: for a line that
-// Wireshark's own dissectors begin.
+// Returns the part of a summary between the XID and the description of the RPC, for an Info column
+// that Wireshark's own dissectors begin.
 std::string_view transport_part(const char* summary) {
   std::string_view text(summary);
   constexpr std::string_view kReverse = "reverse ";
@@ -167,7 +167,7 @@ std::string_view transport_part(const char* summary) {
   return text.substr(0, text.find(" | "));
 }
 
-// The bytes of a message's Send. `tvb`: where they are, if one packet brought them.
+// Returns the bytes of a message's Send. `tvb` holds them if the Send has one packet.
 tvbuff_t* send_of(const MessageNote& m, tvbuff_t* tvb, packet_info* pinfo) {
   if (m.bytes.empty()) return tvb;
   const auto length = static_cast<guint>(m.bytes.size());
@@ -186,23 +186,23 @@ void decode_send(const MessageNote& m, tvbuff_t* send, Foreign foreign) {
                          reply ? &m.procedure : nullptr, m.dialect);
 }
 
-// Others than the dissector of RPC itself know what is in its messages.
+// True if a dissector other than that of RPC itself decodes the program.
 bool is_known_program(std::uint32_t program) {
   return std::strcmp(rpc_prog_name(program), "Unknown") != 0;
 }
 
-// To Wireshark's dissector of RPC, which hands on what is of a program that it knows. False: the
-// user has switched it off.
+// Calls Wireshark's dissector of RPC, which calls those of the programs it knows. Returns false if
+// the user has disabled it.
 bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conversation) {
   const port_type type = pinfo->ptype;
   const guint32 source = pinfo->srcport;
   const guint32 destination = pinfo->destport;
-  // Not the QPs, of which one is not known until both directions were seen, and which are used
-  // again: a number of our own, beyond those that QPs have.
+  // QPs are not suitable: one of them is unknown until both directions were seen, and they are
+  // reused. This number is beyond the range of QPs.
   pinfo->ptype = PT_IBQP;
   pinfo->srcport = pinfo->destport = 0x40000000U + conversation;
-  // Of a program that it does not know it shows the RPC header only where it is told to, since it
-  // cannot be sure elsewhere that it has RPC before it.
+  // For an unknown program, Wireshark shows the RPC header only if this preference is set, since
+  // elsewhere it cannot be sure that the packet is RPC.
   const Boolean unknown = prefs_get_bool_value(dissect_unknown_programs, pref_current);
   prefs_set_bool_value(dissect_unknown_programs, TRUE, pref_current);
   volatile int taken = 0;
@@ -223,7 +223,7 @@ bool call_rpc(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, guint32 conve
   return taken != 0;
 }
 
-// An RPC message that is whole now. `send`: of the message in this frame, if it has one.
+// Shows an RPC message that is now complete. `send`: of this frame's message, if it has one.
 void show_rpc(const RpcNote& rpc, tvbuff_t* send, tvbuff_t* tvb, packet_info* pinfo,
               proto_tree* ours, proto_tree* tree) {
   const MessageNote& m = current->message(rpc.message);
@@ -268,7 +268,7 @@ void show_findings(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinf
   }
 }
 
-// The message of the frame; its RPC message, where it is dissected, comes later.
+// Shows the message of the frame; if its RPC message is dissected, that follows.
 void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, proto_tree* ours) {
   col_set_str(pinfo->cinfo, COL_PROTOCOL, kColumn);
   col_add_str(pinfo->cinfo, COL_INFO, m.summary.c_str());
@@ -285,8 +285,8 @@ void show_message(const MessageNote& m, tvbuff_t* send, packet_info* pinfo, prot
   render(m.behind, send, 0, ours);
 }
 
-// What the line of an operation's packet says. Mostly it is of the same operation as the one
-// before.
+// Returns the Info text for an operation's packet. Consecutive packets mostly belong to the same
+// operation, so the text is cached.
 const char* operation_text(Ref ref, const annotations::OperationNote& o, const MessageNote& call) {
   static std::string text;
   static Ref last = 0;
@@ -325,18 +325,19 @@ void show_connection(const FrameAnnotation& note, tvbuff_t* tvb, proto_tree* our
       proto_tree_add_uint(ours, hf(FieldId::kConnection), tvb, 0, 0, note.connection));
 }
 
-// Packets sent again, and refused.
+// Shows retransmitted and refused packets.
 void show_trouble(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo,
                   proto_tree* ours) {
   if (note.sent_again) {
-    col_append_str(pinfo->cinfo, COL_INFO, note.message != 0 ? " | sent again" : "| sent again");
+    col_append_str(pinfo->cinfo, COL_INFO,
+                   note.message != 0 ? " | retransmitted" : "| retransmitted");
     if (ours != nullptr) {
       proto_item_set_generated(
           proto_tree_add_boolean(ours, hf(FieldId::kPacketRetransmission), tvb, 0, 0, 1));
     }
   }
   if (note.refusal == nullptr) return;
-  // Other NAKs Wireshark names itself.
+  // Wireshark names other NAKs itself.
   if (std::strstr(note.refusal, "RNR") != nullptr) {
     col_append_fstr(pinfo->cinfo, COL_INFO, "| %s", note.refusal);
   }
@@ -346,11 +347,11 @@ void show_trouble(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo
   }
 }
 
-// All that is to be said of a frame. `tvb`: the payload of its packet, or, where there is none, all
-// of it. `send`: that is a Send.
+// Shows all notes of a frame. `tvb`: the payload of its packet, or the whole packet if it has none.
+// `send`: that is a Send.
 void show(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
   const char* const protocol = pinfo->current_proto;
-  pinfo->current_proto = "RPC-over-RDMA";  // whose findings it is about
+  pinfo->current_proto = "RPC-over-RDMA";  // the protocol of expert information
   const MessageNote* const m = note.message != 0 ? &current->message(note.message) : nullptr;
   tvbuff_t* const send = m != nullptr ? send_of(*m, tvb, pinfo) : nullptr;
   const int length = m != nullptr ? std::min(static_cast<int>(m->header_length),
@@ -365,16 +366,16 @@ void show(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo, proto_
   show_connection(note, tvb, ours);
   show_trouble(note, tvb, pinfo, ours);
   show_findings(note, tvb, pinfo, ours);
-  // Last, since it takes what is left of the line, and may leave by an exception of its own.
+  // Last, since it uses the rest of the Info column, and may leave by an exception of its own.
   for (Ref r = note.rpc; r != 0; r = current->rpc(r).next) {
     show_rpc(current->rpc(r), send, tvb, pinfo, ours, tree);
   }
   pinfo->current_proto = protocol;
 }
 
-// ---- Wireshark's entrances
+// ---- entry points for Wireshark
 
-// Does a message begin with this packet?
+// Returns whether a message begins with this packet.
 bool begins_send(const void* data) {
   if (data == nullptr) return false;
   const wire::OpcodeInfo& opcode =
@@ -382,7 +383,7 @@ bool begins_send(const void* data) {
   return opcode.send && opcode.first;
 }
 
-// And does it end with it?
+// Returns whether it also ends with it.
 bool is_whole_send(const void* data) {
   return begins_send(data) &&
          wire::opcode_info(static_cast<const infinibandinfo*>(data)->opCode).last;
@@ -393,7 +394,7 @@ std::span<const std::uint8_t> net_address(const address& a) {
   return {static_cast<const std::uint8_t*>(a.data), static_cast<std::size_t>(a.len)};
 }
 
-// What a message says of itself, where nothing else is known of it.
+// Shows a message's header alone, if nothing else is known about it.
 void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char* what) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
   packet.rendered = true;
@@ -409,7 +410,7 @@ void show_header(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const char
   render(scratch, tvb, 0, ours);
 }
 
-// A message that the analyzer holds back, until a gap before it in the capture is explained.
+// Shows a message that the tracker holds back until a gap before it in the capture is explained.
 void show_held(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, const void* data) {
   show_header(tvb, pinfo, tree, "a message behind a gap in the capture");
   if (!is_whole_send(data)) return;
@@ -443,22 +444,22 @@ Boolean dissect_payload(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, voi
   return TRUE;
 }
 
-// Decode As: also what the analyzer does not take for RPC-over-RDMA.
+// Decode As: also for packets that the analyzer does not recognize as RPC-over-RDMA.
 int dissect_as(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   const auto length = static_cast<int>(tvb_captured_length(tvb));
   if (dissect_payload(tvb, pinfo, tree, data)) return length;
   if (!begins_send(data)) return 0;
-  show_header(tvb, pinfo, tree, "by the user's wish");
+  show_header(tvb, pinfo, tree, "Decode As");
   return length;
 }
 
-// Connections are set up and ended alike whatever they carry.
+// The set-up and end of a connection look alike for all protocols.
 bool has_something_to_say(const FrameAnnotation& note) {
   return note.operation != 0 || note.rpc != 0 || note.finding != 0 ||
          current->speaks_rpc(note.connection);
 }
 
-// Around a dissector of RoCE, or around that of UDP, which is where RoCEv2 comes from.
+// A wrapped dissector: that of RoCE, or that of UDP, which carries RoCEv2.
 struct Around {
   const char* table;
   guint32 value;
@@ -466,7 +467,7 @@ struct Around {
   dissector_handle_t theirs;
 };
 
-// Wireshark's dissector gives up on what the snap length has cut.
+// Wireshark's dissector throws at the end of a frame cut short by the snapshot length.
 int call_for_cut(dissector_handle_t theirs, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree,
                  void* data) {
   volatile int length = static_cast<int>(tvb_captured_length(tvb));
@@ -487,7 +488,7 @@ int dissect_packet(dissector_handle_t theirs, const FrameAnnotation* note,
   if (!current || !is_switched_on()) return call_dissector_only(theirs, tvb, pinfo, tree, data);
   const Packet outer = packet;
   packet = {note, owner_of(note, frame), false};
-  // Which of the two heuristics comes first changes while a file is read.
+  // The order of the two heuristics changes while a file is read.
   const Boolean enabled = enable_built_in(FALSE);
   if (packet.owner == Owner::kBuiltIn) static_cast<void>(enable_built_in(enabled));
   const bool cut = tvb_captured_length(tvb) < tvb_reported_length(tvb);
@@ -495,11 +496,11 @@ int dissect_packet(dissector_handle_t theirs, const FrameAnnotation* note,
   TRY {
     length = cut ? call_for_cut(theirs, tvb, pinfo, tree, data)
                  : call_dissector_only(theirs, tvb, pinfo, tree, data);
-    // What the snap length has cut is not offered to anybody. Another Send that was not offered to
-    // us is somebody else's by the user's wish.
+    // A packet that was cut short is not offered to any heuristic. Any other Send that was not
+    // offered to this plugin belongs to another dissector by the user's choice.
     if (note != nullptr && !packet.rendered && (note->message == 0 || cut) &&
         !built_in_has(pinfo) && !leave_to_built_in(*note) && has_something_to_say(*note)) {
-      if (cut) {  // Wireshark takes it for broken, and says so
+      if (cut) {  // Wireshark considers it malformed, and says so
         col_clear_fence(pinfo->cinfo, COL_INFO);
         col_set_str(pinfo->cinfo, COL_INFO, "cut short ");
       }
@@ -532,7 +533,7 @@ int dissect_around(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* da
 dissector_handle_t udp_handle = nullptr;
 dissector_table_t udp_ports = nullptr;
 
-// UDP asks who has the lower port first. Who has a conversation is asked before that.
+// UDP tries the lower port first, and a conversation's dissector before that.
 void claim(packet_info* pinfo, guint32 source) {
   const dissector_handle_t roce = dissector_get_uint_handle(udp_ports, kRocePort);
   if (roce == nullptr || find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
@@ -545,7 +546,7 @@ void claim(packet_info* pinfo, guint32 source) {
       roce);
 }
 
-// Only the columns are asked for, and of those none that Wireshark's dissectors would have to fill.
+// Returns whether only columns are needed, and none that Wireshark's dissectors would fill.
 bool only_plain_columns(packet_info* pinfo, const proto_tree* tree) {
   if (use_of(pinfo, tree) != Session::Use::kOnceWithoutFields ||
       tap_listeners_require_dissection()) {
@@ -571,8 +572,8 @@ bool only_plain_columns(packet_info* pinfo, const proto_tree* tree) {
   return true;
 }
 
-// "RC RDMA Write First ", as Wireshark says it; null for what is no RDMA Read or Write, or has
-// immediate data.
+// Returns Wireshark's name, such as "RC RDMA Write First "; null for other packets, and for those
+// with immediate data.
 const char* operation_name(std::uint8_t opcode) {
   switch (opcode) {
     case 6:
@@ -598,8 +599,8 @@ const char* operation_name(std::uint8_t opcode) {
   }
 }
 
-// Most packets of a capture move chunks. Where no more is asked for than their line, that is
-// written without Wireshark's dissectors: they would find nothing that is not known here already.
+// Most packets of a capture move chunks. If only their columns are needed, this writes them without
+// Wireshark's dissectors, which would find nothing new.
 bool write_line(const FrameAnnotation& note, tvbuff_t* tvb, packet_info* pinfo) {
   constexpr int kBth = 8;
   constexpr int kBthBytes = 12;
@@ -653,7 +654,7 @@ void set_side(address* to, const capture::Address& side) {
   }
 }
 
-// Events have no addresses but those of their connection.
+// Events have no addresses except those of their connection.
 void set_addresses(const FrameAnnotation& note, packet_info* pinfo) {
   const auto* const ends = current->ends(note.connection);
   if (ends == nullptr || note.sender >= ends->size()) return;
@@ -663,7 +664,7 @@ void set_addresses(const FrameAnnotation& note, packet_info* pinfo) {
   copy_address_shallow(&pinfo->dst, &pinfo->net_dst);
 }
 
-// What an endpoint tells: named in its recordings.
+// Dissects an event of a recording; endpoints name this dissector in their recordings.
 int dissect_event(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   (void)data;
   capture::Frame frame;
@@ -711,7 +712,7 @@ Boolean dissect_private_data(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree
   return TRUE;
 }
 
-// A new capture, or the same once more.
+// Called for a new capture, or when the same one is read again.
 void begin() {
   for (Around& a : around) {
     const dissector_table_t table = find_dissector_table(a.table);
@@ -748,7 +749,7 @@ Session* session() {
   return current.get();
 }
 
-// Of every frame, when all others are done with it.
+// Called for every frame after all other dissectors.
 int note_time(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void* data) {
   static_cast<void>(tvb), static_cast<void>(tree), static_cast<void>(data);
   if (current && is_switched_on() && !PINFO_FD_VISITED(pinfo)) {

@@ -1,4 +1,4 @@
-// The field schema as Wireshark's registration: nobody writes a field's name twice.
+// Registers Wireshark's fields from the field schema, so each name is written only once.
 #include "plugin.h"
 
 #include <memory>
@@ -62,7 +62,7 @@ Shape shape_of(const FieldSpec& field) {
     case FieldType::kSubtree:
       return {FT_NONE, BASE_NONE};
     case FieldType::kString:
-    case FieldType::kAddress:  // of several kinds: as text
+    case FieldType::kAddress:  // of several address families: as text
       break;
   }
   return {FT_STRING, BASE_NONE};
@@ -76,7 +76,7 @@ bool fits_value_string(FieldType type) {
 }  // namespace
 
 void register_fields() {
-  // Wireshark keeps pointers to all of this for as long as it runs.
+  // Wireshark keeps pointers to all of this as long as it runs.
   static std::vector<hf_register_info> fields;
   static std::vector<std::unique_ptr<std::vector<value_string>>> names;
   fields.reserve(decode::kFieldCount);

@@ -1,4 +1,4 @@
-// What is wrong, by rule and connection: -z rpcrdma,findings.
+// The table of findings by rule and connection: -z rpcrdma,findings.
 #include "plugin.h"
 #include "statistics.h"
 
@@ -41,11 +41,11 @@ void add(stat_tap_table* table, TableRows& rows, const annotations::FindingNote&
 
 void frame(stat_tap_table* table, TableRows& rows, const Tapped& tapped) {
   for_each_finding(tapped, [&](const annotations::FindingNote& f) { add(table, rows, f); });
-  // Whoever goes through the frames again finds each finding with one of them.
+  // In a later pass, each finding comes with one of the frames.
   rows.findings_seen = tapped.first_time ? tapped.findings_after : tapped.session->findings();
 }
 
-// Errors first, as they were found. Whoever shows the table has not seen its rows yet.
+// Errors first, then in the order of detection. Must run before the table's user sees its rows.
 void sort(stat_tap_table* table, TableRows& rows) {
   std::vector<Cell*> sorted;
   for (const auto& [key, row] : rows.row) sorted.push_back(table->elements[row]);
@@ -56,7 +56,7 @@ void sort(stat_tap_table* table, TableRows& rows) {
   }
 }
 
-// Those that no frame brought: on Calls that were not answered, and such as rest on the whole.
+// Adds findings without a frame: Calls without Reply, and conclusions about the whole capture.
 void complete(stat_tap_table* table, TableRows& rows) {
   const annotations::Session* const s = session();
   if (s == nullptr || rows.filtered) return;

@@ -20,7 +20,7 @@ void find_built_in() {
   built_in_protocol = proto_get_id_by_filter_name("rpcordma");
 }
 
-// Not part of a function with TRY, after whose longjmp() its variables would be uncertain.
+// Not inlined into a function with TRY: its variables would be indeterminate after longjmp().
 [[gnu::noinline]] Boolean enable_built_in(Boolean enabled) {
   if (built_in == nullptr) return FALSE;
   const Boolean was = built_in->enabled;
@@ -46,7 +46,7 @@ Owner owner_of(const annotations::FrameAnnotation* note, const capture::Frame& f
     return leave_to_built_in(*note) ? Owner::kBuiltIn : Owner::kOurs;
   }
   if (!preferences.precedence) return Owner::kBuiltIn;
-  // To the built-in dissector it would be another message.
+  // The built-in dissector would count it as another message.
   if (note != nullptr && note->sent_again) return Owner::kNobody;
   capture::TransportPacket transport;
   wire::RocePacket roce;
@@ -58,8 +58,8 @@ Owner owner_of(const annotations::FrameAnnotation* note, const capture::Frame& f
   if (!opcode.send) return Owner::kBuiltIn;
   const std::uint32_t qpn = roce.bth.dest_qp;
   if (opcode.first && session()->expects_messages(transport.dst.bytes, qpn)) return Owner::kOurs;
-  // Of a Send in several packets the built-in dissector may find a part missing when the frame is
-  // shown again, and fails an assertion then.
+  // For a Send in several packets, the built-in dissector may miss a part when the frame is shown
+  // again, and then fails an assertion.
   return opcode.first && opcode.last && model::resembles(roce.payload) ? Owner::kBuiltIn
                                                                        : Owner::kNobody;
 }

@@ -1,5 +1,6 @@
-// Whose a packet of InfiniBand is: the plugin's, or that of the dissector of RPC-over-RDMA that
-// Wireshark has itself, which must see all that the plugin does not take, and none of the rest.
+// Decides which dissector owns an InfiniBand packet: this plugin, or Wireshark's built-in dissector
+// of RPC-over-RDMA. The built-in one must see all packets that the plugin does not handle, and no
+// others.
 #pragma once
 
 #include "wireshark.h"
@@ -12,18 +13,18 @@ namespace rpcrdma::wireshark {
 enum class Owner : std::uint8_t {
   kOurs,
   kBuiltIn,
-  kNobody,  // a Send that is no message of RPC-over-RDMA: the built-in dissector takes some for one
+  kNobody,  // a Send of another protocol, which the built-in dissector may mistake for a message
 };
 
-// `note`: what is to be said of the packet; null: nothing.
+// `note`: the packet's note; null: none.
 [[nodiscard]] Owner owner_of(const annotations::FrameAnnotation* note, const capture::Frame& frame);
-// With the preference that gives messages of version 1 to the built-in dissector.
+// Applies the preference that gives messages of version 1 to the built-in dissector.
 [[nodiscard]] bool leave_to_built_in(const annotations::FrameAnnotation& note);
 
-// The built-in dissector as an entry of Wireshark's list of heuristics. What the user chose for it
-// holds, but for packets that are not its own.
+// Finds the built-in dissector in Wireshark's list of heuristics. The user's setting for it
+// applies, except to packets that it does not own.
 void find_built_in();
-[[nodiscard]] Boolean enable_built_in(Boolean enabled);  // what it was
+[[nodiscard]] Boolean enable_built_in(Boolean enabled);  // returns the previous state
 [[nodiscard]] bool built_in_has(packet_info* pinfo);
 
 }  // namespace rpcrdma::wireshark

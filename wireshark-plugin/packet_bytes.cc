@@ -1,7 +1,6 @@
-// The ICRC covers the IP header too, so that has to be found: mostly it stands in front of the UDP
-// header in the same buffer. Where it does not, since fragments were put together, one is made with
-// the same addresses and lengths. Other fields were changed by whoever made the fragments, so the
-// ICRC cannot be verified then.
+// The ICRC covers the IP header, too, so the header is needed: mostly it is in front of the UDP
+// header in the same buffer. After reassembly of fragments it is not, so one is built with the same
+// addresses and lengths. Fragmentation changes other fields, so the ICRC cannot be verified then.
 #include "packet_bytes.h"
 
 #include <array>
@@ -25,7 +24,7 @@ constexpr std::uint8_t kUdp = 17;
 
 using Bytes = std::span<const std::uint8_t>;
 
-// A packet with a header that is made: here, since a longjmp() may pass by.
+// A packet with a rebuilt header: static, since a longjmp() may skip destructors.
 std::vector<std::uint8_t> made;
 
 void describe(packet_info* pinfo, tvbuff_t* tvb, capture::Frame& frame) {
@@ -43,7 +42,7 @@ Bytes captured_bytes(tvbuff_t* tvb) {
   return {tvb_get_ptr(tvb, 0, static_cast<gint>(length)), length};
 }
 
-// What stands in front of `tvb` in the buffer that it is part of.
+// Returns the bytes in front of `tvb` in the buffer that it belongs to.
 Bytes bytes_before(tvbuff_t* tvb) {
   const gint offset = tvb_raw_offset(tvb);
   tvbuff_t* const whole = tvb_get_ds_tvb(tvb);
@@ -54,7 +53,7 @@ Bytes bytes_before(tvbuff_t* tvb) {
   return before.data() + before.size() == captured_bytes(tvb).data() ? before : Bytes();
 }
 
-// How many bytes before its payload an IPv4 header with these addresses begins.
+// Returns the distance from the payload back to an IPv4 header with these addresses.
 std::optional<std::size_t> ipv4_header(Bytes before, const address& src, const address& dst) {
   for (std::size_t length = kIpv4Bytes; length <= kLongestIpv4Header && length <= before.size();
        length += 4) {
@@ -67,8 +66,8 @@ std::optional<std::size_t> ipv4_header(Bytes before, const address& src, const a
   return std::nullopt;
 }
 
-// The same of IPv6, with extension headers in between. Its destination may be another one than
-// Wireshark's, where a Routing header names more.
+// The same for IPv6, with extension headers in between. The header's destination can differ from
+// Wireshark's if a Routing header lists further ones.
 std::optional<std::size_t> ipv6_header(Bytes before, std::size_t payload, const address& src) {
   for (std::size_t length = kIpv6Bytes;
        length <= kIpv6Bytes + kLongestIpv6Extensions && length <= before.size(); length += 8) {
@@ -81,7 +80,7 @@ std::optional<std::size_t> ipv6_header(Bytes before, std::size_t payload, const 
   return std::nullopt;
 }
 
-// An ICRC that is not `verifiable` is cut short, so that nobody tries.
+// If the ICRC is not `verifiable`, it is truncated, so that it is not checked.
 void make(Bytes header, Bytes payload, std::size_t wire_length, bool verifiable,
           capture::Frame& frame) {
   made.assign(header.begin(), header.end());
@@ -117,7 +116,7 @@ bool make_ipv6(tvbuff_t* udp, const packet_info* pinfo, capture::Frame& frame) {
   return true;
 }
 
-// `length` bytes in front of `tvb`, and all of it.
+// Uses `length` bytes in front of `tvb`, and all of `tvb`.
 Bytes with_header(tvbuff_t* tvb, Bytes before, std::size_t length) {
   return {before.data() + before.size() - length, length + tvb_captured_length(tvb)};
 }
@@ -131,7 +130,7 @@ bool is_ip(const packet_info* pinfo, int type, int bytes) {
 }  // namespace
 
 bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, capture::Frame& frame) {
-  // What an ICMP error quotes was sent before, if at all.
+  // A packet quoted by an ICMP error was captured before, if at all.
   if (pinfo->flags.in_error_pkt != 0) return false;
   describe(pinfo, udp, frame);
   const Bytes before = bytes_before(udp);
@@ -154,7 +153,7 @@ bool roce_v1_frame(tvbuff_t* grh, packet_info* pinfo, capture::Frame& frame) {
   constexpr std::uint16_t kRoceV1 = 0x8915;
   describe(pinfo, grh, frame);
   frame.link = capture::LinkType::kEthernet;
-  // Of an Ethernet header nothing but the type is looked at.
+  // The analyzer reads only the type of the Ethernet header.
   const Bytes before = bytes_before(grh);
   if (before.size() >= kEthernetBytes && wire::load_be16(&before[before.size() - 2]) == kRoceV1) {
     frame.data = with_header(grh, before, kEthernetBytes);

@@ -1,5 +1,5 @@
-// The bytes of a RoCE packet, wherever in a frame Wireshark found it, as a frame that the analyzer
-// takes: behind tunnels, on any link type, put together from IP fragments.
+// Builds a frame for the analyzer from a RoCE packet, wherever Wireshark found it: inside tunnels,
+// on any link type, reassembled from IP fragments.
 #pragma once
 
 #include "wireshark.h"
@@ -8,21 +8,21 @@
 
 namespace rpcrdma::wireshark {
 
-// When the frame was captured: nanoseconds since the epoch.
+// Time of capture: nanoseconds since the epoch.
 [[nodiscard]] inline std::int64_t time_of(const packet_info* pinfo) {
   return static_cast<std::int64_t>(pinfo->abs_ts.secs) * 1'000'000'000 + pinfo->abs_ts.nsecs;
 }
 
-// All three leave in `frame.data` bytes that stay valid until the next of these calls. False: this
-// is no packet of a connection.
+// These functions return bytes in `frame.data` that are valid until the next of these calls. They
+// return false if it is not a packet of a connection.
 
 // A UDP datagram.
 [[nodiscard]] bool roce_v2_frame(tvbuff_t* udp, packet_info* pinfo, capture::Frame& frame);
-// What follows ethertype 0x8915: a GRH.
+// The payload of ethertype 0x8915: a GRH.
 [[nodiscard]] bool roce_v1_frame(tvbuff_t* grh, packet_info* pinfo, capture::Frame& frame);
-// A packet of InfiniBand, from its LRH on.
+// An InfiniBand packet from its LRH on.
 [[nodiscard]] bool infiniband_frame(tvbuff_t* lrh, packet_info* pinfo, capture::Frame& frame);
-// All of a frame in which a program tells its events.
+// A whole frame with a trace event.
 [[nodiscard]] bool event_frame(packet_info* pinfo, capture::Frame& frame);
 
 }  // namespace rpcrdma::wireshark

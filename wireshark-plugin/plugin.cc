@@ -1,7 +1,7 @@
-// What Wireshark asks of a plugin.
+// The functions and variables that Wireshark looks up in a plugin.
 #include "plugin.h"
 
-// In C++ a constant of a namespace is not seen outside unless it has been declared so before.
+// In C++, a constant at namespace scope is not exported unless it was declared before.
 extern "C" {
 #define RPCRDMA_EXPORT __attribute__((visibility("default")))
 RPCRDMA_EXPORT extern const char plugin_version[];
@@ -24,7 +24,7 @@ Registered registered;
 namespace {
 
 void register_protocol() {
-  // Wireshark's own has the names RPCoRDMA and rpcordma.
+  // Wireshark's built-in protocol is named RPCoRDMA and rpcordma.
   registered.protocol =
       proto_register_protocol("RPC-over-RDMA (rpcrdma-scope)", "RPC-over-RDMA", "rpcrdma");
   registered.around_infiniband = proto_register_protocol_in_name_only(
@@ -52,7 +52,7 @@ void plugin_register() {
 }
 
 #if RPCRDMA_WIRESHARK(4, 4)
-// What "About Wireshark" and `tshark -G plugins` list it as.
+// Its type in "About Wireshark" and `tshark -G plugins`.
 std::uint32_t plugin_describe() {
   return WS_PLUGIN_DESC_DISSECTOR;
 }

@@ -1,3 +1,4 @@
+// Writes logged fields into Wireshark's tree, with links to RDMA operations and names of values.
 #include "render.h"
 
 #include "plugin.h"
@@ -14,7 +15,7 @@ using decode::FieldId;
 using decode::FieldSpec;
 using decode::FieldType;
 
-// What stands in no byte follows from others or from elsewhere.
+// Marks an item without bytes as generated: its value follows from other data.
 proto_item* mark(proto_item* item, int length) {
   if (length == 0 && item != nullptr) proto_item_set_generated(item);
   return item;
@@ -68,7 +69,7 @@ proto_item* add_number(const FieldSpec& field, const LoggedField& e, tvbuff_t* t
   return nullptr;
 }
 
-// An address as text, in Wireshark's own words.
+// An address as text, in Wireshark's format.
 using AddressText = std::array<char, 64>;
 void write_address(const LoggedField& e, AddressText& out) {
   out[0] = 0;
@@ -98,15 +99,15 @@ proto_item* add_bytes(const FieldSpec& field, const LoggedField& e, tvbuff_t* tv
     return proto_tree_add_ipv6(tree, id, tvb, at, length,
                                reinterpret_cast<const ws_in6_addr*>(bytes));
   }
-  // Without a range Wireshark would read the bytes from the packet.
+  // Without a range, Wireshark would read the bytes from the packet.
   return proto_tree_add_bytes_with_length(tree, id, tvb, at, length, bytes,
                                           static_cast<gint>(e.text_length));
 }
 
-// Where in the lists of a header the painter is.
+// The current position in the lists of a header.
 struct Place {
   const std::vector<model::ChunkOperation>* operations;
-  std::size_t budget;  // comparisons; a hostile header has thousands of segments
+  std::size_t budget;  // limit of comparisons, since a hostile header has thousands of segments
   model::ChunkList list;
   std::int64_t chunk[3];
   std::int64_t segment;
@@ -172,7 +173,7 @@ void render(const annotations::FieldLog& field_log, tvbuff_t* tvb, int base, pro
     }
     const FieldSpec& field = decode::spec(e.id);
     proto_tree* const at_tree = open[std::min(depth, kDepth - 1)];
-    // Only what lies within the captured bytes can be pointed at.
+    // Only captured bytes can be highlighted.
     int at = 0;
     int length = 0;
     if (e.length != 0 && e.offset <= static_cast<std::size_t>(captured) &&

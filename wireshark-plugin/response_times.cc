@@ -8,7 +8,7 @@ namespace rpcrdma::wireshark {
 
 namespace {
 
-// A hostile capture has as many programs as it has Calls.
+// A hostile capture can have as many programs as Calls.
 constexpr int kMaxRows = 1024;
 
 int row_of(srt_stat_table* table, const char* label) {

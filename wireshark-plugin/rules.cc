@@ -19,7 +19,7 @@ using rules::Severity;
 
 constexpr std::size_t kSeverities = 3;
 
-// By rule and rules::Severity. One that no breach of the rule can have has none.
+// By rule and rules::Severity. Empty for a severity that violations of the rule cannot have.
 std::vector<std::array<expert_field, kSeverities>>& experts() {
   static std::vector<std::array<expert_field, kSeverities>> fields(rules::rules().size(),
                                                                    {{EI_INIT, EI_INIT, EI_INIT}});
@@ -52,8 +52,8 @@ int pi_of(Severity severity) {
 
 }  // namespace
 
-// "rpcrdma.rule.FC-01" is the rule at the severity that it has by RFC 8166; where a breach does
-// less harm, or is measured by RFC 5666, that is told as "rpcrdma.rule.FC-01.warning".
+// "rpcrdma.rule.FC-01" has the severity that RFC 8166 implies; a violation with less effect, or one
+// under RFC 5666, is registered as "rpcrdma.rule.FC-01.warning".
 void register_rules() {
   static std::deque<std::string> names, summaries;
   static std::vector<ei_register_info> infos;

@@ -7,7 +7,7 @@
 
 namespace rpcrdma::wireshark {
 
-// Adds a finding to `tree`, and says so to the expert.
+// Adds a finding to `tree` and to the expert information.
 void add_finding(const annotations::FindingNote& finding, tvbuff_t* tvb, packet_info* pinfo,
                  proto_tree* tree);
 

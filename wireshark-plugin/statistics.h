@@ -1,4 +1,4 @@
-// A table of Wireshark's statistics, with its rows found by key.
+// A table of Wireshark's statistics whose rows are found by key.
 #pragma once
 
 #include "wireshark.h"
@@ -10,8 +10,7 @@
 
 namespace rpcrdma::wireshark {
 
-// What a table keeps beside what Wireshark keeps of it. Wireshark makes tables and frees them, row
-// by row: see tables.cc.
+// The plugin's data for a table. Wireshark creates and frees tables row by row: see tables.cc.
 struct TableRows {
   std::map<std::uint64_t, guint> row;  // by key
   bool filtered = false;               // a filter selects the frames that are counted
@@ -20,22 +19,22 @@ struct TableRows {
 
 using Cell = stat_tap_table_item_type;
 [[nodiscard]] Cell cell(std::uint64_t value);
-// Of which Wireshark has a copy of its own.
+// Returns a cell; Wireshark makes its own copy.
 [[nodiscard]] Cell cell(const std::string& text);
 
-// How one kind of table is filled.
+// How to fill one kind of table.
 struct TableKind {
   const char* title;
   const char* argument;  // of tshark -z
   std::vector<stat_tap_table_item> columns;
-  // A frame that the tap brings.
+  // Called for each frame from the tap.
   void (*frame)(stat_tap_table* table, TableRows& rows, const struct Tapped& tapped);
-  // All frames have come.
+  // Called when all frames were read.
   void (*complete)(stat_tap_table* table, TableRows& rows);
 };
 void register_table(const TableKind& kind);
 
-// Puts a row under its key, over what was there.
+// Writes a row under its key, replacing an earlier one.
 void put_row(stat_tap_table* table, TableRows& rows, std::uint64_t key, std::vector<Cell> cells);
 
 [[nodiscard]] TableKind findings_table();

@@ -1,4 +1,4 @@
-// What all tables of statistics have in common: in tshark by -z, in Wireshark's Statistics menu.
+// The common part of all statistics tables: in tshark by -z, in Wireshark's Statistics menu.
 #include "plugin.h"
 #include "statistics.h"
 
@@ -14,7 +14,7 @@ struct Kind {
   stat_tap_table_ui ui{};
 };
 
-// Wireshark keeps pointers to them.
+// Wireshark keeps pointers to the elements.
 std::deque<Kind>& kinds() {
   static std::deque<Kind> all;
   return all;
@@ -29,7 +29,7 @@ std::map<stat_tap_table*, OpenTable>& open_tables() {
   return all;
 }
 
-bool filter_given = false;  // for the table that is made next
+bool filter_given = false;  // for the next table
 
 void note_filter(const char* argument, const char** filter, char** error) {
   (void)argument, (void)error;
@@ -47,7 +47,7 @@ void free_item(stat_tap_table* table, guint row, guint column, Cell* data) {
   open_tables().erase(table);
 }
 
-// For frames that are gone through again. The window that shows the rows lets them go, too.
+// Called before another pass over the frames. The window that shows the rows drops them, too.
 void reset(stat_tap_table* table) {
   const auto it = open_tables().find(table);
   if (it == open_tables().end()) return;

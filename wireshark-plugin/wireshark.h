@@ -1,10 +1,9 @@
-// Wireshark's headers, and what differs between its versions: 4.0 (Debian 12) to 4.6.
+// Wireshark's headers, and adaptations to versions 4.0 (Debian 12) to 4.6.
 #pragma once
 
 #include <cstdint>
 
-// Templates of GLib's must not come into the `extern "C"` of those headers that have one around
-// their includes.
+// Some of those headers include GLib inside `extern "C"`: GLib's templates must be included before.
 #include <epan/addr_resolv.h>
 #include <epan/column-info.h>
 #include <epan/conversation.h>
@@ -27,7 +26,7 @@
 #include <ws_version.h>
 #include <wsutil/nstime.h>
 
-// These have no such thing of their own.
+// These headers have no `extern "C"` of their own.
 extern "C" {
 #include <epan/dissectors/packet-infiniband.h>
 #include <epan/dissectors/packet-rpc.h>
@@ -44,14 +43,14 @@ extern "C" {
 
 namespace rpcrdma::wireshark {
 
-// 4.4 has C99's types where those before it have GLib's.
+// 4.4 uses C99 types where earlier versions use GLib's.
 #if RPCRDMA_WIRESHARK(4, 4)
 using Boolean = bool;
 #else
 using Boolean = gboolean;
 #endif
 
-// 4.4 deprecates the getter that has GLib's type in its name.
+// 4.4 deprecates the getter with GLib's type in its name.
 [[nodiscard]] inline std::uint8_t get_uint8(tvbuff_t* tvb, int offset) {
 #if RPCRDMA_WIRESHARK(4, 4)
   return tvb_get_uint8(tvb, offset);
@@ -60,7 +59,7 @@ using Boolean = gboolean;
 #endif
 }
 
-// 4.2 gives conversation filters a pointer of their own.
+// 4.2 adds a data pointer to conversation filters.
 using IsFilterValid = Boolean (*)(packet_info*);
 using BuildFilter = char* (*)(packet_info*);
 #if RPCRDMA_WIRESHARK(4, 2)

@@ -1,5 +1,5 @@
-// What a window shows of a capture is what the analyzer says when it reads it once from front to
-// back: rows, filters, and stretches that are read again.
+// Compares the window's data with one pass of the analyzer over the same capture: rows, filters,
+// and stretches that are read again.
 #include "index_for_tests.h"
 
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::Loaded;
 
-// The analyzer's own word on each message.
+// Collects the analyzer's results for each message.
 class Reference final : public model::Observer {
  public:
   explicit Reference(const std::string& path) {
@@ -35,7 +35,7 @@ class Reference final : public model::Observer {
   [[nodiscard]] const report::Context& context() const { return session_.context(); }
   [[nodiscard]] const session::Pipeline& pipeline() const { return session_.pipeline(); }
 
-  // Of each message when all is known of it.
+  // Called for each message when nothing more will be learned about it.
   std::function<void(const model::Message&, const model::Call*)> whole;
 
  private:
@@ -53,7 +53,7 @@ class Reference final : public model::Observer {
   session::Session session_{{.model = {.keep_bytes = true}}, {.after_rules = {this}}};
 };
 
-// Read once for all tests of a capture.
+// Reads a capture once for all tests that use it.
 const Reference& reference_of(const std::string& path) {
   static std::map<std::string, std::unique_ptr<Reference>> read;
   std::unique_ptr<Reference>& one = read[path];
@@ -125,7 +125,7 @@ TEST_P(Captures, FindingsAreThoseOfTheReport) {
   analysis.finish((*source)->stats());
   std::map<std::string, std::uint64_t> expected;
   for (const report::Finding& f : analysis.report().findings) {
-    // What a report concludes from its own totals, and sums of the capture as a whole.
+    // Reports add conclusions from totals, and findings about the capture as a whole.
     if (!f.concluded && f.rule != "CAPTURE" && f.rule != "ICRC") expected[f.rule] += f.count;
   }
   const Loaded loaded(GetParam());
@@ -141,7 +141,8 @@ TEST_P(Captures, FindingsAreThoseOfTheReport) {
 
 TEST_P(Captures, AFilterTakesWhatItTakesOfTheWholeRead) {
   const Loaded loaded(GetParam());
-  // Asked of rows, and with a condition that any message meets and rows know nothing of, of frames.
+  // Searches the rows; then the frames, by adding a condition that every message meets and that
+  // rows cannot answer.
   for (const std::string text :
        {"rpcrdma.credit < 32", "rpcrdma.kind == \"call\"", "rpcrdma.proc == RDMA_NOMSG",
         "rpcrdma.latency > 0.0001", "nfs.op == READ", "rpc.status == \"ok\"",
@@ -161,7 +162,7 @@ TEST_P(Captures, AStretchReadAgainIsAsItWas) {
   const Loaded loaded(GetParam());
   const std::uint64_t count = loaded.store.read([](const Content& c) { return c.rows.size(); });
   const std::atomic<bool> never{false};
-  // A prime number apart, so that all places are met.
+  // A prime step, so that all positions occur.
   const std::uint64_t apart = count > 400 ? 37 : 1;
   std::uint64_t looked = 0;
   std::uint64_t trees = 0;

@@ -1,5 +1,5 @@
-// Everything but rows is small or bounded: kinds of findings, procedures and outcomes, credits of
-// connections, slow Calls. Rows are appended, and changed once when their Call is over.
+// Everything except rows is small or bounded: kinds of findings, procedures and outcomes, credits
+// of connections, slow Calls. Rows are appended, and each is changed once, when its Call is over.
 #include "collector.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 using model::Kind;
 
-// Whatever a capture holds; of more, texts are not told apart.
+// The limit fits any capture seen so far; texts beyond it all get the same entry.
 constexpr std::size_t kMaxTexts = 65536;
 constexpr std::size_t kMaxKinds = 4096;       // of findings
-constexpr std::size_t kMaxFound = 1'000'000;  // findings on messages that can be looked up
+constexpr std::size_t kMaxFound = 1'000'000;  // findings on messages that a search can find
 constexpr std::size_t kMaxNotable = 10'000;
 constexpr std::size_t kMaxSetUpFrames = 16;  // of one connection
 constexpr std::size_t kMaxChunkSums = 1024;  // connections
@@ -135,7 +135,7 @@ std::uint32_t Collector::outcome_of(const model::RpcInfo& rpc) {
   append(draft_, rpc.has_status);
   append(draft_, rpc.status);
   append(draft_, rpc.wrapping);
-  // What a status is called depends on the program.
+  // The name of a status depends on the program.
   append(draft_, rpc.program);
   append(draft_, rpc.version);
   if (const auto it = outcomes_.find(draft_); it != outcomes_.end()) return it->second;
@@ -216,7 +216,7 @@ void Collector::on_message(const model::MessageSeen& event) {
     }
     row.latency_ns = m.latency_ns;
   }
-  // IDs count without gaps.
+  // IDs are consecutive.
   ++messages_;
   rows_.push_back(row);
   credit(m);
@@ -499,7 +499,7 @@ void Collector::put_credits(Content& to) {
     if (log->size() != 0) {
       const CreditEntry& before = log->entry(log->size() - 1);
       if (!c.has_grant) entry.granted = before.granted;
-      // Only endpoints report these: the latest value holds.
+      // Only endpoints report these values: the latest one is valid.
       if (entry.message != 0) {
         entry.waiting = before.waiting;
         entry.limit = before.limit;
@@ -518,7 +518,7 @@ const std::string& Collector::kind_key(const Violation& b) {
   return draft_;
 }
 
-// It was found before; now more is known of it.
+// Updates the text and spans of a finding that was counted before.
 void Collector::sum_up(Content& to, const Violation& b) {
   const auto it = kinds_.find(kind_key(b));
   if (it == kinds_.end()) return;
@@ -557,7 +557,7 @@ void Collector::put_findings(Content& to) {
     if (b.span.since_ns != 0 && kind.spans.size() < rules::kMaxSpans) {
       kind.spans.push_back(b.span);
     }
-    if (b.of != 0) kind.text = b.text;  // with the numbers of now
+    if (b.of != 0) kind.text = b.text;  // with the latest numbers
     if (kind.places.size() < FoundKind::kMostPlaces) kind.places.push_back({b.message, b.frame});
     if (b.message == 0 || b.message > to.rows.size()) continue;
     MessageRow& row = to.rows[b.message - 1];
@@ -635,7 +635,7 @@ void Collector::put_times(Content& to) {
   }
 }
 
-// What was kept of `from` is of `into`, whose other direction it is.
+// Moves the data of `from` to `into`: both are directions of one connection.
 void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     const std::size_t slot = std::size_t{from} * 2 + side;

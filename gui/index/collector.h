@@ -1,4 +1,4 @@
-// Hears what the analyzer says of a capture and writes it down for a Store, in batches.
+// Observes the analysis of a capture and writes the results to a Store, in batches.
 #pragma once
 
 #include <array>
@@ -23,18 +23,18 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
 
-  // The frames from here on come from this live endpoint.
+  // Frames from here on come from this live endpoint.
   void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
-  // Nothing more comes from it.
+  // The endpoint sends nothing more.
   void endpoint_ended(std::uint32_t endpoint);
 
-  // Of frame Content::kMarkEvery * n + 1, for each n in its turn.
+  // Called for frame Content::kMarkEvery * n + 1, for each n in order.
   void mark(const capture::Mark& mark);
-  // What came since the last time goes to the store.
+  // Writes everything that is new since the last commit to the store.
   void commit(const capture::SourceStats& source);
-  // There is enough of it to be worth it.
+  // Enough is pending to make a commit worthwhile.
   [[nodiscard]] bool due() const { return rows_.size() + patches_.size() >= kBatch; }
-  // The source has ended: what waited is told too.
+  // The source has ended: writes pending data, too.
   void finish(const capture::SourceStats& source);
 
   // model::Observer
@@ -65,7 +65,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   struct Credit {
     std::uint32_t connection;
     std::uint8_t side;
-    bool has_grant;  // else that of the entry before holds
+    bool has_grant;  // otherwise the grant of the previous entry is still valid
     CreditEntry entry;
   };
   struct Violation {
@@ -78,7 +78,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     rules::Span span;
     rules::ReportPhase phase;
     std::uint64_t of;     // rules::Evidence::of
-    std::uint32_t topic;  // of it, with `of`
+    std::uint32_t topic;  // its topic, used with `of`
   };
   struct Ended {  // a Call
     report::ProcedureKey key;
@@ -88,7 +88,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::uint64_t message, frame;
     std::int64_t time_ns;
   };
-  struct Parts {  // of a Call's time, as its endpoint tells
+  struct Parts {  // parts of a Call's time, as its endpoint reports them
     report::ProcedureKey key;
     std::array<std::int64_t, 4> ns;  // -1: none
   };
@@ -117,7 +117,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   [[nodiscard]] const std::string& kind_key(const Violation& b);
   void sum_up(Content& to, const Violation& b);
 
-  // The parts of commit().
+  // Steps of commit().
   void put_rows(Content& to);
   void put_credits(Content& to);
   void put_findings(Content& to);
@@ -130,7 +130,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   session::Session session_;
   const report::Context& context_;
 
-  // An RDMA_ERROR may answer one of the OPTIONAL messages that came last, which is no Call.
+  // An RDMA_ERROR can answer one of the latest OPTIONAL messages, which are not Calls.
   struct LatestOptions {
     struct One {
       std::uint64_t frame = 0;
@@ -139,16 +139,16 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::array<One, 8> ring{};
     std::size_t next = 0;
   };
-  std::map<std::uint32_t, LatestOptions> options_;  // by connection, of those that have some
+  std::map<std::uint32_t, LatestOptions> options_;  // by connection, where there are any
 
-  std::optional<std::uint32_t> endpoint_;                         // that the frames come from
+  std::optional<std::uint32_t> endpoint_;                         // the source of the frames
   std::unordered_map<std::uint32_t, std::uint32_t> endpoint_of_;  // by connection, of live ones
   std::unordered_set<std::uint32_t> ended_endpoints_;
 
-  std::uint64_t messages_ = 0;  // so many rows were made
+  std::uint64_t messages_ = 0;  // number of rows so far
   bool finished_ = false;
 
-  // What waits for commit().
+  // Data pending for commit().
   std::vector<MessageRow> rows_;
   std::vector<Patch> patches_;
   std::vector<Credit> credits_;
@@ -167,18 +167,19 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::unordered_set<std::uint32_t> touched_;
   std::vector<ConnectionInfo> evict_;
 
-  // What is remembered.
+  // State kept between batches.
   std::unordered_map<std::string, std::uint32_t> procedures_, outcomes_, kinds_;
   std::string draft_;
   std::uint64_t notable_reported_ = 0;
-  // Waits for a credit: when one began that is under way, or how long it took; by the same key.
+  // Waits for a credit: the start of a wait that still lasts, or the length of one; by the same
+  // key.
   struct Waited {
     std::int64_t begun_ns = -1;
     std::int64_t took_ns = -1;
   };
   std::unordered_map<std::uint64_t, Waited> waited_;
-  // What Calls asked for whose endpoint has still to tell how their time was spent, by connection
-  // and XID.
+  // What Calls asked for whose endpoint has not yet reported how their time was spent, by
+  // connection and XID.
   std::unordered_map<std::uint64_t, report::ProcedureKey> asked_;
 };
 

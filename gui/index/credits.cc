@@ -37,7 +37,7 @@ void CreditSpan::add(const CreditSpan& s) {
 void CreditLog::add(CreditEntry entry) {
   if (!entries_.empty()) entry.time_ns = std::max(entry.time_ns, entries_.back().time_ns);
   entries_.push_back(entry);
-  // A sum is written when all that it sums is there.
+  // A sum is written when all entries that it covers are present.
   std::size_t per = kFan;
   for (auto& level : levels_) {
     if (entries_.size() % per != 0) break;
@@ -64,7 +64,7 @@ void CreditLog::merge(const CreditLog& other) {
 void CreditLog::sum(std::size_t first, std::size_t last, CreditSpan& span) const {
   while (first < last) {
     std::size_t per = 1;
-    std::size_t level = 0;  // levels_[level - 1] has sums of `per`
+    std::size_t level = 0;  // levels_[level - 1] holds sums of `per` entries
     while (level < kLevels && first % (per * kFan) == 0 && first + per * kFan <= last &&
            first / (per * kFan) < levels_[level].size()) {
       per *= kFan;
@@ -80,7 +80,7 @@ void CreditLog::sum(std::size_t first, std::size_t last, CreditSpan& span) const
 }
 
 std::size_t CreditLog::at(std::int64_t time_ns) const {
-  std::size_t low = 0;  // the first that is later
+  std::size_t low = 0;  // the first later entry
   std::size_t high = entries_.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;

@@ -1,3 +1,4 @@
+// Extremes of credits over time at every scale, and a client's own limit.
 #include "index_for_tests.h"
 #include "support/trace_builder.h"
 
@@ -104,7 +105,7 @@ TEST(Credits, ALimitIsThatOfTheEntriesThatKnowIt) {
   EXPECT_FALSE(span.exhausted);  // 28 credits are left
 }
 
-// A client with four credits of its own, of which all are in use, at a server that grants 32.
+// A client that uses all of its four credits, at a server that grants 32.
 template <typename Credits>
 trace_reader::testing::TraceBuilder recording_of_a_client(const Credits& credits) {
   trace_reader::testing::TraceBuilder t;
@@ -132,7 +133,7 @@ trace_reader::testing::TraceBuilder recording_of_a_client(const Credits& credits
   return t;
 }
 
-// The credits of its Calls after the first Reply, as the window has them.
+// The window's credits of its Calls after the first Reply.
 CreditSpan after_the_first_reply(const trace_reader::testing::TraceBuilder& recording) {
   const std::string path = ::testing::TempDir() + "credits." + std::to_string(::getpid());
   const auto bytes = recording.pcapng();
@@ -147,7 +148,7 @@ CreditSpan after_the_first_reply(const trace_reader::testing::TraceBuilder& reco
     ASSERT_NE(c.credits[0], nullptr);
     const CreditLog& log = *c.credits[0];
     ASSERT_EQ(log.size(), 20U);
-    // Call, what the endpoint reports, Reply, what the endpoint reports.
+    // Call, endpoint's report, Reply, endpoint's report.
     for (std::size_t i = 2; i < log.size(); ++i) span.add(log.entry(i));
   });
   return span;

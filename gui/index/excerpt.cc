@@ -1,6 +1,6 @@
-// The analyzer runs once more, over the stretch alone. What it needs to know from before, how the
-// connections were set up, it is given first; then it is told that frames are left out. What only
-// the whole capture tells (who is the client, credits, dialect) comes from the store.
+// The analyzer runs again, over the stretch alone. First it gets the frames that set up the
+// connections, then the note that frames are skipped. Facts that only the whole capture shows
+// (which side is the client, credits, dialect) come from the store.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,25 +18,25 @@ namespace rpcrdma::index {
 
 namespace {
 
-// More does nobody look at, and a Call may have been outstanding for all of a capture.
+// Nobody looks at more frames than this, and a Call may have been in flight for a whole capture.
 constexpr std::uint64_t kMaxFrames = 200'000;
 constexpr std::size_t kMaxMessages = 4096;
 constexpr std::size_t kMaxEvents = 65536;
 constexpr std::uint64_t kMaxKeptBytes = 64ULL << 20;
-// How far behind the last message its answer is looked for.
+// Maximum distance behind the last message at which its answer is searched.
 constexpr std::uint64_t kNear = 20'000;
-// So many frames before the stretch and, where something of it was not seen yet, behind it are read
-// too: where packets are missing or damaged the analyzer goes by what it has seen, and holds a
-// message back until it knows.
+// Number of frames that are also read before the stretch and, where part of it has not been seen
+// yet, behind it: where packets are missing or damaged, the analyzer depends on what it saw before,
+// and holds a message back until it can decide.
 constexpr std::uint64_t kAround = 512;
 
-// What the store knows of the stretch.
+// The store's data about the stretch.
 struct Known {
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, MessageRow>>> rows;  // by frame
-  std::size_t count = 0;                                                            // of rows
+  std::size_t count = 0;  // number of rows
   std::set<std::uint64_t> set_up;
-  std::uint64_t begin = 0;            // the first frame to be read, some before the stretch
-  std::optional<capture::Mark> mark;  // before that
+  std::uint64_t begin = 0;            // the first frame to read, some frames before the stretch
+  std::optional<capture::Mark> mark;  // the mark before that frame
   std::vector<capture::Mark> set_up_marks;
   std::vector<ConnectionInfo> connections;
   std::optional<wire::Dialect> dialect;
@@ -73,7 +73,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     Excerpt::Message& made = excerpt_.messages.emplace_back();
     at_[m.id] = excerpt_.messages.size() - 1;
     fill(made, m);
-    // A Reply is whole with its Call, which ends with it.
+    // A Reply is complete only with its Call, which ends at the Reply.
     if (event.call != nullptr && m.kind != model::Kind::kCall) rebuild(made, *event.call);
   }
 
@@ -111,7 +111,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
 
   void on_sent_again(const roce::RepeatedRequest& event) override {
     add_event({Excerpt::Event::Kind::kSentAgain, event.meta, event.connection, event.sender,
-               fmt::format("sent again, PSN {}", event.psn)});
+               fmt::format("retransmitted, PSN {}", event.psn)});
   }
 
   void on_operation_end(const model::OperationSeen& event) override {
@@ -146,7 +146,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
       case trace::EventType::kMessage:
       case trace::EventType::kOperation:
       case trace::EventType::kOperationEnd:
-        return;  // seen as what they are
+        return;  // they are in the list as messages
       default:
         break;
     }
@@ -166,7 +166,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     return o;
   }
 
-  // The side of a connection that the store knows as its client's is 0.
+  // Side 0 is the side that the store knows as the connection's client.
   [[nodiscard]] const ConnectionInfo* info(const roce::Connection& c) const {
     for (const ConnectionInfo& i : known_.connections) {
       const auto is = [&](const roce::Side& side, std::size_t end) {
@@ -191,7 +191,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     return text == i->end[0] ? 0 : text == i->end[1] ? 1 : static_cast<std::uint8_t>(side);
   }
 
-  // Which of the store's messages it is.
+  // Returns the store's ID of the message.
   [[nodiscard]] std::uint64_t row_of(const model::Message& m) const {
     const auto it = known_.rows.find(m.frame);
     if (it == known_.rows.end()) return 0;
@@ -217,7 +217,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
       made.thresholds = i->thresholds;
     }
     if (made.id == 0) return;
-    // What only the whole capture tells.
+    // Facts that only the whole capture shows.
     for (const auto& [id, row] : known_.rows.find(m.frame)->second) {
       if (id != made.id) continue;
       made.message.credits = {row.requested, row.granted, row.in_use};
@@ -228,7 +228,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   void rebuild(Excerpt::Message& made, const model::Call& call) const {
     const model::Message& m = made.message;
     if (m.kind != model::Kind::kCall && m.kind != model::Kind::kReply) return;
-    // Inline it is whole as it stands.
+    // An inline message is complete by itself.
     const bool written = m.kind == model::Kind::kReply &&
                          std::any_of(m.write_segments.begin(), m.write_segments.end(),
                                      [](const wire::Segment& s) { return s.length != 0; });
@@ -270,7 +270,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   bool begun_ = false;
   std::set<std::uint64_t> seen_;  // rows
   Excerpt excerpt_;
-  std::map<std::uint64_t, std::size_t> at_;  // messages, by the ID that they have here
+  std::map<std::uint64_t, std::size_t> at_;  // messages, by their ID in this run
 };
 
 Known look_up(const Store& store, const Stretch& stretch) {
@@ -286,7 +286,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
     const std::uint64_t last_frame =
         std::min(stretch.last_frame, stretch.first_frame + kMaxFrames - 1);
     std::vector<std::uint32_t> connections = stretch.connections;
-    // Rows are in the order of their ends but for a few that were held back.
+    // Rows are sorted by their last frame, except for a few that were held back.
     constexpr std::size_t kSlack = 4096;
     std::size_t low = 0;
     std::size_t high = c.rows.size();
@@ -365,7 +365,8 @@ Stretch stretch_of(const Content& content, std::uint64_t first, std::uint64_t la
     }
     if (row.match == 0 || row.match > content.rows.size()) continue;
     const MessageRow& other = content.rows[row.match - 1];
-    // Of one message all of its exchange, unless its ends are too far apart to be read at once.
+    // A message is shown with its whole exchange, unless Call and Reply are too far apart to be
+    // read together.
     const std::uint64_t apart = std::max(row.frame, other.frame) - std::min(row.frame, other.frame);
     const bool near = other.frame <= latest && other.frame + kNear >= s.first_frame;
     if (near || (first == last && apart + row.first_frame + other.first_frame < kMaxFrames)) {
@@ -382,7 +383,7 @@ capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& f
   if (known.missing) return capture::fail("these frames were not kept");
   Reader reader(known, stretch);
   capture::Frame frame;
-  // How the connections were set up.
+  // Frames that set up the connections.
   auto mark = known.set_up_marks.begin();
   std::unique_ptr<capture::Source> source;
   std::uint64_t offset = UINT64_MAX;

@@ -1,5 +1,4 @@
-// Messages are looked at again in captures that lack packets, have damaged ones, and begin in the
-// middle of a connection.
+// Excerpts of captures with missing packets, with damaged packets, and with a mid-stream start.
 #include "index_for_tests.h"
 
 #include <atomic>
@@ -14,7 +13,7 @@ namespace {
 
 enum class Damage { kNone, kMissing, kFlipped };
 
-// A copy of `name` from frame 100 on, to every 11th frame of which something has happened.
+// Copies `name` from frame 100 on, with damage to every 11th frame.
 std::string damaged(const std::string& name, Damage damage) {
   const std::string path = ::testing::TempDir() + "/damaged-" +
                            std::to_string(static_cast<int>(damage)) + "-" + name + "ng";

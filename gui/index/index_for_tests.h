@@ -15,7 +15,7 @@
 
 namespace rpcrdma::index::testing {
 
-// All capture files of the project.
+// Paths of all capture files in this repository.
 inline std::vector<std::string> captures() {
   std::vector<std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RPCRDMA_TEST_CAPTURES)) {
@@ -30,7 +30,7 @@ inline std::string capture(const std::string& name) {
   return std::string(RPCRDMA_TEST_CAPTURES) + "/" + name;
 }
 
-// Waits for what a loading tells.
+// Waits for changes that a Loading reports.
 class Watch {
  public:
   explicit Watch(Store& store) : store_(store) {}
@@ -41,7 +41,7 @@ class Watch {
       woken_.notify_all();
     };
   }
-  // Until `done(content)`, half a minute at most.
+  // Waits until `done(content)`, half a minute at most.
   template <typename Done>
   [[nodiscard]] bool until(Done done) {
     std::unique_lock lock(mutex_);

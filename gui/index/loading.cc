@@ -1,5 +1,6 @@
-// What can be read at any place, a plain file, stays where it is, and only some places in it are
-// remembered. Everything else is kept as it comes, so that all can be looked at again alike.
+// A plain file can be read at any offset: it stays in place, and only some offsets are kept. All
+// other sources are copied to a file while they arrive, so that every frame can be read again in
+// the same way.
 #include "collector.h"
 #include "pump.h"
 
@@ -27,10 +28,10 @@ namespace rpcrdma::index {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// So often at most somebody who looks is told, unless much has come.
+// Shortest time between commits, unless a batch is full.
 constexpr auto kCommitEvery = std::chrono::milliseconds(20);
 
-// A source whose frames are counted and marked as they pass.
+// A source that counts and marks frames as they pass.
 class Watched final : public capture::Source {
  public:
   Watched(std::unique_ptr<capture::Source> source, const std::atomic<bool>& cancelled)
@@ -61,18 +62,18 @@ class Watched final : public capture::Source {
   std::unique_ptr<capture::Source> source_;
   const std::atomic<bool>& cancelled_;
   std::uint64_t frames_ = 0;
-  std::mutex mutex_;  // one thread reads, another gives what was read to the collector
+  std::mutex mutex_;  // one thread reads, another passes frames to the collector
   std::vector<capture::Mark> marks_;
 };
 
-// What can be read only once, and may keep a reader waiting.
+// True for a source that can be read only once and can block a reader.
 bool is_pipe(const std::string& path) {
   struct stat status {};
   if (path == "-") return ::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-// What an endpoint calls itself, where this is the event that says so.
+// Returns the endpoint's name, if this event holds it.
 std::optional<std::string> endpoint_name(const trace::EventView& view) {
   constexpr std::size_t kLongest = 256;
   const auto endpoint = trace::read_event<trace::Endpoint>(view);
@@ -107,7 +108,7 @@ struct Loading::Impl {
   Pump pump;
   std::thread thread;
 
-  // Of what is kept.
+  // Number of bytes kept.
   std::uint64_t kept = 0;
   bool keeping = true;
   std::string trouble;
@@ -125,11 +126,10 @@ struct Loading::Impl {
   void note(const capture::Expected<void>& written) {
     if (written || !keeping) return;
     keeping = false;
-    trouble =
-        "from here on messages are shown, but not what is in them: " + written.error().message;
+    trouble = "the contents of later messages cannot be shown: " + written.error().message;
   }
 
-  // One frame of a source that does not stay. `number`s count over all of them.
+  // Handles one frame of a source that is copied. `number`s count over all sources.
   void take(Collector& collector, capture::Frame frame) {
     frame.number = ++kept;
     if (keeping) {
@@ -164,7 +164,7 @@ struct Loading::Impl {
     changed();
   }
 
-  // Nothing may escape from a thread.
+  // No exception may leave a thread.
   template <typename Work>
   void start(Work&& work) {
     thread = std::thread([this, run = std::forward<Work>(work)]() mutable {
@@ -173,7 +173,7 @@ struct Loading::Impl {
       } catch (const std::exception& e) {
         store.write([&](Content& c) {
           c.progress.finished = true;
-          c.progress.error = std::string("what follows is not shown: ") + e.what();
+          c.progress.error = std::string("the rest cannot be shown: ") + e.what();
         });
         changed();
       }
@@ -199,8 +199,8 @@ struct Loading::Impl {
     end(collector, watched.stats(), read ? "" : read.error().message);
   }
 
-  // A pipe, a compressed file, several files: kept as it comes. `fd`: of what may make a reader
-  // wait; -1: nothing does.
+  // Reads a pipe, a compressed file or several files, and keeps a copy. `fd`: a descriptor on which
+  // a reader can block; -1: there is none.
   void read_stream(std::unique_ptr<capture::Source> source, int fd) {
     Collector collector(store, options.profile, options.dialect);
     capture::Frame frame;
@@ -221,7 +221,7 @@ struct Loading::Impl {
     end(collector, source->stats(), error);
   }
 
-  // Until there is something to read, or to stop for. False: to stop.
+  // Waits until there is data, or until reading is cancelled. Returns false when cancelled.
   [[nodiscard]] bool wait(int fd) const {
     std::array<pollfd, 2> waits{pollfd{fd, POLLIN, 0}, pollfd{wakeup.fd(), POLLIN, 0}};
     return ::poll(waits.data(), waits.size(), -1) >= 0 && waits[0].revents != 0;
@@ -245,7 +245,7 @@ struct Loading::Impl {
     end(collector, live->stats(), error);
   }
 
-  // Nothing comes: what is judged by the time must not wait for it.
+  // Without new frames, checks that depend on time must still make progress.
   void pass_time(Collector& collector) {
     if (Clock::now() - status_time < std::chrono::seconds(1)) return;
     status_time = Clock::now();
@@ -278,7 +278,7 @@ struct Loading::Impl {
     capture::SourceStats stats;
     std::string error;
     std::vector<pollfd> waits;
-    bool fresh = false;  // something came that was not committed
+    bool fresh = false;  // frames that are not committed yet
     while (!cancelled) {
       waits.clear();
       waits.push_back({wakeup.fd(), POLLIN, 0});
@@ -289,7 +289,7 @@ struct Loading::Impl {
       const auto left = kCommitEvery - (Clock::now() - committed);
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
       int bound = fresh ? static_cast<int>(std::clamp<std::int64_t>(ms + 1, 0, 100)) : -1;
-      // Those that have not begun are asked for again until they have, or are given up.
+      // Streams that have not started are polled until they start or time out.
       const bool begins = std::any_of(
           open.begin(), open.end(), [](const Open& o) { return o.stream.deadline().has_value(); });
       if (begins && bound < 0) bound = 100;
@@ -318,7 +318,7 @@ struct Loading::Impl {
           e.ended_ns = base::wall_clock_ns();
           e.why = why;
         });
-        // At once: others may have nothing to report for long.
+        // Commits at once: other endpoints may report nothing for a long time.
         commit(collector, stats);
         fresh = false;
       }
@@ -367,7 +367,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
     if (from.get() < 0) return capture::fail(name + ": " + std::strerror(errno));
     auto end = i->pump.start(std::move(from));
     if (!end) return tl::unexpected(end.error());
-    // Opening reads the first bytes, which may be long in coming.
+    // Opening a file reads its first bytes, for which a pipe can wait long.
     i->start([i, name, fd = end->get(),
               e = std::make_shared<base::FileDescriptor>(std::move(*end))]() mutable {
       auto source = capture::open_descriptor(std::move(*e), name);

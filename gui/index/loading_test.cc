@@ -1,3 +1,4 @@
+// Loading of files, pipes, damaged captures and live streams, and its cancellation.
 #include "index_for_tests.h"
 #include "support/traffic_count.h"
 
@@ -58,8 +59,8 @@ TEST(Loading, WithManyThreadsAsWithOne) {
   EXPECT_EQ(count(a), count(b));
 }
 
-// A capture with some of its bytes turned, its end cut off, or begun in the middle, of which the
-// window says what can be said.
+// Captures with flipped bytes, a truncated end, or a mid-stream start: the window shows the part
+// that can be decoded.
 TEST(Loading, DamagedCapturesAreShownAsFarAsTheyGo) {
   std::ifstream file(testing::capture("linux-nfs41.pcap"), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(file)), {});
@@ -67,13 +68,13 @@ TEST(Loading, DamagedCapturesAreShownAsFarAsTheyGo) {
   const std::string path = ::testing::TempDir() + "damaged." + std::to_string(::getpid());
   std::mt19937 random(11);
   const std::atomic<bool> never{false};
-  // What damage does to memory the address sanitizer sees; the other one looks at the thread that
-  // loads.
+  // The address sanitizer checks the effect of damage on memory; the thread sanitizer checks the
+  // loading thread, and needs fewer rounds.
   const int rounds = report::testing::kThreadSanitizer ? 10 : 60;
   for (int round = 0; round < rounds; ++round) {
     std::string bytes = whole;
     for (std::size_t i = 0; i < 1 + random() % 40; ++i) {
-      // The file's own header stays, so that it is a capture.
+      // The file header stays intact, so the file is still recognized as a capture.
       char& byte = bytes[24 + random() % (bytes.size() - 24)];
       byte = static_cast<char>(byte ^ (1 << random() % 8));
     }
@@ -94,7 +95,7 @@ TEST(Loading, DamagedCapturesAreShownAsFarAsTheyGo) {
   std::remove(path.c_str());
 }
 
-// Half a capture in a pipe, and then nothing: it is shown, and who has seen enough is let go.
+// A pipe with half a capture, and then silence: the data is shown, and loading can be cancelled.
 TEST(Loading, APipeThatSaysNoMoreKeepsNobody) {
   const std::string path = ::testing::TempDir() + "pipe." + std::to_string(::getpid());
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -143,7 +144,7 @@ class Pipes : public ::testing::Test {
   std::unique_ptr<Loading> loading;
 };
 
-// As an endpoint tells: in pcapng, here of packets.
+// A capture in the form in which an endpoint sends one: pcapng, here with packets.
 std::string as_stream(const std::string& path) {
   const std::string made = ::testing::TempDir() + "loading_test." + std::to_string(::getpid());
   const auto to = capture::FrameFile::create(made);
@@ -170,7 +171,7 @@ TEST_F(Pipes, WhatAnEndpointShowsIsThereAsItComes) {
     }
   };
   send(0, bytes.size() / 2);
-  // While it goes on, and without its end in sight.
+  // While it is still being read, before its end arrives.
   EXPECT_TRUE(watch.until([](const Content& c) { return !c.rows.empty(); }));
   std::uint64_t half = 0;
   EXPECT_TRUE(watch.until([&](const Content& c) {

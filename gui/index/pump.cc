@@ -36,7 +36,7 @@ void Pump::stop() {
 void Pump::run() {
   std::array<char, std::size_t{64} << 10> bytes;
   std::size_t begin = 0;
-  std::size_t end = 0;  // of what was read and is not handed on
+  std::size_t end = 0;  // of the bytes read and not yet passed on
   for (;;) {
     const bool full = begin != end;
     std::array<pollfd, 3> waits{pollfd{wakeup_.fd(), POLLIN, 0},

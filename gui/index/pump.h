@@ -1,5 +1,5 @@
-// Hands on what comes through a pipe, so that whoever reads it can be let go at any time: a read of
-// a pipe that says nothing more cannot be broken off.
+// Copies a pipe into another one, so that its reader can be released at any time: a read of a pipe
+// whose writer stays silent cannot be interrupted.
 #pragma once
 
 #include <thread>
@@ -17,9 +17,9 @@ class Pump {
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
-  // Gives the end to read from. `from`: need not block. Errors: the system has no descriptor left.
+  // Returns the end to read from. `from` may be blocking or not. Errors: no descriptors left.
   [[nodiscard]] capture::Expected<base::FileDescriptor> start(base::FileDescriptor from);
-  // Nothing more is handed on: who reads finds the end.
+  // Stops copying: the reader sees the end of the pipe.
   void stop();
 
  private:

@@ -1,3 +1,4 @@
+// Two ways to search: through the rows of the store, or through the frames with the analyzer.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -19,10 +20,10 @@ using decode::FieldId;
 
 constexpr auto kStep = std::chrono::milliseconds(15);
 constexpr std::size_t kRowsAtOnce =
-    1024;  // looked at while the store is locked: under a millisecond
+    1024;  // searched while the store is locked: under a millisecond
 constexpr std::size_t kFramesAtOnce = 256;
 
-// Of rows as messages: what model_fields() needs for the fields of rows.
+// Presents rows as messages, the form that model_fields() reads.
 class RowMessage {
  public:
   // Valid until the next call; `content` locked.
@@ -97,13 +98,14 @@ class RowMessage {
 
 struct Way {
   virtual ~Way() = default;
-  // Some more of the messages; IDs of those that match are appended. False: nothing more to do.
+  // Searches some more messages and appends the IDs of those that match. Returns false when none
+  // are left.
   virtual bool some(std::vector<std::uint64_t>& matches) = 0;
   [[nodiscard]] virtual std::uint64_t done() const = 0;
   [[nodiscard]] virtual const std::string& error() const = 0;
 };
 
-// A Call is looked at again when it is over, and any message when something is found on it.
+// A Call is checked again when it is over, and any message when something is found on it.
 class ByRows final : public Way {
  public:
   ByRows(const Store& store, filter::Filter filter)
@@ -118,7 +120,7 @@ class ByRows final : public Way {
       const bool more = last != done_;
       while (done_ < last) look(c, ++done_, matches);
       if (more) return true;
-      // What was not known when it was looked at.
+      // Facts that were unknown at the first check.
       bool any = false;
       for (std::size_t i = 0; i < open_.size();) {
         const MessageRow& row = c.rows[open_[i] - 1];
@@ -162,12 +164,12 @@ class ByRows final : public Way {
   bool late_, findings_;
   RowMessage message_;
   std::uint64_t done_ = 0;
-  std::vector<std::uint64_t> open_;  // Calls that may match yet
+  std::vector<std::uint64_t> open_;  // Calls that can still match
   std::size_t found_ = 0;            // of Content::found
   std::string error_;
 };
 
-// The model gives messages the IDs that they had the first time, since it sees the same frames.
+// The model assigns the same IDs as in the first run, since it sees the same frames.
 class ByFrames final : public Way, private model::Observer {
  public:
   ByFrames(const Store& store, std::string frames, filter::Filter filter)
@@ -190,7 +192,8 @@ class ByFrames final : public Way, private model::Observer {
       start_ns_ = c.first_ns;
       if (!c.marks.empty() && source_ == nullptr) mark = c.marks.front();
     });
-    // A file that grows is read as far as it reached: what came since needs it opened again.
+    // A growing file is read up to its end at the time of opening: later frames need it opened
+    // again.
     if (source_ == nullptr || (at_ < known && at_ == opened_for_)) {
       if (source_ != nullptr) mark = source_->mark();
       if (!mark) return false;
@@ -272,12 +275,12 @@ class ByFrames final : public Way, private model::Observer {
   session::Session session_;
   const report::Context& context_;
   std::unique_ptr<capture::Source> source_;
-  std::uint64_t opened_for_ = 0;  // so many frames were known then
+  std::uint64_t opened_for_ = 0;  // number of frames known at that time
   std::uint64_t at_ = 0;          // frames read
   std::int64_t start_ns_ = 0;
   bool finished_ = false;
   std::vector<std::uint64_t>* matches_ = nullptr;
-  std::unordered_set<std::uint64_t> open_;  // Calls of which not enough is known yet
+  std::unordered_set<std::uint64_t> open_;  // Calls that are not known well enough yet
   std::uint64_t done_ = 0;
   std::vector<std::string_view> rules_;
   std::string error_;

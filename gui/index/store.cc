@@ -7,7 +7,7 @@ namespace rpcrdma::index {
 
 namespace {
 
-// As much of a message as its names need.
+// Returns the parts of a message that its names depend on.
 model::Message named(const MessageRow& row) {
   model::Message m;
   m.kind = row.kind;
@@ -58,7 +58,7 @@ std::string Content::summary(const MessageRow& row) const {
   if (row.is(MessageRow::kSuspect)) line += " (bad ICRC)";
   if (row.procedure != 0) line += " | " + procedures[row.procedure].whole;
   if (row.outcome != 0) line += " | " + outcomes[row.outcome].text;
-  if (row.kind == model::Kind::kReply && row.match == 0) line += " | its Call is not there";
+  if (row.kind == model::Kind::kReply && row.match == 0) line += " | its Call was not seen";
   return line;
 }
 

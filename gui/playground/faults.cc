@@ -11,7 +11,7 @@ namespace {
 using fabric::Errc;
 
 bool is_share(double share) {
-  return share >= 0 && share <= 1;  // and so a number
+  return share >= 0 && share <= 1;  // false for NaN, too
 }
 
 void add(std::string& text, const std::string& rule) {
@@ -20,7 +20,7 @@ void add(std::string& text, const std::string& rule) {
 }
 
 void add_share(std::string& text, const char* action, double share) {
-  // Six digits are written: less than a millionth is none.
+  // The text has six digits: a smaller share would read as zero.
   if (!(share >= 1e-6)) return;
   std::string digits = fmt::format("{:.6f}", share);
   digits.erase(digits.find_last_not_of('0') + 1);
@@ -43,17 +43,17 @@ std::string shares_to_text(const Faults& f) {
 std::string to_text(const Faults& faults) {
   const std::string shares = shares_to_text(faults);
   if (faults.rules.empty()) return shares;
-  // A comment at the end of the rules must not take the shares with it.
+  // A comment at the end of the rules must not swallow the shares.
   return shares.empty() ? faults.rules : faults.rules + '\n' + shares;
 }
 
 fabric::Expected<soft::FaultPlan> to_plan(const Faults& faults) {
   for (const double share :
        {faults.loss, faults.duplication, faults.reordering, faults.corruption}) {
-    if (!is_share(share)) return fabric::fail(Errc::kBadArgument, "a share is from 0 to 1");
+    if (!is_share(share)) return fabric::fail(Errc::kBadArgument, "a share must be from 0 to 1");
   }
   if (faults.delay < 0 || faults.delay > soft::kMaxFaultDelay) {
-    return fabric::fail(Errc::kBadArgument, "a delay is from 0 to an hour");
+    return fabric::fail(Errc::kBadArgument, "a delay must be from 0 to one hour");
   }
   auto plan = soft::parse_faults(to_text(faults));
   if (!plan) return fabric::fail(Errc::kBadArgument, soft::describe(plan.error()));

@@ -1,3 +1,4 @@
+// Schedules the Calls of the playground's client and counts their outcomes.
 #include "load_side.h"
 
 #include <algorithm>
@@ -12,30 +13,30 @@ using fabric::Time;
 namespace echo = service::echo;
 
 constexpr double kMostRate = 1e6;
-constexpr std::uint32_t kMostBytes = 1U << 20;  // of a size
+constexpr std::uint32_t kMostBytes = 1U << 20;  // maximum size of a Call's data
 constexpr Time kTimeout = 10 * fabric::kSecond;
-// Calls that could not begin for longer than this are not made up for: faults are to be seen in
-// those that are made, and not in a crowd behind them.
+// Calls that are late by more than this are skipped: the effect of faults on single Calls should be
+// visible, without a burst after each pause.
 constexpr Time kMostLate = 100 * fabric::kMillisecond;
-// When it is stopped, Calls that are outstanding may take so long to end: a connection that is
-// closed under them looks like a fault.
+// Time limit for Calls in flight when the playground stops: closing the connection under them would
+// look like a fault.
 constexpr Time kDrain = fabric::kSecond;
-// Each reverse Call sleeps for so long at the client, which sets their rate.
+// Each reverse Call sleeps this long at the client, which limits their rate.
 constexpr std::uint32_t kReverseSleep = 5000;  // microseconds
-// Besides the load's there are Calls that ask for those in the reverse direction.
+// Calls on top of the load's that ask the server for reverse Calls.
 constexpr std::uint32_t kAskingCalls = 4;
 
 }  // namespace
 
 Expected<void> check(const Load& load) {
   if (!(load.rate >= 0 && load.rate <= kMostRate)) {
-    return fabric::fail(Errc::kBadArgument, "a rate is from 0 to a million Calls a second");
+    return fabric::fail(Errc::kBadArgument, "a rate must be from 0 to a million Calls per second");
   }
   if (!(load.stalls >= 0 && load.stalls <= 1)) {
-    return fabric::fail(Errc::kBadArgument, "a share of Calls is from 0 to 1");
+    return fabric::fail(Errc::kBadArgument, "a share of Calls must be from 0 to 1");
   }
   if (load.stall < 0 || load.stall / fabric::kMicrosecond > echo::kMaxSleep) {
-    return fabric::fail(Errc::kBadArgument, "the server stalls for a minute at most");
+    return fabric::fail(Errc::kBadArgument, "the server can stall for at most a minute");
   }
   return {};
 }
@@ -51,7 +52,7 @@ LoadSide::LoadSide(std::unique_ptr<soft::SoftProvider> provider, const Playgroun
 
 LoadSide::~LoadSide() {
   end();
-  // Its Calls' memory is in use as long as it lives.
+  // The client uses its Calls' memory as long as it exists.
   client_.reset();
 }
 
@@ -67,7 +68,7 @@ Expected<std::unique_ptr<LoadSide>> LoadSide::create(std::unique_ptr<soft::SoftP
   }
   if (requests->longest_result() > kMostBytes ||
       requests->longest() > kMostBytes + echo::kMaxItem) {
-    return fabric::fail(Errc::kBadArgument, "sizes: 1 MiB at most");
+    return fabric::fail(Errc::kBadArgument, "sizes must be at most 1 MiB");
   }
   std::unique_ptr<LoadSide> side(new LoadSide(std::move(provider), options, std::move(*requests)));
   if (const auto made = side->make_loop(tracer); !made) return tl::unexpected(made.error());
@@ -147,7 +148,7 @@ Time LoadSide::work(Time now) {
   if (reverse_ && !reverse_->failure().empty()) emit(reverse_->failure());
   begin_due(now);
   if (ending()) return drain(now);
-  // Without a free place only an outcome helps.
+  // Without a free slot, only the end of a Call permits a new one.
   if (!forward_ || load_.paused || free_.empty() || client_->closed()) return fabric::kNever;
   return pacer_.due(now);
 }
@@ -161,7 +162,7 @@ Time LoadSide::drain(Time now) {
 }
 
 void LoadSide::begin_due(Time now) {
-  // Closed: it was given up, which has been told.
+  // The connection was closed after a failure, which has been reported.
   if (!forward_ || load_.paused || ending() || client_->closed()) return;
   if (now - pacer_.due(now) > kMostLate) pace(now);
   while (!free_.empty() && pacer_.due(now) <= now) {
@@ -199,7 +200,7 @@ void LoadSide::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*
   }
   const auto slot = static_cast<std::uint32_t>(outcome.cookie);
   free_.push_back(slot);
-  if (ending()) return;  // those that are cut off are nobody's fault
+  if (ending()) return;  // Calls aborted by the stop do not count as errors
   echo::EchoCall& call = calls_[slot];
   const echo::Verdict verdict = call.check(outcome);
   if (verdict == echo::Verdict::kRight) {
@@ -211,7 +212,7 @@ void LoadSide::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*
              ? service::describe(outcome, service::ReplyReader(outcome))
              : echo::verdict_name(verdict));
   }
-  // The next one leaves with the same batch.
+  // The next Call leaves with the same batch.
   begin_due(loop_->now());
 }
 

@@ -1,4 +1,5 @@
-// The client of a trial: makes Calls at a rate that can be changed, and checks what comes back.
+// The client of the playground: sends Calls at a rate that can be changed, and checks their
+// Replies.
 #pragma once
 
 #include "side.h"
@@ -42,10 +43,10 @@ class LoadSide final : public Side, service::ClientObserver {
   void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
 
-  // It ends: the connection is closed when no Call is outstanding, or it took too long.
+  // Ends the side: closes the connection when no Call is in flight, or after a time limit.
   fabric::Time drain(fabric::Time now);
   void begin_due(fabric::Time now);
-  // False: it could not be called.
+  // Starts a Call. Returns false if it could not be sent.
   bool begin(std::uint32_t slot);
   void pace(fabric::Time now);
 
@@ -58,7 +59,7 @@ class LoadSide final : public Side, service::ClientObserver {
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<service::echo::EchoCall> calls_;
   std::vector<std::uint32_t> free_;
-  // What the server calls, and that it is asked to.
+  // Serves the server's reverse Calls, and holds the program that requests them.
   std::unique_ptr<service::echo::EchoProgram> echo_;
   std::vector<service::Program*> programs_;
   std::optional<load::ReverseLoad> reverse_;

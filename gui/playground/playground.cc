@@ -1,3 +1,4 @@
+// Picks free loopback addresses for the playground's two sides, and starts and stops them.
 #include "load_side.h"
 #include "server_side.h"
 
@@ -13,10 +14,10 @@ namespace {
 using fabric::Errc;
 using fabric::Expected;
 
-// Pairs of addresses that are tried: 127.80.1.1 and 127.80.1.2, 127.80.2.1 and 127.80.2.2, ...
+// Pairs of addresses to try: 127.80.1.1 and 127.80.1.2, 127.80.2.1 and 127.80.2.2, ...
 constexpr std::uint8_t kNetwork = 80;
 constexpr std::uint8_t kMostPairs = 100;
-// Trials of one process have names of their own.
+// Several playgrounds in one process need different names.
 constexpr int kMostNames = 16;
 
 fabric::Address address(std::uint8_t pair, std::uint8_t host) {
@@ -47,36 +48,36 @@ Expected<std::unique_ptr<trace::Hub>> open_hub(const std::string& name, const st
 
 Expected<void> check(const PlaygroundOptions& options) {
   const auto refuse = [](const char* why) { return fabric::fail(Errc::kBadArgument, why); };
-  if (options.version != 1 && options.version != 2) return refuse("the version is 1 or 2");
+  if (options.version != 1 && options.version != 2) return refuse("the version must be 1 or 2");
   if (options.credits < 1 || options.credits > kMostCredits) {
-    return refuse("credits are from 1 to 1024");
+    return refuse("credits must be from 1 to 1024");
   }
   if (options.depth < 1 || options.depth > kMostDepth) {
-    return refuse("Calls outstanding are from 1 to 1024");
+    return refuse("Calls in flight must be from 1 to 1024");
   }
-  if (!options.forward && !options.reverse) return refuse("there are Calls in no direction");
+  if (!options.forward && !options.reverse) return refuse("choose at least one direction of Calls");
   return check(options.load);
 }
 
 }  // namespace
 
 struct Playground::Impl {
-  std::unique_ptr<trace::Hub> server_hub, load_hub;  // they outlive those who tell
+  std::unique_ptr<trace::Hub> server_hub, load_hub;  // they outlive the sides that emit events
   std::string server_endpoint, load_endpoint, server_address;
   std::uint32_t most_credits = 0;
   std::unique_ptr<ServerSide> server;
   std::unique_ptr<LoadSide> load;
-  PlaygroundStats last;  // of a trial that has ended
+  PlaygroundStats last;  // statistics at the time it stopped
 
   Expected<void> open_sides(const PlaygroundOptions& options);
 };
 
-// The role of a hub is told before it is known which addresses are free, so it names none.
+// The hub announces its role before the free addresses are known, so the role has no address.
 Expected<void> Playground::Impl::open_sides(const PlaygroundOptions& options) {
-  auto hub = open_hub("gui-server", "server within the window");
+  auto hub = open_hub("gui-server", "server in the window");
   if (!hub) return tl::unexpected(hub.error());
   server_hub = std::move(*hub);
-  hub = open_hub("gui-load", "load within the window");
+  hub = open_hub("gui-load", "load in the window");
   if (!hub) return tl::unexpected(hub.error());
   load_hub = std::move(*hub);
   server_endpoint = server_hub->socket_path();
@@ -103,7 +104,7 @@ Expected<void> Playground::Impl::open_sides(const PlaygroundOptions& options) {
     load = std::move(*loading);
     return {};
   }
-  return fabric::fail(why.code, fmt::format("no loopback address is free: {}", why.message));
+  return fabric::fail(why.code, fmt::format("no free loopback address: {}", why.message));
 }
 
 Playground::Playground(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -132,7 +133,7 @@ Expected<std::unique_ptr<Playground>> Playground::start(const PlaygroundOptions&
 Expected<void> Playground::set_faults(const Faults& faults) {
   auto plan = to_plan(faults);
   if (!plan) return tl::unexpected(plan.error());
-  // All packets pass the server's adapter, on their way out or in.
+  // Every packet passes through the server's adapter, so faults there affect both directions.
   if (impl_->server != nullptr) impl_->server->set_faults(std::move(*plan));
   return {};
 }
@@ -146,7 +147,7 @@ Expected<void> Playground::set_load(const Load& load) {
 Expected<void> Playground::set_granted(std::uint32_t credits) {
   if (credits < 1 || credits > impl_->most_credits) {
     return fabric::fail(Errc::kBadArgument,
-                        fmt::format("credits are from 1 to {}", impl_->most_credits));
+                        fmt::format("credits must be from 1 to {}", impl_->most_credits));
   }
   if (impl_->server != nullptr) impl_->server->set_granted(credits);
   return {};
@@ -177,7 +178,7 @@ PlaygroundStats Playground::stats() const {
 
 void Playground::stop() {
   if (impl_->load == nullptr) return;
-  // So that the ends can part in order.
+  // Without faults, both ends can disconnect in order.
   impl_->server->set_faults({});
   impl_->load->end();
   impl_->server->end();

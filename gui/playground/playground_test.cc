@@ -1,3 +1,4 @@
+// The playground without a window: Calls, faults, several at once, and changes while it runs.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +14,7 @@
 namespace rpcrdma::playground {
 namespace {
 
-// False when it did not come so within a minute.
+// Waits for `condition`. Returns false after a minute.
 bool until(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!condition()) {
@@ -23,7 +24,7 @@ bool until(const std::function<bool()>& condition) {
   return true;
 }
 
-// Live sockets are in a folder of the test's.
+// Keeps live sockets in a folder of the test.
 class TrialThreads : public ::testing::Test {
  protected:
   TrialThreads() {
@@ -78,7 +79,7 @@ TEST_F(TrialThreads, FaultsAreDoneAndTakenBack) {
     const PlaygroundStats stats = playground->stats();
     return stats.faults >= 10 && stats.retransmitted >= 5;
   }));
-  // What is wrong changes nothing.
+  // An invalid setting changes nothing.
   Faults wrong;
   wrong.rules = "drip";
   EXPECT_FALSE(playground->set_faults(wrong));
@@ -99,7 +100,7 @@ TEST_F(TrialThreads, StopsWithCallsOutstanding) {
   options.load.stall = 50 * fabric::kSecond;
   const auto playground = start(options);
   ASSERT_TRUE(playground);
-  // Before the first Reply there is one credit.
+  // Before the first Reply, the credit limit is one.
   ASSERT_TRUE(until([&] { return playground->stats().waiting + 1 == options.depth; }));
   playground->stop();
   EXPECT_EQ(playground->stats().calls, 0U);
@@ -165,7 +166,7 @@ TEST_F(TrialThreads, TheLoadAndTheGrantChange) {
   Load load;
   load.rate = 0;
   ASSERT_TRUE(playground->set_load(load));
-  // Beyond the grant Calls wait.
+  // Calls beyond the grant wait.
   ASSERT_TRUE(until([&] { return playground->stats().waiting != 0; }));
   load.paused = true;
   ASSERT_TRUE(playground->set_load(load));

@@ -39,7 +39,7 @@ fabric::Expected<void> ServerSide::serve(const PlaygroundOptions& options) {
     callback_ = std::move(*callback);
     programs_.push_back(callback_.get());
     server.reverse_credits = kReverseCredits;
-    // The client's Call that waits for their end keeps a credit as long as they last.
+    // The client's Call that requests reverse Calls holds a credit until they end.
     spare_credits_ = 1;
     server.responder.credits += spare_credits_;
   }

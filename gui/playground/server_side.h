@@ -1,4 +1,4 @@
-// The server of a trial: echo, and Calls in the reverse direction for a client that asks for them.
+// The server of the playground: program ECHO, and reverse Calls for a client that requests them.
 #pragma once
 
 #include "side.h"

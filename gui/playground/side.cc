@@ -12,7 +12,7 @@ namespace {
 using fabric::Time;
 
 constexpr Time kShowEach = 50 * fabric::kMillisecond;
-// For a peer that does not answer any more.
+// Wait for a peer that no longer answers.
 constexpr Time kPatience = 1500 * fabric::kMillisecond;
 
 }  // namespace
@@ -28,7 +28,7 @@ fabric::Expected<void> Side::start() {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& e) {
-    return fabric::fail(fabric::Errc::kSystem, fmt::format("no thread: {}", e.what()));
+    return fabric::fail(fabric::Errc::kSystem, fmt::format("cannot start a thread: {}", e.what()));
   }
   return {};
 }

@@ -1,5 +1,6 @@
-// One end of a trial: a provider and its loop in a thread of its own. What others want of it is
-// left in a mailbox, which the thread empties once a turn; what it has done it shows now and then.
+// One end of the playground: a provider and its loop in a thread of its own. Other threads leave
+// requests in a mailbox, which the thread reads once per turn; the thread publishes statistics from
+// time to time.
 #pragma once
 
 #include <atomic>
@@ -20,27 +21,27 @@ class Side {
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
-  // Begins its thread. Error: kSystem.
+  // Starts the thread. Error: kSystem.
   [[nodiscard]] fabric::Expected<void> start();
-  // Ends its connections and its thread. Each destructor calls it, before what the thread uses is
-  // gone.
+  // Ends its connections and its thread. Each destructor calls it before it destroys members that
+  // the thread uses.
   void end();
-  // From any thread: the newest word counts.
+  // Thread-safe: the latest request counts.
   void set_faults(soft::FaultPlan faults);
-  [[nodiscard]] PlaygroundStats shown() const;  // this end's part
+  [[nodiscard]] PlaygroundStats shown() const;  // the statistics of this end
 
  protected:
   explicit Side(std::unique_ptr<soft::SoftProvider> provider) : provider_(std::move(provider)) {}
   virtual ~Side() = default;
   [[nodiscard]] fabric::Expected<void> make_loop(trace::Tracer* tracer);
 
-  // From any thread: a word was left in the mailbox.
+  // Thread-safe: wakes the thread after a request was left in the mailbox.
   void wake();
   [[nodiscard]] std::mutex& mailbox() { return mailbox_mutex_; }
 
-  // For the thread. Called with the mailbox locked.
+  // Called by the thread with the mailbox locked.
   virtual void take_mail() = 0;
-  // What is due; returns when there is more.
+  // Does the work that is due; returns when it is due next.
   virtual fabric::Time work(fabric::Time now) = 0;
   virtual void show(PlaygroundStats& stats) = 0;
   virtual void begin_end() = 0;

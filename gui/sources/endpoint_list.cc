@@ -1,3 +1,4 @@
+// The list of live endpoints: a thread asks new ones for their roles.
 #include "note.h"
 
 #include <QDateTime>
@@ -44,9 +45,9 @@ struct EndpointList::Impl {
   QPushButton* button = nullptr;
   Note* note = nullptr;
   QTimer* timer = nullptr;
-  QStringList known;    // sockets that were there when endpoints were last asked
-  bool asking = false;  // a thread is at it
-  bool asked = false;   // at all, so that `known` is so
+  QStringList known;    // sockets that existed at the last inquiry
+  bool asking = false;  // a thread is asking
+  bool asked = false;   // at least once, so `known` is valid
 
   void show(const Endpoints& endpoints);
   void add(const trace::RunningEndpoint& endpoint) const;
@@ -85,10 +86,11 @@ void EndpointList::Impl::show(const Endpoints& endpoints) {
     if (selected.contains(path)) item->setSelected(true);
   }
   for (int column = 0; column < kColumns; ++column) tree->resizeColumnToContents(column);
-  note->say(endpoints->empty() ? EndpointList::tr("No endpoint of yours is running here. Each "
-                                                  "`rpcrdma serve` and `rpcrdma load` is one, and "
-                                                  "so are the two ends of a trial.")
-                               : QString());
+  note->say(endpoints->empty()
+                ? EndpointList::tr("You have no running endpoint on this machine. Each "
+                                   "`rpcrdma serve` and `rpcrdma load` is one, and "
+                                   "so are the two ends of the playground.")
+                : QString());
 }
 
 EndpointList::EndpointList(QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
@@ -101,12 +103,12 @@ EndpointList::EndpointList(QWidget* parent) : QWidget(parent), impl_(std::make_u
   m.tree->setUniformRowHeights(true);
   m.tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
   m.tree->setAccessibleName(tr("Live endpoints"));
-  m.tree->setToolTip(tr("Endpoints of yours that run on this machine; several can be chosen"));
+  m.tree->setToolTip(tr("Your running endpoints on this machine; you can select several"));
   m.tree->header()->setStretchLastSection(true);
   m.note = new Note(this);
   m.button = new QPushButton(tr("&Attach"), this);
   m.button->setObjectName("attach");
-  m.button->setToolTip(tr("Show what the chosen endpoints tell, while they run"));
+  m.button->setToolTip(tr("Show the live messages and events of the selected endpoints"));
   m.button->setEnabled(false);
   auto* row = new QHBoxLayout;
   row->addStretch();
@@ -143,7 +145,7 @@ QStringList EndpointList::selected() const {
 
 void EndpointList::refresh() {
   if (impl_->asking) return;
-  // Their names cost next to nothing; who they are is asked only when others are there.
+  // Listing names is cheap; endpoints are asked for their roles only when the names change.
   const auto found = trace::find_endpoints();
   QStringList paths = found ? paths_of(*found) : QStringList();
   if (found && impl_->asked && paths == impl_->known) return;

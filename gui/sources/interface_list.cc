@@ -1,3 +1,4 @@
+// The list of network interfaces: a thread lists them, since libpcap may take long.
 #include "note.h"
 
 #include <QHeaderView>
@@ -18,11 +19,11 @@ namespace {
 
 using Interfaces = capture::Expected<std::vector<capture::ListedInterface>>;
 
-// What a person without the right to capture can do about it.
+// Returns advice for a user without the permission to capture.
 QString rights_hint() {
   return InterfaceList::tr(
-      "To capture needs the capability cap_net_raw. Without it, let `sudo rpcrdma capture` write a "
-      "file and open that, or attach to live endpoints, which needs no rights.");
+      "Capturing requires the capability cap_net_raw. Without it, run `sudo rpcrdma capture` to "
+      "write a file and open that, or attach to live endpoints, which requires no privileges.");
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ void InterfaceList::Impl::show(const Interfaces& interfaces) const {
   if (!interfaces) {
     note->say(QString::fromStdString(interfaces.error().message) + ".\n" + rights_hint());
   } else if (interfaces->empty()) {
-    note->say(InterfaceList::tr("No interface can be captured from. ") + rights_hint());
+    note->say(InterfaceList::tr("No interface is available for capture. ") + rights_hint());
   } else {
     note->say({});
     for (const capture::ListedInterface& i : *interfaces) {
@@ -79,7 +80,7 @@ InterfaceList::InterfaceList(QWidget* parent, Lister lister)
   m.filter->setClearButtonEnabled(true);
   m.filter->setAccessibleName(tr("Capture filter"));
   m.filter->setToolTip(
-      tr("Which packets to capture, as tcpdump has it (pcap-filter(7)); empty: RoCE packets"));
+      tr("Packets to capture, in tcpdump's syntax (pcap-filter(7)); empty: RoCE packets"));
   auto* label = new QLabel(tr("Capture &filter:"), this);
   label->setBuddy(m.filter);
   m.note = new Note(this);
@@ -88,7 +89,7 @@ InterfaceList::InterfaceList(QWidget* parent, Lister lister)
   m.again->setToolTip(tr("List the interfaces again"));
   m.button = new QPushButton(tr("&Capture"), this);
   m.button->setObjectName("capture");
-  m.button->setToolTip(tr("Capture from the chosen interface"));
+  m.button->setToolTip(tr("Capture from the selected interface"));
   m.button->setEnabled(false);
   auto* row = new QHBoxLayout;
   row->addWidget(label);

@@ -4,7 +4,7 @@ namespace rpcrdma::gui {
 
 Note::Note(QWidget* parent) : QLabel(parent) {
   setWordWrap(true);
-  setTextFormat(Qt::PlainText);  // others' words may be in it
+  setTextFormat(Qt::PlainText);  // it may quote text from elsewhere
   setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   hide();
 }

@@ -1,4 +1,4 @@
-// A line of a widget that says what is the matter, where others would open a dialog.
+// A line in a widget that shows a problem, in place of a dialog.
 #pragma once
 
 #include <QLabel>
@@ -8,7 +8,7 @@ namespace rpcrdma::gui {
 class Note : public QLabel {
  public:
   explicit Note(QWidget* parent = nullptr);
-  // Empty: it takes no room.
+  // Shows `text`. If it is empty, the line is hidden.
   void say(const QString& text);
 };
 

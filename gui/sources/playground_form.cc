@@ -1,3 +1,4 @@
+// The fields of the playground: their labels, ranges and tooltips.
 #include "playground_form.h"
 
 #include "share_row.h"
@@ -14,9 +15,9 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr double kMostRate = 20000;    // Calls a second, of the slider
-constexpr double kShareOfSlider = 20;  // percent: beyond it little is left to see
-constexpr double kMostDelay = 50;      // ms, of the slider
+constexpr double kMostRate = 20000;    // Calls per second, the slider's maximum
+constexpr double kShareOfSlider = 20;  // percent, the slider's maximum
+constexpr double kMostDelay = 50;      // ms, the slider's maximum
 constexpr int kMostStall = 5000;       // ms
 
 template <typename Widget>
@@ -35,7 +36,7 @@ QSpinBox* number(int least, int most, int value) {
   return box;
 }
 
-// In KiB, as both ends negotiate it.
+// A threshold in KiB, the unit in which both ends negotiate it.
 QSpinBox* threshold() {
   QSpinBox* box = number(1, 256, 4);
   box->setSuffix(PlaygroundForm::tr(" KiB"));
@@ -61,39 +62,40 @@ PlaygroundForm::PlaygroundForm(QWidget* parent) : QWidget(parent) {
 
 QGroupBox* PlaygroundForm::make_setup() {
   const playground::PlaygroundOptions standard;
-  auto* group = new QGroupBox(tr("Read at the start"));
+  auto* group = new QGroupBox(tr("Settings at start"));
   auto* form = new QFormLayout(group);
-  version_ =
-      described(new QComboBox, "version", tr("Version"), tr("Of RPC-over-RDMA: 1 is RFC 8166"));
+  version_ = described(new QComboBox, "version", tr("Version"),
+                       tr("RPC-over-RDMA version; 1 is RFC 8166"));
   version_->addItems({"1", "2"});
   form->addRow(tr("RPC-over-RDMA &version"), version_);
   credits_ = described(number(1, playground::kMostCredits, static_cast<int>(standard.credits)),
-                       "credits", tr("Credits"), tr("For which the server posts Receives"));
+                       "credits", tr("Credits"), tr("Credits that the server posts Receives for"));
   form->addRow(tr("&Credits"), credits_);
   depth_ = described(number(1, playground::kMostDepth, static_cast<int>(standard.depth)), "depth",
-                     tr("Calls outstanding"), tr("That the client has under way at most"));
-  form->addRow(tr("Calls &outstanding"), depth_);
+                     tr("Calls in flight"), tr("Maximum number of Calls in flight"));
+  form->addRow(tr("Calls i&n flight"), depth_);
   server_inline_ = described(threshold(), "server_inline", tr("Server's inline threshold"),
-                             tr("What the server sends and receives inline at most"));
+                             tr("The longest message that the server sends or receives inline"));
   form->addRow(tr("&Server's inline threshold"), server_inline_);
   client_inline_ = described(threshold(), "client_inline", tr("Client's inline threshold"),
-                             tr("What the client sends and receives inline at most"));
+                             tr("The longest message that the client sends or receives inline"));
   form->addRow(tr("C&lient's inline threshold"), client_inline_);
-  procedures_ = described(new QLineEdit(QString::fromStdString(standard.procedures)), "procedures",
-                          tr("Procedures"),
-                          tr("Of the program ECHO: null, echo, sink, source, echo-bulk, list, "
-                             "sleep; several with weights: echo:8,source:2; mix: each but sleep"));
+  procedures_ = described(
+      new QLineEdit(QString::fromStdString(standard.procedures)), "procedures", tr("Procedures"),
+      tr("Procedures of program ECHO: null, echo, sink, source, echo-bulk, list, "
+         "sleep; a list with weights: echo:8,source:2; mix: all except sleep"));
   form->addRow(tr("&Procedures"), procedures_);
   sizes_ =
       described(new QLineEdit(QString::fromStdString(standard.sizes)), "sizes", tr("Sizes"),
                 tr("Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi"));
   form->addRow(tr("S&izes"), sizes_);
   forward_ = described(new QCheckBox(tr("Calls &from the client")), "forward",
-                       tr("Calls from the client"), tr("In the forward direction"));
+                       tr("Calls from the client"), tr("Calls in the forward direction"));
   forward_->setChecked(standard.forward);
   form->addRow(forward_);
-  reverse_ = described(new QCheckBox(tr("Calls from the server (re&verse direction)")), "reverse",
-                       tr("Calls from the server"), tr("Over the same connection (RFC 8167)"));
+  reverse_ =
+      described(new QCheckBox(tr("Calls from the server (re&verse direction)")), "reverse",
+                tr("Calls from the server"), tr("Calls over the same connection (RFC 8167)"));
   form->addRow(reverse_);
   return group;
 }
@@ -102,28 +104,27 @@ QGroupBox* PlaygroundForm::make_load() {
   const playground::Load standard;
   auto* group = new QGroupBox(tr("Load"));
   auto* form = new QFormLayout(group);
-  rate_ = described(
-      new ShareRow(tr("Rate"),
-                   tr("Calls a second that the client begins; 0: as fast as answers come"),
-                   kMostRate, 1e6, 100, tr("/s")),
-      "rate", tr("Rate"), {});
+  rate_ = described(new ShareRow(tr("Rate"), tr("Calls per second; 0: as fast as Replies arrive"),
+                                 kMostRate, 1e6, 100, tr("/s")),
+                    "rate", tr("Rate"), {});
   rate_->set_value(standard.rate);
   form->addRow(tr("&Rate"), rate_);
-  paused_ = described(new QCheckBox(tr("&Pause: no Calls begin")), "paused", tr("Pause"),
-                      tr("Those that are outstanding end"));
+  paused_ = described(new QCheckBox(tr("&Pause: no new Calls")), "paused", tr("Pause"),
+                      tr("Calls in flight still end"));
   form->addRow(paused_);
   granted_ = described(
-      new ShareRow(tr("Credit grant"), tr("Credits that the server grants from its next Reply on"),
+      new ShareRow(tr("Credit grant"), tr("Credits that the server grants, from its next Reply on"),
                    32, 32, 1, {}),
       "granted", tr("Credit grant"), {});
   granted_->set_least(1);
   form->addRow(tr("Credit &grant"), granted_);
-  stalls_ = described(new ShareRow(tr("Stalls"), tr("Share of the Calls that the server lets wait"),
-                                   100, 100, 1, tr(" %")),
-                      "stalls", tr("Stalls"), {});
+  stalls_ =
+      described(new ShareRow(tr("Stalls"), tr("Share of the Calls whose Reply the server delays"),
+                             100, 100, 1, tr(" %")),
+                "stalls", tr("Stalls"), {});
   form->addRow(tr("Server s&talls"), stalls_);
   stall_ = described(number(1, kMostStall, static_cast<int>(standard.stall / fabric::kMillisecond)),
-                     "stall", tr("Length of a stall"), tr("How long it lets them wait"));
+                     "stall", tr("Length of a stall"), tr("How long the server delays them"));
   stall_->setSuffix(tr(" ms"));
   form->addRow(tr("… for"), stall_);
   for (const ShareRow* row : {rate_, stalls_}) {
@@ -148,19 +149,20 @@ QGroupBox* PlaygroundForm::make_faults() {
   auto* group = new QGroupBox(tr("Faults"));
   auto* form = new QFormLayout(group);
   loss_ = add_share(form, "loss", tr("Loss"), tr("Share of the packets that are dropped"));
-  duplication_ =
-      add_share(form, "duplication", tr("Duplicates"), tr("Share of the packets that go twice"));
+  duplication_ = add_share(form, "duplication", tr("Duplicates"),
+                           tr("Share of the packets that are duplicated"));
   reordering_ = add_share(form, "reordering", tr("Reordering"),
-                          tr("Share of the packets that a later one overtakes"));
+                          tr("Share of the packets that arrive after a later one"));
   corruption_ = add_share(form, "corruption", tr("Corruption"),
-                          tr("Share of the packets of which a bit is flipped"));
-  delay_ = described(new ShareRow(tr("Delay"), tr("Of all packets that nothing else befalls"),
-                                  kMostDelay, 10000, 0.1, tr(" ms")),
-                     "delay", tr("Delay"), {});
+                          tr("Share of the packets with a flipped bit"));
+  delay_ =
+      described(new ShareRow(tr("Delay"), tr("Delay of all packets that no other fault affects"),
+                             kMostDelay, 10000, 0.1, tr(" ms")),
+                "delay", tr("Delay"), {});
   form->addRow(tr("Delay"), delay_);
   connect(delay_, &ShareRow::changed, this, &PlaygroundForm::faults_changed);
   rules_ = described(new QLineEdit, "rules", tr("Further rules"),
-                     tr("As of `rpcrdma serve --fault`, for example: drop op=ack nth=10; corrupt "
+                     tr("As for `rpcrdma serve --fault`, for example: drop op=ack nth=10; corrupt "
                         "op=write rate=0.01 (docs/faults.md). Press Enter"));
   rules_->setPlaceholderText("drop op=ack nth=10-12");
   rules_->setClearButtonEnabled(true);

@@ -1,5 +1,4 @@
-// What a trial is to be: fields that are read when it starts, and those that change it while it
-// runs.
+// The settings of the playground: some are read when it starts, the others change it while it runs.
 #pragma once
 
 #include <QWidget>
@@ -27,7 +26,7 @@ class PlaygroundForm : public QWidget {
   [[nodiscard]] playground::Load load() const;
   [[nodiscard]] std::uint32_t granted() const;
 
-  // What is read at the start only can be changed before.
+  // While running, fields that are read only at the start are disabled.
   void set_running(bool running);
 
  Q_SIGNALS:

@@ -1,3 +1,4 @@
+// The playground's panel: its button, state and counters, and threads that start and stop it.
 #include "note.h"
 #include "playground_form.h"
 
@@ -30,16 +31,16 @@ struct Counter {
   bool momentary = false;
 };
 constexpr Counter kCounters[] = {
-    {"rate_now", QT_TRANSLATE_NOOP("TrialPanel", "Calls/s"), true},
-    {"calls", QT_TRANSLATE_NOOP("TrialPanel", "Calls")},
-    {"reverse_calls", QT_TRANSLATE_NOOP("TrialPanel", "Reverse Calls")},
-    {"errors", QT_TRANSLATE_NOOP("TrialPanel", "Errors")},
-    {"outstanding", QT_TRANSLATE_NOOP("TrialPanel", "Outstanding"), true},
-    {"waiting", QT_TRANSLATE_NOOP("TrialPanel", "Waiting for credit"), true},
-    {"grant_now", QT_TRANSLATE_NOOP("TrialPanel", "Credit grant"), true},
-    {"faults", QT_TRANSLATE_NOOP("TrialPanel", "Faults done")},
-    {"retransmitted", QT_TRANSLATE_NOOP("TrialPanel", "Retransmissions")},
-    {"lost", QT_TRANSLATE_NOOP("TrialPanel", "Connections lost")},
+    {"rate_now", QT_TRANSLATE_NOOP("PlaygroundPanel", "Calls/s"), true},
+    {"calls", QT_TRANSLATE_NOOP("PlaygroundPanel", "Calls")},
+    {"reverse_calls", QT_TRANSLATE_NOOP("PlaygroundPanel", "Reverse Calls")},
+    {"errors", QT_TRANSLATE_NOOP("PlaygroundPanel", "Errors")},
+    {"outstanding", QT_TRANSLATE_NOOP("PlaygroundPanel", "In flight"), true},
+    {"waiting", QT_TRANSLATE_NOOP("PlaygroundPanel", "Waiting for credit"), true},
+    {"grant_now", QT_TRANSLATE_NOOP("PlaygroundPanel", "Credit grant"), true},
+    {"faults", QT_TRANSLATE_NOOP("PlaygroundPanel", "Faults injected")},
+    {"retransmitted", QT_TRANSLATE_NOOP("PlaygroundPanel", "Retransmissions")},
+    {"lost", QT_TRANSLATE_NOOP("PlaygroundPanel", "Connections lost")},
 };
 constexpr int kFigureColumns = 2;
 
@@ -48,16 +49,16 @@ constexpr int kFigureColumns = 2;
 struct PlaygroundPanel::Impl {
   PlaygroundForm* form = nullptr;
   QPushButton* button = nullptr;
-  Note* note = nullptr;     // what was refused
-  QLabel* state = nullptr;  // what runs
-  QLabel* force = nullptr;  // the faults in force
+  Note* note = nullptr;     // why a setting was rejected
+  QLabel* state = nullptr;  // what is running
+  QLabel* force = nullptr;  // faults in force
   std::vector<QLabel*> counters;
   QTimer timer;
-  QElapsedTimer since;      // the counters were shown
-  std::uint64_t calls = 0;  // that were shown then
+  QElapsedTimer since;      // since the counters were last shown
+  std::uint64_t calls = 0;  // as last shown
   std::unique_ptr<Playground> running;
-  bool busy = false;    // a thread starts or stops one
-  bool ending = false;  // it stops one
+  bool busy = false;    // a thread is starting or stopping the playground
+  bool ending = false;  // the thread is stopping it
 
   void show_counters();
   void show_state();
@@ -106,13 +107,13 @@ void PlaygroundPanel::Impl::show_state() {
   button->setText(is_running ? PlaygroundPanel::tr("&Stop") : PlaygroundPanel::tr("&Start"));
   button->setToolTip(
       is_running ? PlaygroundPanel::tr("End the server and its load")
-                 : PlaygroundPanel::tr("A server and a load within this program, on loopback"));
+                 : PlaygroundPanel::tr("Start a server and a load in this process, on loopback"));
   if (busy) {
     state->setText(ending ? PlaygroundPanel::tr("Stopping …") : PlaygroundPanel::tr("Starting …"));
   } else if (!is_running) {
     state->setText(PlaygroundPanel::tr("Not running"));
     force->clear();
-    // Sums stay; of what holds at a moment there is nothing any more.
+    // Totals stay; values of the moment are cleared.
     for (std::size_t i = 0; i < counters.size(); ++i) {
       if (kCounters[i].momentary) counters[i]->setText(QStringLiteral("–"));
     }
@@ -235,7 +236,7 @@ void PlaygroundPanel::start() {
     impl_->calls = 0;
     impl_->show_state();
     impl_->show_force(options.faults);
-    // What was changed while it started.
+    // Apply what was changed during the start.
     impl_->form->faults_changed();
     impl_->form->load_changed();
     impl_->form->grant_changed();
@@ -246,7 +247,7 @@ void PlaygroundPanel::start() {
 void PlaygroundPanel::stop() {
   if (!running()) return;
   impl_->show_counters();
-  // Its ends part in a moment, or give that up after one.
+  // Its ends disconnect in a moment, or after a time limit of a second.
   const std::shared_ptr<Playground> ending(std::move(impl_->running));
   impl_->busy = impl_->ending = true;
   impl_->show_state();

@@ -38,7 +38,7 @@ ShareRow::ShareRow(const QString& name, const QString& tip, double slider_most, 
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(slider_, 1);
   layout->addWidget(field_);
-  // Fields below each other end and begin alike.
+  // The same width aligns fields in different rows.
   field_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("1000000.0 ms")) +
                           fontMetrics().height() * 2);
   setFocusProxy(field_);

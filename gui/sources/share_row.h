@@ -1,4 +1,4 @@
-// A number as a slider, for trying, and as a field beside it, for saying it exactly.
+// A number with a slider for rough changes and a field for exact values.
 #pragma once
 
 #include <QWidget>
@@ -11,7 +11,7 @@ namespace rpcrdma::gui {
 class ShareRow : public QWidget {
   Q_OBJECT
  public:
-  // The slider reaches up to `slider_most`, and the field to `most`; both in steps of `step`.
+  // The slider's maximum is `slider_most`, the field's is `most`; both move in steps of `step`.
   ShareRow(const QString& name, const QString& tip, double slider_most, double most, double step,
            const QString& unit, QWidget* parent = nullptr);
 

@@ -1,3 +1,4 @@
+// The panels of endpoints, interfaces and the playground, operated as a user does.
 #include <QDoubleSpinBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -20,17 +21,17 @@
 namespace rpcrdma::gui {
 namespace {
 
-constexpr int kLong = 60'000;  // ms; nothing takes so long
+constexpr int kLong = 60'000;  // ms; a limit far beyond any expected time
 
 template <typename Condition>
 bool until(Condition condition) {
   return QTest::qWaitFor(condition, kLong);
 }
 
-// Where RPCRDMA_TEST_PICTURES names a folder, for who wants to look at them.
+// Saves pictures to the folder that RPCRDMA_TEST_PICTURES names, for visual inspection.
 void picture(QWidget& widget, const char* name) {
   const QString folder = qEnvironmentVariable("RPCRDMA_TEST_PICTURES");
-  QTest::qWait(0);  // what was shown has its place
+  QTest::qWait(0);  // finishes the layout
   if (!folder.isEmpty()) widget.grab().save(folder + '/' + name + ".png");
 }
 
@@ -41,7 +42,7 @@ Widget* part(QWidget& widget, const char* name) {
   return found;
 }
 
-// Live sockets are in a folder of the test's.
+// Keeps live sockets in a folder of the test.
 class Sources : public ::testing::Test {
  protected:
   Sources() { qputenv("XDG_RUNTIME_DIR", folder_.path().toUtf8()); }
@@ -71,7 +72,7 @@ TEST_F(Sources, EndpointsComeAndGo) {
   EXPECT_FALSE(tree.topLevelItem(0)->text(3).isEmpty());
   tree.setCurrentItem(tree.topLevelItem(0));
   picture(list, "endpoints");
-  // What is chosen stays so when others go.
+  // The selection stays when other endpoints end.
   other.reset();
   ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1; }));
   EXPECT_EQ(list.selected(), QStringList{QString::fromStdString(one->socket_path())});
@@ -185,7 +186,7 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
   QTest::keyClick(&loss, Qt::Key_Home);
   EXPECT_EQ(part<QLabel>(panel, "force")->text(), "No faults");
 
-  // Rules that are none leave what is in force.
+  // Invalid rules leave the faults in force unchanged.
   auto& rules = *part<QLineEdit>(panel, "rules");
   QTest::keyClicks(&rules, "drip");
   QTest::keyClick(&rules, Qt::Key_Return);
@@ -202,7 +203,7 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
   EXPECT_FALSE(panel.running());
   EXPECT_TRUE(panel.endpoints().isEmpty());
   EXPECT_EQ(counter(panel, "errors"), 0U);
-  // Sums stay; what holds at a moment is not shown as if it ran.
+  // Totals stay; values of the moment are cleared.
   EXPECT_GT(counter(panel, "calls"), 100U);
   for (const char* name : {"rate_now", "outstanding", "waiting", "grant_now"}) {
     EXPECT_EQ(part<QLabel>(panel, name)->text(), "–") << name;
@@ -219,7 +220,7 @@ TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {
   ASSERT_TRUE(until([&] { return note.isVisible(); }));
   EXPECT_TRUE(note.text().startsWith("sizes: "));
   EXPECT_FALSE(panel.running());
-  // It can be mended.
+  // After a correction, it starts.
   QSignalSpy started(&panel, &PlaygroundPanel::started);
   sizes.setText("4k");
   panel.start();

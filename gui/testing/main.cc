@@ -1,4 +1,4 @@
-// Tests of widgets need an application, and no screen.
+// Runs tests of widgets: they need a QApplication, and no display.
 #include <QApplication>
 
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@ namespace {
 
 const QString kHostile = "a<h1>b</h1> & <img src='file:///etc/passwd'>";
 
-// As what Qt takes for HTML shows it.
+// Renders text as Qt renders HTML.
 QString shown(const QString& html) {
   QTextDocument document;
   document.setHtml(html);

@@ -1,3 +1,4 @@
+// Paints offsets, hexadecimal digits and ASCII; maps the mouse to bytes and fields.
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -184,7 +185,7 @@ const ByteField* ByteView::field_of(std::size_t offset) const {
   const ByteField* best = nullptr;
   for (const ByteField& f : fields_) {
     if (offset < f.offset || offset >= f.offset + f.length) continue;
-    // Of those of the same length the later one is deeper in the tree.
+    // Among fields of the same length, the later one is deeper in the tree.
     if (best == nullptr || f.length <= best->length) best = &f;
   }
   return best;

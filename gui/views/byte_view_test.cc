@@ -107,7 +107,7 @@ TEST(ByteView, OfAHundredMebibytesOnlyTheLinesInSightArePainted) {
   EXPECT_GT(view.verticalScrollBar()->value(), 6'000'000);
   EXPECT_TRUE(view.viewport()->rect().contains(view.rect_of((100 << 20) - 1)));
   const SvgText drawn = svg_of(view);
-  // An offset, and for each byte its digits and its character.
+  // Each line paints an offset, and digits and a character for each byte.
   const int lines = 200 / view.fontMetrics().height() + 1;
   EXPECT_LE(drawn.texts.size(), lines * 33);
   EXPECT_TRUE(drawn.texts.contains("063ffff0")) << drawn.texts.mid(0, 40).join(' ').toStdString();

@@ -1,4 +1,4 @@
-// What all charts of Qt Charts here have in common.
+// Settings that all charts made with Qt Charts share.
 #pragma once
 
 #include <QChart>
@@ -8,12 +8,12 @@
 
 namespace rpcrdma::gui {
 
-// Colours of the window, small margins, no legend's frame.
+// Applies the window's colours and small margins, and removes the legend's frame.
 void dress(QChart& chart, const QPalette& palette);
 [[nodiscard]] QChartView* make_chart(const QString& title, const QString& name, QWidget* parent);
-// Ticks at 1, 2 or 5 times a power of ten; at most `most` and one.
+// Sets ticks at 1, 2 or 5 times a power of ten; at most `most` + 1.
 void set_ticks(QValueAxis& axis, int most);
-// Throws away series and axes.
+// Removes series and axes.
 void clear_chart(QChart& chart);
 
 }  // namespace rpcrdma::gui

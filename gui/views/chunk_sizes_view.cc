@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<Ink, 3> kInks{Ink::kRead, Ink::kWrite, Ink::kReplyChunk};
 
-// 2^power, short: Qt Charts leaves out labels that are wider than their bar.
+// Returns 2^power in short form: Qt Charts omits labels that are wider than their bar.
 QString short_size(std::size_t power) {
   const char* const units[] = {"", "K", "M", "G"};
   return QString("%1%2").arg(1 << power % 10).arg(units[std::min<std::size_t>(power / 10, 3)]);
@@ -105,7 +105,7 @@ void ChunkSizesView::draw() {
       for (const double r : bin.bytes_per_second) most = std::max(most, r / 1048576.0);
     }
     const double end = shown_.rates.back().seconds;
-    // Where chunks were moved, and not what came before.
+    // The axis begins where chunks were moved.
     const double begin = shown_.rates.front().seconds;
     time->setRange(begin, std::max(end, begin + 0.001));
     set_ticks(*time, 6);

@@ -1,3 +1,4 @@
+// Lays out the chunks of a Call, one line for each segment, and paints RDMA operations to scale.
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
@@ -92,9 +93,9 @@ QString operation_text(const ChunkPicture::Segment& s, const ChunkPicture::Opera
                      .arg(o.first_frame)
                      .arg(o.last_frame)
                      .arg(QString::fromStdString(base::format_duration(o.last_ns - o.first_ns)));
-  if (!o.complete) text += QObject::tr("\nNot all of it is in the capture");
+  if (!o.complete) text += QObject::tr("\nPart of it is missing from the capture");
   if (o.suspect) text += QObject::tr("\nA packet of it has a wrong ICRC");
-  if (o.sent_again) text += QObject::tr("\nPackets of it were sent again");
+  if (o.sent_again) text += QObject::tr("\nPackets of it were retransmitted");
   return text;
 }
 
@@ -123,7 +124,7 @@ QRect ChunkView::bar(int y) const {
   return {left, y + 3, std::max(40, right - left), row_height() - 6};
 }
 
-// A line for the title, then for each chunk one of words and one for each segment.
+// Each chunk takes one line of text and one line for each segment, below the title.
 int ChunkView::y_of(std::size_t chunk, std::size_t segment) const {
   std::size_t lines = 1;
   for (std::size_t c = 0; c < chunk; ++c) lines += 1 + picture_.chunks[c].segments.size();
@@ -143,7 +144,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> ChunkView::gaps(
     const ChunkPicture::Segment& segment) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
   for (const auto& o : segment.operations) {
-    // An operation may have gone past its segment.
+    // An operation can extend beyond its segment.
     const std::uint64_t from = std::min(o.offset, segment.length);
     const std::uint64_t to = from + std::min(o.bytes, segment.length - from);
     if (to > from) moved.emplace_back(from, to);
@@ -229,7 +230,7 @@ void ChunkView::paintEvent(QPaintEvent* event) {
       painter.drawText(QRect(own.right() + 6, y, viewport()->width() - own.right() - 8, height),
                        Qt::AlignVCenter, bytes_text(s.length));
       painter.fillRect(own, tint(palette(), palette().color(QPalette::Text), 0.06));
-      // What nobody moved.
+      // Hatches the bytes that no operation moved.
       const QBrush hatched(ink(palette(), Ink::kStall), Qt::BDiagPattern);
       for (const auto& [from, to] : gaps(s)) {
         const int x = own.left() + static_cast<int>(static_cast<double>(from) * scale);

@@ -98,9 +98,9 @@ TEST(ChunkView, AToolTipShowsTheOperationAndItsSegment) {
   const QPoint at = view.rect_of(0, 1, 0).center();
   const QString text = view.text_at(at);
   EXPECT_TRUE(text.contains("RDMA Write of 4096 B")) << text.toStdString();
-  EXPECT_TRUE(text.contains("sent again")) << text.toStdString();
+  EXPECT_TRUE(text.contains("retransmitted")) << text.toStdString();
   EXPECT_TRUE(text.contains("offset 0x00007f0012340000")) << text.toStdString();
-  // The handle beside the bar.
+  // The handle next to the bar.
   EXPECT_TRUE(view.text_at({1, at.y()}).startsWith("Handle 0x00005678"));
   EXPECT_EQ(view.text_at({1, 1}), QString());
 }

@@ -1,5 +1,5 @@
-// One column of the source for each two dots of width, drawn from its least to its most: so a
-// moment without credits is seen however much time is in sight.
+// Draws one column of data for every two pixels, from its minimum to its maximum: a moment without
+// credits stays visible at any zoom.
 #include <QKeyEvent>
 #include <QPainter>
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kColumn = 2;                  // dots
-constexpr int kDash = 8, kDashPeriod = 12;  // dots
-constexpr std::int64_t kLeastWindow = 100;  // ns
+constexpr int kColumn = 2;                  // pixels
+constexpr int kDash = 8, kDashPeriod = 12;  // pixels
+constexpr std::int64_t kLeastWindow = 100;  // ns, the shortest window
 constexpr std::size_t kUndo = 100;
 
-// 1, 2 or 5 times a power of ten, so that there are at most `most` steps.
+// Returns a step of 1, 2 or 5 times a power of ten that gives at most `most` steps.
 double step_of(double range, double most) {
   const double rough = range / std::max(1.0, most);
   const double power = std::pow(10.0, std::floor(std::log10(std::max(rough, 1e-12))));
@@ -41,8 +41,8 @@ CreditChart::CreditChart(QWidget* parent) : QWidget(parent) {
   setMinimumSize(240, 120);
   setAccessibleName(tr("Credits over time"));
   setToolTip(
-      tr("Wheel, + and -: zoom. Drag: zoom to. Shift and drag, arrow keys: move. "
-         "Backspace: undo. Home: all. Click: select the message."));
+      tr("Wheel, + and -: zoom. Drag: zoom to a range. Shift and drag, arrow keys: move. "
+         "Backspace: undo. Home: show all. Click: select the message."));
 }
 
 CreditChart::~CreditChart() = default;
@@ -183,7 +183,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   const auto y_of = [&](double value) {
     return area.bottom() - static_cast<int>(value / top * area.height());
   };
-  // The scale.
+  // Vertical scale.
   const double step = std::max(1.0, step_of(top, area.height() / (fontMetrics().height() * 1.8)));
   for (double v = 0; v <= top; v += step) {
     painter.setPen(QPen(line_colour(palette()), 0, Qt::DotLine));
@@ -197,7 +197,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   const auto x = [&](std::size_t i) {
     return area.left() + static_cast<int>(per * static_cast<double>(i));
   };
-  // Moments at which nothing more could be sent.
+  // Moments at which no further Call could be sent.
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (!columns[i].any || !columns[i].exhausted) continue;
     painter.fillRect(QRect(x(i), area.top(), std::max(1, x(i + 1) - x(i)), area.height()),
@@ -223,7 +223,8 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       continue;
     }
     const QColor colour = ink(palette(), line.ink);
-    // All of a kind at once, and lines as thin rectangles: a pen's strokes cost many times as much.
+    // Draws all rectangles of a kind at once, and lines as thin rectangles: strokes of a pen cost
+    // many times as much.
     const int thick = line.filled ? 1 : 2;
     QList<QRect> below, body, strokes;
     int before = -1;
@@ -252,7 +253,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
       before = high;
     }
     painter.setPen(Qt::NoPen);
-    // What is in use is seen through what waits.
+    // Calls in use stay visible through the area of waiting Calls.
     QColor through = colour;
     through.setAlphaF(0.25F);
     painter.setBrush(through);
@@ -265,11 +266,11 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   painter.setBrush(Qt::NoBrush);
   painter.setPen(line_colour(palette()));
   painter.drawRect(area);
-  // What is what.
+  // Legend.
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;
   const auto word = [&](const QString& text, const QColor& colour, bool dashed = false) {
-    // One that would be cut off is left out; the values under the cursor have names too.
+    // Entries that do not fit are omitted; the line of values under the cursor names them too.
     if (at + 14 + fontMetrics().horizontalAdvance(text) > width()) return;
     const int middle = y + fontMetrics().height() / 3;
     if (dashed) {
@@ -286,7 +287,7 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   const QString name = direction == 0 ? tr("Forward") : tr("Reverse");
   painter.drawText(at, y + fontMetrics().ascent(), name);
   at += fontMetrics().horizontalAdvance(name) + 16;
-  if (direction == 1 && !columns_[0].empty()) return;  // it is above
+  if (direction == 1 && !columns_[0].empty()) return;  // the other direction has the legend
   word(tr("granted"), ink(palette(), Ink::kGranted));
   if (is_drawn(columns_[0], &CreditColumn::limit_max) ||
       is_drawn(columns_[1], &CreditColumn::limit_max)) {
@@ -310,7 +311,7 @@ std::vector<CreditChart::TimeLabel> CreditChart::time_labels() const {
     const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
     return QString("%1 %2").arg(t / unit, 0, 'f', digits).arg(name);
   };
-  // A finer step has longer labels: the number of steps is what the longest of them allows.
+  // A finer step has longer labels, so the longest label limits the number of steps.
   double step = 0;
   for (int most = std::max(1, area.width() / (6 * fontMetrics().averageCharWidth())); most > 0;
        --most) {
@@ -371,7 +372,7 @@ void CreditChart::paintEvent(QPaintEvent* event) {
     painter.setPen(palette().color(QPalette::PlaceholderText));
     painter.drawText(rect().adjusted(8, 8, -8, -8),
                      Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                     tr("Credits of the chosen connection are drawn here"));
+                     tr("Select a connection to see its credits"));
     return;
   }
   const auto all = panes();
@@ -416,7 +417,7 @@ void CreditChart::resizeEvent(QResizeEvent* event) {
 }
 
 void CreditChart::zoom(double factor, double around) {
-  // Times may count from 1970: differences alone fit a double.
+  // Times may count from 1970: only differences fit a double exactly.
   const auto before = static_cast<double>(to_ - from_);
   const double now = std::min(before * factor, static_cast<double>(last_ - first_));
   const std::int64_t from = from_ + std::llround((before - now) * around);

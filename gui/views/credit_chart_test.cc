@@ -1,3 +1,4 @@
+// The credit chart: extremes at any zoom, keys and mouse, legend and values under the cursor.
 #include "views_for_tests.h"
 
 #include <QSignalSpy>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// Ten seconds of 32 credits, 8 in use, and a moment of 100 ns in which 40 Calls waited.
+// Ten seconds with 32 credits and 8 in use, and 100 ns in which 40 Calls wait.
 class Steady : public CreditSource {
  public:
   std::int64_t begin = 0, end = 10 * kSecond;
@@ -144,7 +145,7 @@ TEST_F(CreditChartTest, AMomentWithin10SecondsIsDrawn) {
   const int with = dots_of(chart, waiting);
   source.spike = -1;
   chart.refresh();
-  // Of the legend alone.
+  // Pixels of the legend alone.
   const int without = dots_of(chart, waiting);
   EXPECT_GT(with, without + 50);
 }
@@ -173,7 +174,7 @@ TEST_F(CreditChartTest, TheEndInSightIsFollowed) {
   EXPECT_EQ(chart.window(), std::pair(std::int64_t{0}, 14 * kSecond));
 }
 
-// A double holds times since 1970 to a quarter of a microsecond alone.
+// A double represents times since 1970 only to a quarter of a microsecond.
 TEST_F(CreditChartTest, TimesSince1970AreZoomedToTheNanosecond) {
   source.begin = 1'700'000'000 * kSecond + 1;
   source.end = source.begin + 10 * kSecond;
@@ -208,7 +209,7 @@ TEST_F(CreditChartTest, ALimitIsADashedLineOfItsOwn) {
   EXPECT_EQ(dots_of(chart, colour), 0);
   source.limit = 16;
   chart.refresh();
-  // Two dots thick; two of three are drawn.
+  // Two pixels thick; two of every three are drawn.
   const int wide = chart.width() - 100;
   EXPECT_GT(dots_of(chart, colour), wide);
   EXPECT_LT(dots_of(chart, colour), 2 * wide);

@@ -1,3 +1,4 @@
+// Lays out messages, RDMA operations and events as rows between two life lines, and paints them.
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
@@ -63,7 +64,7 @@ void LadderView::set_peers(const QString& left, const QString& right) {
 
 void LadderView::set_items(std::vector<LadderItem> items, std::int64_t start_ns) {
   setting_ = true;
-  // Items come in front of others and leave there: this one is to stay where it is.
+  // Items are added and removed in front: this one keeps its place on screen.
   const auto first = static_cast<std::size_t>(verticalScrollBar()->value());
   std::size_t kept = selected_ != 0 ? find(selected_, 0) : items_.size();
   if (kept == items_.size()) kept = std::min(first, kept);
@@ -197,7 +198,7 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
       break;
     }
     case LadderItem::Kind::kRead: {
-      // The request, thin, and what comes back for it.
+      // A thin arrow for the request, and a thick one for its response.
       const int asks = to_right ? left : right;
       const int answers = to_right ? right : left;
       painter.setPen(QPen(colour, 1, Qt::DotLine));
@@ -257,7 +258,7 @@ void LadderView::paintEvent(QPaintEvent* event) {
     painter.setPen(palette().color(QPalette::PlaceholderText));
     painter.drawText(viewport()->rect().adjusted(8, top() + 8, -8, -8),
                      Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                     tr("What the peers send each other is drawn here"));
+                     tr("Select a connection to see its messages and RDMA operations"));
   }
 }
 

@@ -93,7 +93,7 @@ TEST(LadderView, OfAMillionItemsOnlyTheRowsInSightArePainted) {
   view.verticalScrollBar()->setValue(654'321);
   const SvgText drawn = svg_of(view);
   EXPECT_TRUE(drawn.texts.contains("message 654322")) << drawn.texts.join('\n').toStdString();
-  // A label and a time each, and the heads.
+  // Each row paints a label and a time; the heads come on top.
   const int rows = 400 / view.rect_of(0).height() + 2;
   EXPECT_LE(drawn.texts.size(), rows * 2 + 2);
 }

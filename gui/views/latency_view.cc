@@ -1,3 +1,5 @@
+// The table of percentiles by procedure, the histogram, the parts of the latency and the slowest
+// Calls.
 #include "charts.h"
 
 #include <QAreaSeries>
@@ -70,7 +72,7 @@ LatencyView::LatencyView(QWidget* parent)
   }
   outliers_->setColumnWidth(0, wide * 11);
   outliers_->horizontalHeader()->setStretchLastSection(true);
-  // Side by side: where it stands there is more width than height.
+  // Side by side: docks at the bottom are wide and low.
   auto* const split = new QSplitter(Qt::Horizontal, this);
   for (QWidget* const part :
        std::initializer_list<QWidget*>{table_, histogram_, parts_, outliers_}) {
@@ -140,7 +142,7 @@ void LatencyView::show_current() {
     put(*outliers_, i, 0, duration(o.latency_ns), true);
     put(*outliers_, i, 1, QString::number(o.frame), true);
   }
-  // How many Calls were in each bucket, over the logarithm of time.
+  // Number of Calls per bucket, over a logarithmic time axis.
   QChart& chart = *histogram_->chart();
   QList<QPointF> outline;
   double most = 1;
@@ -182,7 +184,7 @@ void LatencyView::show_current() {
     chart.addAxis(count, Qt::AlignLeft);
     area->attachAxis(time);
     area->attachAxis(count);
-    // The axes say what it is; room for names is scarce.
+    // The axes explain the series; the legend would take space.
     for (QLegendMarker* const marker : chart.legend()->markers(area)) marker->setVisible(false);
     for (std::size_t i = 0; i < 3; ++i) {
       auto* const line = new QLineSeries;
@@ -197,7 +199,7 @@ void LatencyView::show_current() {
     }
   }
   dress(chart, palette());
-  // What the time was spent on.
+  // Parts of the latency.
   QChart& parts = *parts_->chart();
   if (!p.parts.empty()) {
     auto* const mean = new QBarSet(tr("mean, us"));

@@ -60,8 +60,8 @@ TEST(LatencyView, ASlowCallThatIsClickedIsSelected) {
   EXPECT_EQ(recorded.back()[0].toULongLong(), 99U);
 }
 
-// Its Calls were seen, and no answer. Nothing is left behind of what was not drawn, as a leak check
-// sees.
+// Its Calls were captured, and no Reply. A leak checker verifies that nothing remains of charts
+// that are not drawn.
 TEST(LatencyView, AProcedureWithoutAnswersHasNoHistogram) {
   LatencyView view;
   std::vector<LatencyProcedure> all = procedures();

@@ -29,7 +29,7 @@ QString save_svg(QWidget& widget, const QString& path) {
   painter.fillRect(QRect(QPoint(0, 0), widget.size()), widget.palette().color(QPalette::Window));
   widget.render(&painter);
   painter.end();
-  // The generator does not tell of a full disk.
+  // QSvgGenerator does not report a full disk.
   if (QFileInfo(path).size() == 0) return QObject::tr("%1: cannot be written").arg(path);
   return {};
 }

@@ -50,7 +50,7 @@ TEST(Picture, ChartsAreLinesAndWordsInASvg) {
   EXPECT_TRUE(drawn.texts.contains("Chunks by size")) << drawn.texts.join('\n').toStdString();
 }
 
-// Every view follows a palette that changes while it is shown.
+// Every view follows a palette that changes while it is visible.
 TEST(Picture, ADarkWindowIsDrawnDark) {
   ByteView bytes;
   bytes.set_bytes("bytes");
@@ -84,7 +84,7 @@ TEST(Theme, ColoursOfLightAndDarkDiffer) {
   for (int severity = 0; severity < 3; ++severity) {
     EXPECT_NE(severity_colour(light, severity), severity_colour(dark_palette(), severity));
   }
-  // Lines stand out from what they are drawn on.
+  // Lines stand out from their background.
   EXPECT_GT(line_colour(dark_palette()).lightness(),
             dark_palette().color(QPalette::Base).lightness() + 40);
   EXPECT_EQ(tint(light, Qt::red, 0), light.color(QPalette::Base));

@@ -1,4 +1,4 @@
-// What tests of several views need.
+// Helpers for tests of several views.
 #pragma once
 
 #include <QFile>
@@ -12,7 +12,7 @@
 
 namespace rpcrdma::gui {
 
-// A widget that was never shown has not the size that it was given.
+// A widget gets its size only when it is shown.
 inline void show(QWidget& widget, int width, int height) {
   widget.resize(width, height);
   widget.show();
@@ -20,10 +20,10 @@ inline void show(QWidget& widget, int width, int height) {
 
 struct SvgText {
   QStringList texts;
-  int images = 0;  // parts that are dots
+  int images = 0;  // bitmap parts
 };
 
-// The words of what a widget draws, by its exported picture.
+// Returns the texts that a widget draws, from its SVG picture.
 inline SvgText svg_of(QWidget& widget) {
   const QTemporaryDir folder;
   const QString path = folder.filePath("a.svg");
@@ -54,7 +54,7 @@ inline QPalette dark_palette() {
   return dark;
 }
 
-// Dots that look like `colour`.
+// Counts pixels similar to `colour`.
 inline int dots_of(QWidget& widget, const QColor& colour) {
   const QImage image = widget.grab().toImage();
   int dots = 0;

@@ -1,3 +1,4 @@
+// The columns of the message table: headings, tooltips, widths, and the text of each cell.
 #include "columns.h"
 
 #include <array>
@@ -12,12 +13,12 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr std::array<ColumnSpec, 23> kColumns{{
-    {Column::kFrame, "Frame", "Number of the frame in which its Send ends", 8, true, true},
-    {Column::kTime, "Time", "When its Send ended", 17, true, true},
-    {Column::kConnection, "Conn.", "Connection, as reports number it", 5, true, true},
+    {Column::kFrame, "Frame", "Number of the last frame of its Send", 8, true, true},
+    {Column::kTime, "Time", "Time of the last frame of its Send", 17, true, true},
+    {Column::kConnection, "Conn.", "Number of the connection, as in reports", 5, true, true},
     {Column::kSource, "Source", "Address and QP of the sender", 18, false, false},
     {Column::kDestination, "Destination", "Address and QP of the receiver", 18, false, false},
-    {Column::kKind, "Kind", "Call, Reply, error; and of which direction", 12, false, true},
+    {Column::kKind, "Kind", "Call, Reply or error, and the direction", 12, false, true},
     {Column::kXid, "XID", "Transaction ID", 11, false, true},
     {Column::kType, "Type", "rdma_proc", 12, false, false},
     {Column::kCredit, "Credit", "rdma_credit: requested by a Call, granted by a Reply", 6, true,
@@ -26,20 +27,18 @@ constexpr std::array<ColumnSpec, 23> kColumns{{
      true, false},
     {Column::kGranted, "Granted", "Credits granted by the latest Reply of its direction", 8, true,
      false},
-    {Column::kInUse, "In use", "Calls of its direction that were outstanding behind it", 6, true,
-     true},
-    {Column::kLength, "Length", "Of the Send, bytes", 7, true, true},
-    {Column::kReadBytes, "Read list", "Bytes that its Read list offers", 9, true, false},
-    {Column::kWriteBytes, "Write list", "Bytes that its Write list offers or returns", 9, true,
+    {Column::kInUse, "In use", "Calls of its direction in flight after it", 6, true, true},
+    {Column::kLength, "Length", "Length of the Send, bytes", 7, true, true},
+    {Column::kReadBytes, "Read list", "Bytes advertised by its Read list", 9, true, false},
+    {Column::kWriteBytes, "Write list", "Bytes advertised or returned by its Write list", 9, true,
      false},
     {Column::kReplyBytes, "Reply chunk", "Bytes of its Reply chunk", 10, true, false},
-    {Column::kMoved, "Moved", "Bytes that were moved through the chunks of its Call", 9, true,
-     true},
+    {Column::kMoved, "Moved", "Bytes moved through the chunks of its Call", 9, true, true},
     {Column::kOperations, "RDMA ops", "RDMA Reads and Writes of its Call", 8, true, false},
-    {Column::kLatency, "Latency", "From the Call to its answer", 10, true, true},
+    {Column::kLatency, "Latency", "Time from the Call to its Reply", 10, true, true},
     {Column::kProcedure, "Procedure", "Program, version and procedure", 22, false, true},
     {Column::kStatus, "Status", "How the RPC ended", 14, false, true},
-    {Column::kFinding, "Finding", "Rules that it breaks", 12, false, true},
+    {Column::kFinding, "Finding", "Rules that it violates", 12, false, true},
     {Column::kInfo, "Info", "The message in one line", 60, false, true},
 }};
 

@@ -1,4 +1,4 @@
-// The columns that a table of messages can have.
+// The columns of the message table.
 #pragma once
 
 #include <QString>
@@ -40,9 +40,9 @@ struct ColumnSpec {
   Column column;
   const char* title;
   const char* help;
-  int characters;  // so wide it is at first
-  bool right;      // numbers
-  bool shown;      // at first
+  int characters;  // initial width
+  bool right;      // right-aligned, for numbers
+  bool shown;      // initially visible
 };
 // In the order of Column.
 [[nodiscard]] std::span<const ColumnSpec> columns();

@@ -1,3 +1,4 @@
+// The text of each cell in the list of connections.
 #include "connections_model.h"
 
 #include "colours.h"
@@ -44,23 +45,24 @@ enum : int {
 };
 
 constexpr std::array<Title, kTitles> kTitle{{
-    {"Conn.", "As reports number it"},
-    {"Client", "Address and QP of the RPC client; who called first where that is not certain"},
-    {"Server", "Address and QP of the RPC server"},
-    {"Transport", "Of its packets; of what an endpoint tells, its provider"},
-    {"Seen", "In packets, with or without its set-up, or told by an endpoint"},
-    {"Version", "Of RPC-over-RDMA; of version 2 its dialect"},
-    {"Inline", "Inline thresholds: of Calls, of Replies; bytes"},
-    {"Remote inv.", "Who says that it supports Remote Invalidation"},
+    {"Conn.", "Number of the connection, as in reports"},
+    {"Client", "Address and QP of the client; if unknown, of the side that sent the first Call"},
+    {"Server", "Address and QP of the server"},
+    {"Transport", "Transport of its packets; for events, the endpoint's provider"},
+    {"Seen",
+     "Source of the data: packets, with or without the connection's set-up, or an endpoint"},
+    {"Version", "RPC-over-RDMA version; for version 2, the dialect"},
+    {"Inline", "Inline thresholds for Calls and for Replies, bytes"},
+    {"Remote inv.", "Sides that announce support for Remote Invalidation"},
     {"State", "Open, or how it ended"},
     {"Calls", "Forward Calls"},
-    {"Reverse", "Calls of the server"},
-    {"Unanswered", "Calls without an answer"},
-    {"Calls/s", "On average while it was seen"},
-    {"Credits", "Forward: requested, granted (least to most), most in use"},
+    {"Reverse", "Calls sent by the server"},
+    {"Unanswered", "Calls without a Reply"},
+    {"Calls/s", "Calls per second, averaged over the time it was seen"},
+    {"Credits", "Forward direction: requested, granted (minimum to maximum), maximum in use"},
     {"Chunks", "Bytes moved through chunks"},
-    {"Chunks/s", "Bytes through chunks a second, on average"},
-    {"Again", "Packets sent again; NAKs and RNR NAKs"},
+    {"Chunks/s", "Bytes moved through chunks per second, on average"},
+    {"Retransmitted", "Retransmitted packets; NAKs and RNR NAKs"},
     {"Findings", "Errors, warnings and notes"},
 }};
 
@@ -99,9 +101,9 @@ QString ConnectionsModel::text(const Row& row, int column) {
     case kTransport:
       return c.transport;
     case kSource:
-      return c.recorded      ? "told by its endpoint"
-             : c.set_up_seen ? "from its set-up on"
-                             : "begun before";
+      return c.recorded      ? "reported by its endpoint"
+             : c.set_up_seen ? "from set-up"
+                             : "mid-stream start";
     case kVersion:
       return version_text(c);
     case kThresholds:
@@ -151,7 +153,7 @@ ConnectionsModel::ConnectionsModel(Document& document, QObject* parent)
 
 void ConnectionsModel::update() {
   std::vector<Row> now;
-  std::set<std::array<std::string, 2>> gone;  // ends of connections whose endpoint left them open
+  std::set<std::array<std::string, 2>> gone;  // ends that their endpoint did not close
   document_.store().read([&](const index::Content& c) {
     for (std::uint32_t i = 0; i < c.connections.size(); ++i) {
       const index::ConnectionInfo& info = c.connections[i];

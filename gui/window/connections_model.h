@@ -22,14 +22,14 @@ class ConnectionsModel : public QAbstractTableModel {
   [[nodiscard]] std::uint32_t index_of(int row) const {
     return rows_[static_cast<std::size_t>(row)].index;
   }
-  [[nodiscard]] int row_of(std::uint32_t index) const;  // -1: it is not there
+  [[nodiscard]] int row_of(std::uint32_t index) const;  // -1: not found
 
  private:
   struct Row {
     std::uint32_t index = 0;
     index::ConnectionInfo info;
     double calls_per_second = 0;
-    double bytes_per_second = 0;  // through chunks
+    double bytes_per_second = 0;  // moved through chunks
     bool peer_gone = false;       // the live endpoint at its other end ended without closing it
   };
   void update();

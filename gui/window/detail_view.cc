@@ -25,7 +25,7 @@ DetailView::DetailView(Document& document, QWidget* parent)
   tabs_->addTab(send_, tr("Send"));
   tabs_->addTab(rpc_, tr("RPC message"));
   tabs_->setTabToolTip(0, tr("The bytes of the Send"));
-  tabs_->setTabToolTip(1, tr("The whole RPC message, its chunks put back where they belong"));
+  tabs_->setTabToolTip(1, tr("The whole RPC message, with the data of its chunks inserted"));
   tabs_->setDocumentMode(true);
   send_->setAccessibleName(tr("Bytes of the Send"));
   rpc_->setAccessibleName(tr("Bytes of the whole RPC message"));

@@ -1,4 +1,4 @@
-// The selected message: its fields, and the bytes that they stand in.
+// The selected message: its fields, and the bytes that hold them.
 #pragma once
 
 #include "document.h"

@@ -1,3 +1,5 @@
+// Connects the index's threads to the views: opens and attaches, searches, selects and reads
+// excerpts.
 #include "document.h"
 
 #include "worker.h"
@@ -32,7 +34,7 @@ Document::Document(QObject* parent)
 Document::~Document() {
   if (excerpt_cancelled_) *excerpt_cancelled_ = true;
   if (ladder_cancelled_) *ladder_cancelled_ = true;
-  // Threads that look at the store end before it does.
+  // Threads that read the store must end before it is destroyed.
   search_worker_.reset();
   excerpt_worker_.reset();
   loading_.reset();
@@ -47,7 +49,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   if (excerpt_cancelled_) *excerpt_cancelled_ = true;
   if (ladder_cancelled_) *ladder_cancelled_ = true;
   search_.reset();
-  // Whoever still works on the old one is waited for.
+  // Waits for threads that still use the old store.
   search_worker_ = std::make_unique<Worker>();
   excerpt_worker_ = std::make_unique<Worker>();
   loading_ = std::move(loading);
@@ -110,7 +112,7 @@ bool Document::attach(const QStringList& endpoints) {
     return false;
   }
   const bool taken = take(std::move(store), std::move(*loading), attached.join(", "), {}, true);
-  // What was said before is not shown any more.
+  // Earlier problems are no longer shown.
   if (!refused.isEmpty()) Q_EMIT trouble(refused.join("; "));
   return taken;
 }
@@ -139,7 +141,7 @@ void Document::stop() {
   if (loading_) loading_->cancel();
 }
 
-// In the reading thread.
+// Called in the reading thread.
 void Document::note_change() {
   if (noted_->exchange(true)) return;
   QMetaObject::invokeMethod(
@@ -224,7 +226,7 @@ void Document::search_on() {
   search_worker_->post(
       this, [search = search_] { return std::make_pair(search.get(), search->step()); },
       [this, of = search_](std::pair<index::Search*, index::Search::Found> result) {
-        // It may be of a filter that is not wanted any more.
+        // The result can belong to a filter that was replaced.
         if (result.first != search_.get()) return;
         took(result.second);
       });
@@ -236,7 +238,7 @@ void Document::took(const index::Search::Found& found) {
     const auto middle = static_cast<std::ptrdiff_t>(found_.size());
     const bool behind = found_.empty() || found.messages.front() > found_.back();
     found_.insert(found_.end(), found.messages.begin(), found.messages.end());
-    // Only few come before others: Calls that ended late.
+    // Only a few sort before earlier ones: Calls that ended late.
     if (!behind) {
       const auto from =
           std::lower_bound(found_.begin(), found_.begin() + middle, found.messages.front());
@@ -290,7 +292,7 @@ void Document::select_message(std::uint64_t id) {
 
 void Document::select_frame(std::uint64_t frame) {
   if (store_ == nullptr) return;
-  // The message that ends with it, or the first that ends behind it.
+  // The message that ends with this frame, or the first one after it.
   const std::uint64_t id = store_->read([&](const index::Content& c) {
     std::uint64_t low = 0;
     std::uint64_t high = c.rows.size();

@@ -1,5 +1,5 @@
-// One capture, or what live endpoints tell, with what somebody is looking at of it: the middle
-// between the index, which threads fill, and views, which all live in the interface's thread.
+// One capture, or the events of live endpoints, and the current selection in it. It stands between
+// the index, which threads fill, and the views, which all live in the interface's thread.
 #pragma once
 
 #include <QObject>
@@ -27,63 +27,65 @@ class Document : public QObject {
   explicit Document(QObject* parent = nullptr);
   ~Document() override;
 
-  // Each replaces what is shown, unless it fails: then it says why, and all stays as it was.
-  // `names`: as open_files() takes them; "-": standard input.
+  // Both replace the current document. On failure they return false, emit trouble() and change
+  // nothing.
+  // `names`: as for open_files(); "-": standard input.
   bool open(const QStringList& names);
-  // By names or sockets of endpoints; of several, those that can be attached to.
+  // `endpoints`: names or sockets; attaches to those that are reachable.
   bool attach(const QStringList& endpoints);
   bool capture(const QString& interface, const QString& filter);
-  // Nothing more is read; what was stays.
+  // Stops reading; what was read stays.
   void stop();
 
   [[nodiscard]] bool is_empty() const { return store_ == nullptr; }
   [[nodiscard]] bool is_live() const { return live_; }
-  // Never null, and the same until reset() is told.
+  // Never null, and the same until reset() is emitted.
   [[nodiscard]] const index::Store& store() const { return store_ ? *store_ : nothing_; }
   [[nodiscard]] const QString& title() const { return title_; }
   [[nodiscard]] QStringList files() const { return files_; }
-  // What re-reads frames: as Loading::frames() says; empty without a document.
+  // Path of the file with the frames, from Loading::frames(); empty without a document.
   [[nodiscard]] std::string frames() const;
 
-  // Rows of the table. Without a filter all messages are shown.
+  // Rows of the table. Without a filter, all messages are shown.
   [[nodiscard]] std::uint64_t row_count() const;
   [[nodiscard]] std::uint64_t message_at(std::uint64_t row) const;  // ID
-  // The row of a message; nothing when the filter does not take it.
+  // Returns the row of a message; nothing if the filter excludes it.
   [[nodiscard]] std::optional<std::uint64_t> row_of(std::uint64_t message) const;
 
-  // An empty text shows all. False when it is no filter: why() and the place are in `error`.
+  // An empty text shows all. Returns false for an invalid filter, with the reason and place in
+  // `error`.
   bool set_filter(const QString& text, filter::FilterError* error = nullptr);
   [[nodiscard]] const QString& filter() const { return filter_; }
-  // Of the filter's search: messages looked at, of so many.
+  // Progress of the filter's search: messages searched, and their total.
   struct Searched {
     std::uint64_t done = 0, total = 0;
     bool finished = true;
   };
   [[nodiscard]] Searched searched() const;
 
-  // What is selected everywhere.
+  // The selection, for all views.
   void select_message(std::uint64_t id);
   void select_frame(std::uint64_t frame);
   void select_connection(std::uint32_t index);
   [[nodiscard]] std::uint64_t selected() const { return selected_; }
   [[nodiscard]] std::optional<std::uint32_t> connection() const { return connection_; }
-  // Of the selected message: from its Call to its answer. Null while it is read.
+  // The selected message's stretch, from its Call to its answer. Null while it is read.
   [[nodiscard]] std::shared_ptr<const index::Excerpt> excerpt() const { return excerpt_; }
 
-  // Messages first..last in full, soon told by ladder_read(). The latest call counts.
+  // Reads messages first..last in full; ladder_read() follows. The latest call counts.
   void read_ladder(std::uint64_t first, std::uint64_t last);
 
  Q_SIGNALS:
   void reset();         // another document
-  void changed();       // the store grew; not more often than each 50 ms
+  void changed();       // the store grew; at most every 50 ms
   void rows_changed();  // row_count(), or which messages are shown
-  void finished();      // nothing more comes
+  void finished();      // the source has ended
   void message_selected(quint64 id);
   void connection_selected(quint32 index);
   void excerpt_read();
   void ladder_read(std::shared_ptr<const rpcrdma::index::Excerpt> excerpt, quint64 first,
                    quint64 last);
-  void trouble(const QString& text);  // one line for a person
+  void trouble(const QString& text);  // a problem, in one line
 
  private:
   bool take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
@@ -101,15 +103,15 @@ class Document : public QObject {
   bool live_ = false;
   bool finished_shown_ = false;
   bool trouble_shown_ = false;
-  std::shared_ptr<std::atomic<bool>> noted_;  // a change is on its way to this thread
+  std::shared_ptr<std::atomic<bool>> noted_;  // a change is queued for this thread
   QTimer change_timer_;
 
   QString filter_;
   std::shared_ptr<index::Search> search_;
-  bool searching_ = false;  // a step is under way in the worker
+  bool searching_ = false;  // the worker runs a step
   index::Search::Found last_found_;
   std::vector<std::uint64_t> found_;  // IDs, sorted
-  std::uint64_t all_rows_ = 0;        // as told by rows_changed()
+  std::uint64_t all_rows_ = 0;        // as of the last rows_changed()
 
   std::uint64_t selected_ = 0;
   std::optional<std::uint32_t> connection_;

@@ -10,17 +10,17 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr int kFrame = Qt::UserRole;
-constexpr std::size_t kAtOnce = 1000;  // more are listed the next time
+constexpr std::size_t kAtOnce = 1000;  // the rest is listed in the next steps
 
 }  // namespace
 
 EventsView::EventsView(Document& document, QWidget* parent)
     : QTreeWidget(parent), document_(document) {
-  setHeaderLabels({tr("Time (UTC)"), tr("Conn."), tr("Frame"), tr("What was told")});
+  setHeaderLabels({tr("Time (UTC)"), tr("Conn."), tr("Frame"), tr("Event")});
   setRootIsDecorated(false);
   setUniformRowHeights(true);
   setAlternatingRowColors(true);
-  setAccessibleName(tr("What endpoints told"));
+  setAccessibleName(tr("Events of endpoints"));
   const int wide = fontMetrics().averageCharWidth();
   header()->resizeSection(0, fontMetrics().horizontalAdvance("00:00:00.000000000") + 2 * wide);
   header()->resizeSection(1, wide * 8);

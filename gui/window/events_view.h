@@ -1,5 +1,5 @@
-// What endpoints told beside messages that a person wants to know: what they are, connections that
-// came and went, what went wrong, faults that were done.
+// Events of endpoints that no message shows: identities, connections that were opened and closed,
+// errors, injected faults.
 #pragma once
 
 #include "document.h"

@@ -10,9 +10,9 @@ namespace rpcrdma::gui {
 
 namespace {
 
-using Range = std::pair<std::uint64_t, std::uint64_t>;  // frames, the last one included
+using Range = std::pair<std::uint64_t, std::uint64_t>;  // first and last frame
 
-// Where an exchange is far apart its two ends are kept, not all that lies between.
+// If Call and Reply are far apart, only the two ends are saved, without the frames between.
 constexpr std::uint64_t kWholeUpTo = 512;
 
 void add(std::vector<Range>& ranges, const index::MessageRow& row) {
@@ -52,7 +52,7 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
   auto file = capture::FrameFile::create(path.toStdString());
   if (!file) return tl::unexpected(file.error());
   std::size_t at = 0;
-  std::uint64_t until = 0;  // the last frame that is wanted, as far as ranges were looked at
+  std::uint64_t until = 0;  // the last frame to save, over the ranges seen so far
   capture::Frame frame;
   while (at < ranges.size() || frame.number < until) {
     const auto more = (*source)->next(frame);

@@ -1,4 +1,4 @@
-// The messages that a document shows, as a capture file of their own.
+// Saves the messages that a document shows as a capture file.
 #pragma once
 
 #include <QString>
@@ -14,8 +14,8 @@ struct SavedMessages {
   std::uint64_t messages = 0, frames = 0;
 };
 // Writes the frames of the messages that are shown, each from the first to the last frame of its
-// Call's exchange, and those that set their connections up: what it takes to see them as whole as
-// here. Errors: the file cannot be written, the capture cannot be read any more.
+// Call's exchange, and the frames that set up their connections: a reader then sees them as
+// completely as here. Errors: the file cannot be written, or the capture can no longer be read.
 [[nodiscard]] capture::Expected<SavedMessages> save_messages(const Document& document,
                                                              const QString& path);
 

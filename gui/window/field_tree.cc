@@ -1,3 +1,4 @@
+// Fills the tree of a message's fields, links fields to bytes, and offers filters for them.
 #include "field_tree.h"
 
 #include "sections.h"
@@ -155,14 +156,14 @@ void FieldTree::show_message(const index::Excerpt::Message* message) {
     if (!message->rebuilt.empty()) {
       auto* const whole = new QTreeWidgetItem(
           this, {tr("Whole RPC message"),
-                 tr("%1 bytes, its chunks put back").arg(message->rebuilt.size())});
+                 tr("%1 bytes, with its chunks inserted").arg(message->rebuilt.size())});
       TreeSink rpc(Of::kRpc, extents_, items_);
       rpc.begin(whole);
       decode::decode_rpc_message(message->rebuilt, rpc, call);
     } else if (message->incomplete != nullptr) {
       new QTreeWidgetItem(this, {tr("Whole RPC message"), QString(message->incomplete)});
     }
-    auto* const concluded = new QTreeWidgetItem(this, {tr("Concluded"), QString()});
+    auto* const concluded = new QTreeWidgetItem(this, {tr("Conclusions"), QString()});
     sink.begin(concluded);
     filter::model_fields(in, fields_behind(), sink);
     expandToDepth(2);

@@ -1,5 +1,4 @@
-// The fields of one message as a tree, as they stand in the schema, each with the bytes it was
-// read from.
+// The fields of one message as a tree, in the order of the schema, each linked to its bytes.
 #pragma once
 
 #include <QTreeWidget>
@@ -14,7 +13,7 @@ class FieldTree : public QTreeWidget {
  public:
   explicit FieldTree(QWidget* parent = nullptr);
 
-  // Which bytes a field stands in.
+  // Which buffer holds the bytes of a field.
   enum class Of : std::uint8_t { kNone, kSend, kRpc };
   struct Extent {
     Of of = Of::kNone;
@@ -25,14 +24,14 @@ class FieldTree : public QTreeWidget {
   // Null: nothing to show.
   void show_message(const index::Excerpt::Message* message);
   [[nodiscard]] const std::vector<Extent>& extents() const { return extents_; }
-  // Selects the field with that number of extents().
+  // Selects the field with this index in extents().
   void select(int item);
-  [[nodiscard]] QString copy() const;  // of what is selected, with what is in it
+  [[nodiscard]] QString copy() const;  // the selected field, with its subfields
 
  Q_SIGNALS:
   void field_selected(const rpcrdma::gui::FieldTree::Extent& extent);
-  void frame_wanted(quint64 frame);         // a field that names a frame was opened
-  void filter_wanted(const QString& text);  // for messages with such a field
+  void frame_wanted(quint64 frame);         // the user opened a field that names a frame
+  void filter_wanted(const QString& text);  // a filter for messages with such a field
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
@@ -42,7 +41,7 @@ class FieldTree : public QTreeWidget {
   void open(QTreeWidgetItem* item);
 
   std::vector<Extent> extents_;
-  std::vector<QTreeWidgetItem*> items_;  // as extents_
+  std::vector<QTreeWidgetItem*> items_;  // parallel to extents_
   bool showing_ = false;
 };
 

@@ -1,3 +1,4 @@
+// Completion of field names, and immediate checks of the display filter.
 #include "filter_edit.h"
 
 #include "colours.h"
@@ -76,7 +77,7 @@ void FilterEdit::check() {
                    1);
     }
   }
-  // As Wireshark does: green is right, red is not.
+  // As in Wireshark: green is valid, red is not.
   colouring_ = true;
   QPalette colours;
   if (!trimmed.isEmpty()) {

@@ -1,5 +1,5 @@
-// Where a display filter is typed: completes the names of fields, and says what is wrong as it is
-// typed.
+// The input field for a display filter: it completes names of fields and shows errors while the
+// user types.
 #pragma once
 
 #include <QAbstractItemView>
@@ -16,15 +16,15 @@ class FilterEdit : public QLineEdit {
  public:
   explicit FilterEdit(QWidget* parent = nullptr);
 
-  // What is wrong with what is typed; empty: nothing, or nothing is typed.
+  // Returns the error in the current text; empty: none, or the text is empty.
   [[nodiscard]] QString error() const { return error_; }
-  // Filters that were used, the latest first.
+  // Filters used before, the latest first.
   [[nodiscard]] const QStringList& history() const { return history_; }
   void set_history(const QStringList& history);
   [[nodiscard]] QAbstractItemView* popup() const { return completer_->popup(); }
 
  Q_SIGNALS:
-  // Enter was pressed on a filter that is right, or on nothing.
+  // Emitted when Enter is pressed on a valid filter, or on an empty one.
   void applied(const QString& text);
   void checked(const QString& error);
 
@@ -37,7 +37,7 @@ class FilterEdit : public QLineEdit {
   void apply();
   void complete();
   void insert(const QString& completion);
-  // The name of a field, or its beginning, that ends at the cursor.
+  // Returns the range of the field name, or its beginning, that ends at the cursor.
   [[nodiscard]] std::pair<int, int> word() const;
 
   QCompleter* completer_;

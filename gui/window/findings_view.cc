@@ -1,3 +1,4 @@
+// The tree of findings with its groups, and the text of the selected one.
 #include "findings_view.h"
 
 #include "colours.h"
@@ -30,9 +31,9 @@ FindingsView::FindingsView(Document& document, QWidget* parent)
       tree_(new QTreeWidget(this)),
       text_(new QTextBrowser(this)) {
   grouping_->addItems({tr("By severity"), tr("By rule"), tr("By peer")});
-  grouping_->setAccessibleName(tr("How findings are grouped"));
+  grouping_->setAccessibleName(tr("Grouping of findings"));
   tree_->setHeaderLabels(
-      {tr("Finding"), tr("Count"), tr("Connection"), tr("At fault"), tr("What")});
+      {tr("Finding"), tr("Count"), tr("Connection"), tr("At fault"), tr("Description")});
   tree_->setUniformRowHeights(true);
   tree_->setAccessibleName(tr("Findings"));
   tree_->header()->setStretchLastSection(true);
@@ -41,12 +42,12 @@ FindingsView::FindingsView(Document& document, QWidget* parent)
   tree_->header()->resizeSection(1, wide * 9);
   tree_->header()->resizeSection(2, wide * 12);
   tree_->header()->resizeSection(3, wide * 22);
-  text_->setAccessibleName(tr("The finding and what to do about it"));
+  text_->setAccessibleName(tr("Details and advice"));
   text_->setOpenLinks(false);
-  auto* const previous = new QPushButton(tr("&Previous place"), this);
-  auto* const next = new QPushButton(tr("&Next place"), this);
-  previous->setToolTip(tr("Selects the evidence before this one"));
-  next->setToolTip(tr("Selects the next message or frame where it shows"));
+  auto* const previous = new QPushButton(tr("&Previous evidence"), this);
+  auto* const next = new QPushButton(tr("&Next evidence"), this);
+  previous->setToolTip(tr("Selects the previous evidence"));
+  next->setToolTip(tr("Selects the next message or frame that shows it"));
   auto* const bar = new QHBoxLayout;
   bar->addWidget(grouping_);
   bar->addStretch();
@@ -149,7 +150,7 @@ void FindingsView::update_list() {
     group->setExpanded(was == open.end() || was->second);
   }
   if (again != nullptr) tree_->setCurrentItem(again);
-  if (kinds_.empty()) text_->setHtml(tr("<p>Nothing was found (yet).</p>"));
+  if (kinds_.empty()) text_->setHtml(tr("<p>No findings.</p>"));
 }
 
 void FindingsView::show_current() {

@@ -1,5 +1,4 @@
-// What is wrong: by rule, by severity or by who is at fault, with advice, and the way to where it
-// shows.
+// Findings by rule, severity or the side at fault, with advice and links to the evidence.
 #pragma once
 
 #include "document.h"
@@ -19,7 +18,7 @@ class FindingsView : public QWidget {
   enum class By : std::uint8_t { kSeverity, kRule, kPeer };
   void set_grouping(By by);
   [[nodiscard]] QTreeWidget& tree() { return *tree_; }
-  // The next place of evidence of what is chosen, or the one before.
+  // Selects the next (1) or previous (-1) evidence of the selected finding.
   void jump(int by);
 
  private:
@@ -32,7 +31,7 @@ class FindingsView : public QWidget {
   QTreeWidget* tree_;
   QTextBrowser* text_;
   std::vector<index::FoundKind> kinds_;
-  std::vector<std::size_t> at_;  // which place of each was jumped to, plus one
+  std::vector<std::size_t> at_;  // for each, the last evidence selected, plus one
   std::uint64_t shown_total_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Names and words of others in the window: plain text wherever they are shown.
+// Names and texts from outside in the window: shown as plain text everywhere.
 #include "connections_model.h"
 #include "events_view.h"
 #include "filter_edit.h"
@@ -25,7 +25,7 @@
 namespace rpcrdma::gui {
 namespace {
 
-// A heading, and a picture that would be loaded from where it stands.
+// A heading, and a picture that Qt would load from the current folder.
 const QString kMarkup = "<h1>OWNED</h1><img src=x.png>";
 
 QString shown_of(const QString& html) {
@@ -41,7 +41,7 @@ class ForeignText : public ::testing::Test {
     window.show();
   }
 
-  // Every text that Qt would take for HTML, with the name of what shows it.
+  // Collects every text that Qt would render as HTML, with the name of its widget.
   [[nodiscard]] QStringList rich() const {
     QStringList found;
     const auto look = [&found](const QString& text, const QObject* of) {
@@ -65,7 +65,7 @@ class ForeignText : public ::testing::Test {
     }
     return found;
   }
-  // What the widgets' tooltips show.
+  // Returns whether a widget's tooltip contains `text`.
   [[nodiscard]] bool a_tool_tip_shows(const QString& text) const {
     for (const QWidget* const w : window.findChildren<QWidget*>()) {
       if (shown_of(w->toolTip()).contains(text)) return true;
@@ -111,7 +111,7 @@ TEST_F(ForeignText, AFilesName) {
       << window.message().toStdString();
   EXPECT_TRUE(window.windowTitle().contains("<h1>OWNED"));
   EXPECT_EQ(rich(), QStringList());
-  // In the menu the "&" is one, and no mnemonic.
+  // In the menu, "&" shows as itself and is no mnemonic.
   for (QMenu* const menu : window.findChildren<QMenu*>()) {
     if (!menu->title().contains("recent")) continue;
     Q_EMIT menu->aboutToShow();
@@ -157,7 +157,7 @@ TEST_F(ForeignText, WhatARecordingHolds) {
   ASSERT_FALSE(first.isEmpty());
   EXPECT_EQ(shown_of(first.front()->toolTip(3)), first.front()->text(3));
   EXPECT_EQ(rich(), QStringList());
-  // The findings' text is HTML of our own.
+  // The findings' text is HTML that the window generates.
   auto& findings = *window.dock("findings")->findChild<QTreeWidget*>();
   for (QTreeWidgetItemIterator it(&findings); *it != nullptr; ++it) {
     findings.setCurrentItem(*it);
@@ -165,7 +165,7 @@ TEST_F(ForeignText, WhatARecordingHolds) {
   }
 }
 
-// Those of Qt's own dialogs name files.
+// Qt's own message boxes quote file names.
 TEST_F(ForeignText, AMessageBox) {
   QMessageBox box(QMessageBox::Warning, "Open", kMarkup + "\nFile not found.", QMessageBox::Ok,
                   &window);

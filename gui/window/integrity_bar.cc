@@ -11,7 +11,7 @@ namespace rpcrdma::gui {
 IntegrityBar::IntegrityBar(Document& document, QWidget* parent)
     : QToolButton(parent), document_(document) {
   setAutoRaise(true);
-  setAccessibleName(tr("Trace integrity"));
+  setAccessibleName(tr("Capture quality"));
   connect(&document_, &Document::changed, this, &IntegrityBar::update_text);
   connect(&document_, &Document::reset, this, &IntegrityBar::update_text);
   update_text();
@@ -28,7 +28,7 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
                  .arg(i.events.received)
                  .arg(missing);
     w.whole = missing == 0;
-    full << tr("%1 events of %2 endpoints, as far as they have told: emitted %3 = received %4 + "
+    full << tr("%1 events of %2 endpoints, by their latest counters: emitted %3 = received %4 + "
                "lost %5.")
                 .arg(i.events.events)
                 .arg(i.events.endpoints)

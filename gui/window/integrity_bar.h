@@ -1,4 +1,4 @@
-// Whether what is shown is all there was: always in sight, and in full when asked.
+// Shows whether the capture is complete: a line that is always visible, and details on demand.
 #pragma once
 
 #include "document.h"
@@ -13,13 +13,13 @@ class IntegrityBar : public QToolButton {
  public:
   explicit IntegrityBar(Document& document, QWidget* parent = nullptr);
 
-  // In one line, and in full. `whole` is false where something is missing.
+  // A short line, and the details. `whole` is false if something is missing.
   struct Words {
     QString line, full;
     bool whole = true;
   };
   [[nodiscard]] static Words words(const index::Content& content, bool live);
-  // In full, as shown last.
+  // The details, as last shown.
   [[nodiscard]] const QString& full() const { return full_; }
 
  private:

@@ -24,8 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using trace_reader::testing::TraceBuilder;
 
-// The live socket of an endpoint that sends what it is given to the one that attaches, and hangs up
-// when it is told to.
+// The live socket of an endpoint: sends given data to a reader, and hangs up on request.
 class Endpoint {
  public:
   Endpoint(const QString& path, const TraceBuilder& trace) : bytes_(trace.pcapng()) {
@@ -75,7 +74,7 @@ class Endpoint {
   std::thread thread_;
 };
 
-// The client's side of one connection, or the server's.
+// The events of a new connection, from the client's or the server's side.
 TraceBuilder opened(const char* name, bool client) {
   TraceBuilder trace;
   trace.begin(name, client ? "client" : "server", client ? 42 : 43);
@@ -86,7 +85,7 @@ TraceBuilder opened(const char* name, bool client) {
     c.active = 0;
   }
   emit_plain_connection(trace, 7, c);
-  // A message, so that it is a connection of RPC-over-RDMA.
+  // A message, so that it counts as an RPC-over-RDMA connection.
   const trace_reader::testing::Bytes call{0, 0, 0, 9, 0, 0, 0, 1, 0, 0,  0, 32, 0, 0, 0, 0, 0,
                                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0, 0,  0, 0, 9, 0, 0,
                                           0, 0, 0, 0, 0, 2, 0, 0, 0, 99, 0, 0,  0, 1, 0, 0, 0,
@@ -167,7 +166,7 @@ TEST_F(LiveEnd, OfOneThatStoppedInOrder) {
   EXPECT_THAT(connection_states(), ::testing::ElementsAre(::testing::StartsWith("closed")));
 }
 
-// The other goes on; its own retries would tell it only after seconds.
+// The other endpoint stays alive; its own retries would detect the loss only after seconds.
 TEST_F(LiveEnd, OfOneOfTwo) {
   const QString client_path = folder.filePath("client");
   const QString server_path = folder.filePath("server");

@@ -1,3 +1,4 @@
+// The text of the live state, from the progress of loading and the endpoints' ends.
 #include "live_state.h"
 
 #include "colours.h"
@@ -9,7 +10,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-// "12:00:00 UTC", as the times of events.
+// Returns "12:00:00 UTC", the format of event times.
 QString clock(std::int64_t ns) {
   return QString::fromStdString(report::format_clock(ns).substr(0, 8)) + " UTC";
 }
@@ -29,7 +30,7 @@ QString ended_text(const index::LiveEndpoint& e) {
 LiveState::LiveState(Document& document, QWidget* parent) : QLabel(parent), document_(document) {
   setTextFormat(Qt::PlainText);
   setAccessibleName(tr("Live or ended"));
-  setMinimumWidth(1);  // a long one does not widen the window
+  setMinimumWidth(1);  // a long text must not widen the window
   connect(&document_, &Document::changed, this, &LiveState::update_text);
   connect(&document_, &Document::reset, this, &LiveState::update_text);
   update_text();
@@ -38,7 +39,7 @@ LiveState::LiveState(Document& document, QWidget* parent) : QLabel(parent), docu
 LiveState::Words LiveState::words(const index::Content& content, bool live) {
   Words w;
   if (!live) return w;
-  constexpr std::size_t kNamed = 2;  // of many that ended
+  constexpr std::size_t kNamed = 2;  // endpoints that are named; the others are counted
   const index::Progress& p = content.progress;
   QStringList ended;
   std::size_t more = 0;

@@ -1,4 +1,4 @@
-// Whether what is shown still grows: "LIVE", or when and how it ended; always in sight.
+// Shows whether the document still grows: "LIVE", or when and how it ended. Always visible.
 #pragma once
 
 #include "document.h"
@@ -14,14 +14,14 @@ class LiveState : public QLabel {
   explicit LiveState(Document& document, QWidget* parent = nullptr);
 
   struct Words {
-    QString line;       // empty: of a file
+    QString line;       // empty for a file
     QString title;      // for the window's title: "LIVE", "ended"
-    bool live = false;  // more may come
-    bool whole = true;  // each endpoint that ended did so in order
+    bool live = false;  // more data may arrive
+    bool whole = true;  // each endpoint that ended closed its connections
   };
   [[nodiscard]] static Words words(const index::Content& content, bool live);
 
-  // As shown last.
+  // The words shown last.
   [[nodiscard]] const Words& shown() const { return shown_; }
 
  Q_SIGNALS:

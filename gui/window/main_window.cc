@@ -1,3 +1,4 @@
+// Arranges table, docks, menus, key bindings and the status bar, and connects them to the document.
 #include "main_window.h"
 
 #include "connections_model.h"
@@ -56,7 +57,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   messages_ = new MessageTable(document_, middle);
   auto* const bar = new QHBoxLayout;
   auto* const apply = new QPushButton(tr("&Apply"), middle);
-  apply->setToolTip(tr("Shows the messages that match (Enter)"));
+  apply->setToolTip(tr("Shows only the messages that match (Enter)"));
   bar->addWidget(filter_);
   bar->addWidget(apply);
   auto* const all = new QVBoxLayout(middle);
@@ -70,12 +71,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   trouble_ = new QLabel(this);
   for (QLabel* const label : {counts_, trouble_}) label->setTextFormat(Qt::PlainText);
   trouble_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  trouble_->setAccessibleName(tr("What went wrong last"));
+  trouble_->setAccessibleName(tr("Last problem"));
   trouble_->setMinimumWidth(1);
   progress_ = new QProgressBar(this);
   progress_->setMaximumWidth(160);
   progress_->setVisible(false);
-  progress_->setAccessibleName(tr("How much was read"));
+  progress_->setAccessibleName(tr("Reading progress"));
   integrity_ = new IntegrityBar(document_, this);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
@@ -117,7 +118,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   messages_->setFocus();
 }
 
-// Docks that go let others come into sight: by then nobody draws any more.
+// Closing docks would bring others into view: stop drawing first.
 MainWindow::~MainWindow() {
   delete panels_;
 }
@@ -195,7 +196,7 @@ void MainWindow::make_docks() {
   make_sources();
 }
 
-// Where there is something to look at. Beside the message, and out of the way until asked for.
+// Sources of data, in tabs next to the message, hidden until the user opens one.
 void MainWindow::make_sources() {
   endpoints_ = new EndpointList(this);
   playground_ = new PlaygroundPanel(this);
@@ -203,7 +204,7 @@ void MainWindow::make_sources() {
   QDockWidget* before = dock("detail");
   const std::tuple<const char*, QString, QWidget*> all[] = {
       {"endpoints", tr("Live endpoints"), endpoints_},
-      {"trial", tr("Try it"), playground_},
+      {"trial", tr("Playground"), playground_},
       {"interfaces", tr("Capture"), interfaces_},
   };
   for (const auto& [name, title, widget] : all) {
@@ -228,7 +229,7 @@ void MainWindow::show_dock(QDockWidget* dock) {
   dock->raise();
   QWidget* const inside = dock->widget();
   QWidget* to = inside;
-  // The first in it that takes the keyboard.
+  // Focuses the first child that accepts the keyboard.
   while (to != nullptr && (to->focusPolicy() & Qt::TabFocus) == 0) {
     to = to->nextInFocusChain();
     if (to == inside) break;
@@ -258,7 +259,7 @@ void MainWindow::file_menu() {
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::show_recent);
   file->addAction(tr("&Attach to a live endpoint"), QKeySequence(tr("Ctrl+E")), this,
                   [this] { show_dock(dock("endpoints")); });
-  file->addAction(tr("&Try it: a server and a load"), QKeySequence(tr("Ctrl+T")), this,
+  file->addAction(tr("Play&ground: a server and a load"), QKeySequence(tr("Ctrl+T")), this,
                   [this] { show_dock(dock("trial")); });
   file->addAction(tr("&Capture from an interface"), QKeySequence(tr("Ctrl+I")), this,
                   [this] { show_dock(dock("interfaces")); });
@@ -342,7 +343,7 @@ void MainWindow::go_menu() {
     if (other != 0) document_.select_message(other);
   });
   go->addSeparator();
-  go->addAction(tr("&Next place of the finding"), QKeySequence(tr("Ctrl+Shift+N")), this,
+  go->addAction(tr("&Next evidence of the finding"), QKeySequence(tr("Ctrl+Shift+N")), this,
                 [this] { findings_->jump(1); });
   const std::pair<QString, QString> views[] = {
       {"connections", tr("Alt+1")}, {"detail", tr("Alt+2")},      {"credits", tr("Alt+3")},
@@ -385,7 +386,7 @@ void MainWindow::show_recent() {
 
 void MainWindow::show_layouts() {
   layouts_->clear();
-  layouts_->addAction(tr("As at &first"), this, [this] { restoreState(first_layout_); });
+  layouts_->addAction(tr("&Default"), this, [this] { restoreState(first_layout_); });
   settings_.beginGroup("layouts");
   const QStringList names = settings_.childKeys();
   settings_.endGroup();
@@ -393,10 +394,10 @@ void MainWindow::show_layouts() {
     layouts_->addAction(menu_text(name), this, [this, name] { take_layout(name); });
   }
   layouts_->addSeparator();
-  layouts_->addAction(tr("&Keep this one..."), this, [this] {
+  layouts_->addAction(tr("&Save this layout..."), this, [this] {
     auto* const dialog = new QInputDialog(this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Keep this layout"));
+    dialog->setWindowTitle(tr("Save this layout"));
     dialog->setLabelText(tr("Name of the layout:"));
     connect(dialog, &QInputDialog::textValueSelected, this, &MainWindow::keep_layout);
     dialog->open();
@@ -462,7 +463,7 @@ void MainWindow::document_reset() {
   show_progress();
 }
 
-// One line in sight, in the way of nothing.
+// Shows a problem in one line of the status bar, without a dialog.
 void MainWindow::show_trouble(const QString& text) {
   trouble_->setText(one_line(text));
   trouble_->setToolTip(tool_tip(text));
@@ -479,14 +480,14 @@ void MainWindow::go_to_dialog() {
     if (ok) {
       document_.select_frame(frame);
     } else {
-      show_trouble(tr("%1 is no number of a frame").arg(text));
+      show_trouble(tr("%1 is not a frame number").arg(text));
     }
   });
   dialog->open();
 }
 
 void MainWindow::export_messages() {
-  if (document_.is_empty()) return show_trouble(tr("There is nothing to save yet"));
+  if (document_.is_empty()) return show_trouble(tr("There is nothing to save"));
   auto* const dialog = new QFileDialog(this, tr("Save the messages that are shown"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
@@ -535,7 +536,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   QMainWindow::closeEvent(event);
 }
 
-// Qt's own dialogs name files in message boxes, which would take the names for HTML.
+// Qt's file dialogs quote file names in message boxes, which would render them as HTML.
 bool MainWindow::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::Polish) {
     if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);

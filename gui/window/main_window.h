@@ -1,4 +1,4 @@
-// The window: a document in the middle, and views of it around.
+// The window: the message table in the middle, views of the same document around it.
 #pragma once
 
 #include "document.h"
@@ -30,7 +30,7 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  // `settings`: where layouts and recent files are kept; the caller's, and outlives the window.
+  // `settings` keeps layouts and recent files; the caller owns it, and it outlives the window.
   explicit MainWindow(QSettings& settings, QWidget* parent = nullptr);
   ~MainWindow() override;
 
@@ -42,9 +42,9 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] QTableView& connections() { return *connections_; }
   [[nodiscard]] PlaygroundPanel& playground() { return *playground_; }
   [[nodiscard]] EndpointList& endpoints() { return *endpoints_; }
-  // Null: there is none of that name, such as "credits".
+  // Returns the dock of that name, such as "credits"; null: there is none.
   [[nodiscard]] QDockWidget* dock(const QString& name) const;
-  // The line that says what went wrong last.
+  // Returns the problem shown in the status bar.
   [[nodiscard]] QString message() const;
 
   void open(const QStringList& names);

@@ -1,3 +1,4 @@
+// Paints the visible rows, and handles selection, scrolling, following the end, and copying.
 #include "message_table.h"
 
 #include "colours.h"
@@ -117,7 +118,7 @@ void MessageTable::layout() {
 }
 
 void MessageTable::rows_changed() {
-  // What is selected stays so, wherever a filter leaves it.
+  // The selected message stays selected, wherever a filter moves it.
   if (current_message_ != 0) {
     const auto row = document_.row_of(current_message_);
     if (row != current_) {
@@ -178,7 +179,7 @@ void MessageTable::selected_elsewhere(quint64 id) {
   current_ = row;
   if (row) {
     anchor_ = *row;
-    // In the middle, so that what is around it can be seen.
+    // Centres it, so that its neighbours are visible, too.
     const auto [first, last] = visible();
     if (*row < first || *row >= last) {
       const std::uint64_t half = rows_per_page() / 2;
@@ -257,9 +258,10 @@ void MessageTable::paintEvent(QPaintEvent* event) {
     painter.setPen(palette().placeholderText().color());
     painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12),
                      Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                     document_.is_empty() ? tr("Open a capture, attach to an endpoint, or try it")
-                     : document_.filter().isEmpty() ? tr("No RPC-over-RDMA message (yet)")
-                                                    : tr("No message matches the filter (yet)"));
+                     document_.is_empty()
+                         ? tr("Open a capture, attach to an endpoint, or start the playground")
+                     : document_.filter().isEmpty() ? tr("No RPC-over-RDMA messages")
+                                                    : tr("No message matches the filter"));
   }
 }
 

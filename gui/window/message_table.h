@@ -1,5 +1,5 @@
-// The table of messages. It paints the rows that are visible and knows of no others, so that ten
-// million are as quick to scroll as ten.
+// The table of messages. It reads and paints only the rows that are visible, so that ten million
+// scroll as fast as ten.
 #pragma once
 
 #include "columns.h"
@@ -19,9 +19,9 @@ class MessageTable : public QAbstractScrollArea {
 
   void set_time_format(TimeFormat format);
   [[nodiscard]] TimeFormat time_format() const { return time_; }
-  // Colour rows by their kind; what was found is marked in any case.
+  // Colours rows by their kind; rows with findings are marked in any case.
   void set_coloured(bool on);
-  // Goes with the end as messages come, until somebody scrolls up.
+  // Scrolls to the end as messages arrive, until the user scrolls up.
   void set_following(bool on);
   [[nodiscard]] bool is_following() const { return following_; }
 
@@ -29,17 +29,17 @@ class MessageTable : public QAbstractScrollArea {
   [[nodiscard]] bool is_shown(Column column) const;
   void show_column(Column column, bool on);
 
-  // First and last row that can be seen.
+  // First and last visible row.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> visible() const;
   [[nodiscard]] std::optional<std::uint64_t> current() const { return current_; }
   void go_to(std::uint64_t row, bool extend = false);
-  // Rows that are selected: from, to (the last one).
+  // First and last selected row.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> selection() const;
-  // What stands in a cell now.
+  // Returns the current text of a cell.
   [[nodiscard]] QString text(std::uint64_t row, Column column) const;
 
   enum class CopyAs : std::uint8_t { kText, kCsv, kJson };
-  // The selected rows, with the columns that are shown; a million rows at most.
+  // Returns the selected rows, with the visible columns; at most a million rows.
   [[nodiscard]] QString copy(CopyAs as) const;
 
  Q_SIGNALS:
@@ -80,7 +80,7 @@ class MessageTable : public QAbstractScrollArea {
   std::optional<std::uint64_t> current_;
   std::uint64_t current_message_ = 0;
   std::uint64_t anchor_ = 0;
-  bool going_ = false;  // it was this table that selected
+  bool going_ = false;  // the table itself made the selection
 };
 
 }  // namespace rpcrdma::gui

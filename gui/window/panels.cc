@@ -1,3 +1,4 @@
+// Feeds the views of credits, chunks, the ladder and latency from the store, when they are visible.
 #include "panels.h"
 
 #include "message_table.h"
@@ -11,8 +12,8 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kLadderAfterMs = 60;          // scrolling has come to rest
-constexpr int kLatencyEachMs = 500;         // histograms are costly to draw
+constexpr int kLadderAfterMs = 60;          // delay after the last scroll
+constexpr int kLatencyEachMs = 500;         // drawing histograms is expensive
 constexpr std::uint64_t kLadderMost = 200;  // messages
 
 ChunkPicture::List list_of(model::ChunkList list) {
@@ -102,7 +103,7 @@ quint64 StoreCredits::message_at(int direction, std::int64_t ns) const {
     if (l == nullptr) return 0;
     std::size_t i = l->at(ns);
     if (i == l->size()) i = 0;
-    // What an endpoint told beside messages belongs to none.
+    // Skip entries that endpoints reported without a message.
     while (i < l->size() && l->entry(i).message == 0 && i != 0) --i;
     return i < l->size() ? l->entry(i).message : 0;
   });
@@ -167,7 +168,7 @@ void Panels::reset() {
 }
 
 void Panels::changed() {
-  // Somebody who has chosen nothing yet sees the first connection that has messages.
+  // Until the user selects a connection, shows the first one that has messages.
   if (!document_.connection()) {
     std::optional<std::uint32_t> first;
     document_.store().read([&first](const index::Content& c) {
@@ -256,7 +257,7 @@ void Panels::show_sizes() {
 void Panels::want_ladder() {
   if (!in_sight(ladder) || document_.row_count() == 0) return;
   auto [first, last] = table_.visible();
-  // Around the selected message, if that is in sight, else what is in sight.
+  // Shows messages around the selected one if it is visible, else the visible ones.
   const auto row = document_.row_of(document_.selected());
   if (row && (*row < first || *row > last)) first = last = *row;
   std::uint64_t from = document_.message_at(first);
@@ -276,7 +277,7 @@ ChunkPicture Panels::picture_of(const index::Excerpt& excerpt, std::uint64_t id)
                       .arg(m->message.xid, 8, 16, QChar('0'))
                       .arg(QString::fromStdString(label));
   if (call == nullptr) return picture;
-  // Frames of packets that were sent again.
+  // Frames of retransmitted packets.
   std::vector<std::uint64_t> again;
   for (const auto& e : excerpt.events) {
     if (e.kind == index::Excerpt::Event::Kind::kSentAgain) again.push_back(e.frame);

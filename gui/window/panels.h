@@ -15,7 +15,7 @@ namespace rpcrdma::gui {
 
 class MessageTable;
 
-// The chart's questions, put to the store.
+// Answers the chart's queries from the store.
 class StoreCredits final : public CreditSource {
  public:
   StoreCredits(const index::Store& store, std::uint32_t connection)
@@ -44,10 +44,10 @@ class Panels : public QObject {
   LadderView* ladder;
   LatencyView* latency;
 
-  // A view comes into sight, or goes behind another. Nothing is drawn that nobody sees.
+  // Called when a view becomes visible or hidden. Hidden views are not drawn.
   void set_in_sight(const QWidget* view, bool seen);
 
-  // What the excerpt has of one Call.
+  // Returns the excerpt's data about one Call.
   [[nodiscard]] static ChunkPicture picture_of(const index::Excerpt& excerpt, std::uint64_t id);
   [[nodiscard]] static std::vector<LadderItem> ladder_of(const index::Excerpt& excerpt,
                                                          const index::Store& store,

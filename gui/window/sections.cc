@@ -11,12 +11,12 @@ namespace rpcrdma::gui {
 namespace {
 
 struct Behind {
-  std::string_view field;  // and all whose names begin with it and a dot
+  std::string_view field;  // and all fields below it
   const char* section;
-  const char* rules;  // names, parted by spaces
+  const char* rules;  // names, separated by spaces
 };
 
-// The first that fits counts.
+// The first match counts.
 constexpr std::array kBehind{
     Behind{"rpcrdma.xid", "RFC 8166 section 4.2.1", "HDR-02 HDR-09 ERR-01"},
     Behind{"rpcrdma.version", "RFC 8166 section 4.2.2", "HDR-03 HDR-04"},

@@ -1,4 +1,4 @@
-// What stands behind a field: the section that defines it, and the rules that it can break.
+// The background of a field: the section that defines it, and the rules it can violate.
 #pragma once
 
 #include <QString>
@@ -7,10 +7,10 @@
 
 namespace rpcrdma::gui {
 
-// For a tool tip: the field's name and what it is for, its section, its rules. Rich text.
+// Returns a tooltip in rich text: the field's name and purpose, its section, its rules.
 [[nodiscard]] QString field_help(decode::FieldId id);
 
-// A rule with its sentence, section and advice. Rich text.
+// Returns a rule with its sentence, section and advice, in rich text.
 [[nodiscard]] QString rule_help(const char* name);
 
 }  // namespace rpcrdma::gui

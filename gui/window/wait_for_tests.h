@@ -1,4 +1,4 @@
-// How long a test of the window waits for what it expects.
+// The time limit for expectations in tests of the window.
 #pragma once
 
 namespace rpcrdma::gui {

@@ -1,5 +1,5 @@
-// The window with real captures: what a person does, by keys and mouse, and what is there to be
-// seen then. Runs without a screen; tests/gui runs it in a real window too.
+// The window with real captures: simulates keys and mouse, and checks what is visible. Runs without
+// a screen; tests/gui runs it in a real window, too.
 #include "connections_model.h"
 #include "detail_view.h"
 #include "events_view.h"
@@ -93,7 +93,7 @@ class Window : public ::testing::Test {
         },
         kBound));
   }
-  // What the dialog that is open asks for.
+  // Answers the open dialog.
   void answer(const QString& text) {
     QLineEdit* line = nullptr;
     ASSERT_TRUE(QTest::qWaitFor(
@@ -194,7 +194,7 @@ TEST_F(Window, WhatIsBehindAnotherViewIsDrawnWhenItComesIntoSight) {
   EXPECT_EQ(latency.table().rowCount(), 0);
   window.dock("latency")->raise();
   ASSERT_TRUE(QTest::qWaitFor([&] { return latency.table().rowCount() != 0; }, kBound));
-  // Another capture while it is seen.
+  // Another capture, while the first one is shown.
   open("linux-nfs3.pcap");
   ASSERT_TRUE(QTest::qWaitFor(
       [&] {
@@ -234,7 +234,7 @@ TEST_F(Window, OneSelectionInAllViews) {
   EXPECT_EQ(static_cast<std::size_t>(writes), segment.operations.size());
   const quint64 answer = reply->message;
   const auto at = static_cast<std::size_t>(reply - ladder.items().begin());
-  // The ladder scrolls to it by itself once it is chosen by a key.
+  // The ladder scrolls to it when it is selected by a key.
   ladder.setFocus();
   ladder.set_selected(answer);
   QTest::mouseClick(ladder.viewport(), Qt::LeftButton, {}, ladder.rect_of(at).center());
@@ -277,7 +277,7 @@ TEST_F(Window, KeysGoThroughMessages) {
   QTest::keyClick(&table, Qt::Key_End);
   EXPECT_EQ(table.current(), 99u);
   EXPECT_EQ(table.visible().second, 99u);
-  // Of the last message, a Reply, the Call.
+  // From the last message, a Reply, to its Call.
   const QString xid = cell(99, Column::kXid);
   QTest::keyClick(&window, Qt::Key_M, Qt::ControlModifier);
   ASSERT_TRUE(table.current());
@@ -384,16 +384,16 @@ TEST_F(Window, ALayoutIsKeptAndTakenAgain) {
     return false;
   };
   window.dock("findings")->hide();
-  ASSERT_TRUE(choose("&Keep this one..."));
+  ASSERT_TRUE(choose("&Save this layout..."));
   answer("no findings");
   window.dock("findings")->show();
   window.dock("credits")->hide();
   ASSERT_TRUE(choose("no findings"));
   EXPECT_TRUE(window.dock("findings")->isHidden());
   EXPECT_FALSE(window.dock("credits")->isHidden());
-  ASSERT_TRUE(choose("As at &first"));
+  ASSERT_TRUE(choose("&Default"));
   EXPECT_FALSE(window.dock("findings")->isHidden());
-  // And by the next window.
+  // The next window restores it, too.
   MainWindow next(settings);
   QStringList names;
   for (QMenu* const menu : next.findChildren<QMenu*>()) {
@@ -412,7 +412,7 @@ TEST_F(Window, AFrameIsGoneTo) {
   EXPECT_EQ(document().excerpt()->find(document().selected())->message.frame, 88u);
   QTest::keyClick(&window, Qt::Key_G, Qt::ControlModifier);
   answer("the last");
-  EXPECT_EQ(window.message(), "the last is no number of a frame");
+  EXPECT_EQ(window.message(), "the last is not a frame number");
 }
 
 TEST_F(Window, ConnectionsAreListedAndChosen) {
@@ -442,7 +442,7 @@ TEST_F(Window, CreditsOfTheConnectionAreDrawn) {
   EXPECT_EQ(in_use, 3u);
 }
 
-// A server and a load of the program's own, seen as they run; then packets are lost.
+// A server and a load in this process, watched live; then packets are lost.
 TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   window.dock("trial")->show();
   window.playground().start();
@@ -450,11 +450,11 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 100; }, kBound))
       << window.message().toStdString();
   EXPECT_TRUE(document().is_live());
-  // Who they are is what endpoints tell first.
+  // Endpoints report their identity first.
   QTreeWidget& recorded = *window.findChild<EventsView*>();
   EXPECT_TRUE(QTest::qWaitFor(
       [&] { return !recorded.findItems("gui-server", Qt::MatchContains, 3).isEmpty(); }, kBound));
-  // Credits move.
+  // Credits change.
   CreditChart& chart = *window.findChild<CreditChart*>();
   const auto most = [&] {
     chart.refresh();
@@ -470,10 +470,10 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
         return chart.window().second > end;
       },
       kBound));
-  // Whether all that was told is here is always said.
+  // The bar always states whether events were lost.
   const IntegrityBar& bar = *window.findChild<IntegrityBar*>();
   EXPECT_TRUE(QTest::qWaitFor([&] { return bar.text().startsWith("emitted "); }, kBound));
-  // From now on packets are lost, and sent again.
+  // From now on packets are lost and retransmitted.
   auto* const row = window.playground().findChild<QWidget*>("loss");
   ASSERT_NE(row, nullptr);
   auto* const loss = row->findChild<QDoubleSpinBox*>();
@@ -487,7 +487,7 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
     return sum;
   };
   EXPECT_TRUE(QTest::qWaitFor([&] { return again() > 0; }, kBound));
-  // All are: the connection does not outlive it, and that is found.
+  // All packets are lost: the connection fails, and a finding reports it.
   loss->setValue(100);
   QTreeWidget& findings = window.findings().tree();
   EXPECT_TRUE(QTest::qWaitFor(
@@ -500,7 +500,7 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
   window.playground().stop();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !window.playground().running(); }, kBound));
-  // What was seen stays.
+  // Messages read before stay.
   EXPECT_GT(rows(), 100u);
 }
 
@@ -508,7 +508,7 @@ TEST_F(Window, AnInterfaceIsWatched) {
   capture::LiveOptions may;
   may.interface = "lo";
   if (!capture::open_live(may)) GTEST_SKIP() << "not permitted to capture on lo";
-  // One packet at a time: of several that are sent at once loopback shows one large one.
+  // One packet at a time: loopback coalesces several packets into one.
   playground::PlaygroundOptions options;
   options.depth = 1;
   options.sizes = "64-512";
@@ -535,13 +535,13 @@ TEST_F(Window, AnInterfaceIsWatched) {
   window.messages().go_to(50);
   ASSERT_TRUE(wait_for_excerpt());
   EXPECT_GT(window.detail().tree().topLevelItemCount(), 0);
-  // What was captured stays when nothing more is.
+  // Captured messages stay when capturing stops.
   QTest::keyClick(&window, Qt::Key_Period, Qt::ControlModifier);
   ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
   EXPECT_GT(rows(), 100u);
 }
 
-// Every capture of the project, the damaged ones among them.
+// Every capture of the repository, including damaged ones.
 TEST_F(Window, AnyCaptureCanBeOpenedAndLookedThrough) {
   int opened = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RPCRDMA_TEST_CAPTURES)) {

@@ -1,5 +1,5 @@
-// A thread that does one thing after another, and gives each result back to the thread of the
-// interface. What waits is dropped when the worker ends.
+// A thread that runs tasks in order and passes each result to the interface's thread. Tasks that
+// wait when the worker ends are dropped.
 #pragma once
 
 #include <QCoreApplication>
@@ -28,7 +28,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // `work()` gives something that `done` takes, in the thread of `receiver`, unless that is gone.
+  // `work()` returns a value for `done`, which is called in the thread of `receiver`, unless
+  // `receiver` is gone.
   template <typename Work, typename Done>
   void post(QObject* receiver, Work work, Done done) {
     {
@@ -42,7 +43,7 @@ class Worker {
     }
     woken_.notify_one();
   }
-  // Whatever waits is not wanted any more.
+  // Drops tasks that have not started.
   void drop_waiting() {
     const std::scoped_lock lock(mutex_);
     waiting_.clear();

@@ -1,12 +1,11 @@
-// `rpcrdma analyze` against tshark and against the bare floor, on one large capture, in one run.
+// Compares `rpcrdma analyze` with tshark and with a bare floor, on one large capture, in one run.
 //
 //   bench_analyze RPCRDMA CAPTURES FOLDER
 //
-// The floor walks the mapped file's records and verifies the ICRC of every RoCEv2 packet, nothing
-// else. The programs run by turns, so that all have their share of a machine's good and bad
-// moments, and the best time of each counts; the first round warms the page cache. What a second
-// core can give at most on this machine is measured too: two processes of one thread each, at the
-// same time.
+// The floor walks the records of the mapped file and verifies the ICRC of every RoCEv2 packet,
+// nothing else. The programs run alternately, so that changes in the machine's speed affect all of
+// them, and the best time of each counts; the first round warms the page cache. The benefit of a
+// second core on this machine is measured, too: two single-threaded processes at the same time.
 #include "replay.h"
 
 #include <algorithm>
@@ -54,9 +53,9 @@ struct Contender {
 };
 
 constexpr int kRounds = 11;
-constexpr int kSlowRounds = 3;  // of what takes seconds
+constexpr int kSlowRounds = 3;  // for programs that run for seconds
 
-// One run in a process of its own, its output thrown away.
+// Runs once, in a process of its own, and discards the output.
 void run(Contender& c) {
   const auto begin = std::chrono::steady_clock::now();
   const pid_t pid = fork();
@@ -88,7 +87,7 @@ void run_by_turns(std::vector<Contender>& all) {
   }
 }
 
-// Two of `command` at the same time; ends when both have.
+// Runs `command` twice at the same time; returns when both have ended.
 void twice(const std::function<void()>& command) {
   const pid_t other = fork();
   if (other == 0) command();
@@ -110,7 +109,7 @@ void execute(const std::vector<std::string>& command) {
   execvp(argv[0], argv.data());
 }
 
-// Status 0 if as many ICRCs are good as there are RoCE packets.
+// Exits with 0 if every RoCE packet has a valid ICRC.
 void floor_walk(const std::string& path, std::uint64_t expected) {
   const int fd = open(path.c_str(), O_RDONLY);
   struct stat info {};
@@ -200,7 +199,7 @@ int main(int argc, char** argv) {
               2 * one.seconds / both.seconds);
   std::filesystem::remove(path);
 
-  // Of short packets there are more to a second of a link: their number counts, not their bytes.
+  // A link carries more short packets per second: their number is the measure, not their bytes.
   const bench::Replayed shorter = bench::replay({captures + "/linux-deleg.pcap"}, kPackets, path);
   std::vector<Contender> of_short = {{"", alone, kRounds}};
   run_by_turns(of_short);

@@ -1,10 +1,11 @@
-// RPC-over-RDMA version 1 over the user-space fabric, beside what is under it and its peers, in one
-// run.
+// Compares RPC-over-RDMA version 1 over the soft fabric with the layers below it and with other
+// implementations, in one run.
 //
 //   bench_engine [polling|blocking|bulk|outstanding|connections]...
 //
-// A server's loop and a client's, a thread each, on two loopback addresses, over real sockets. What
-// is compared takes turns, so that both have their share of a machine's good and bad moments.
+// A server's loop and a client's run in a thread each, on two loopback addresses, over real
+// sockets. Compared programs run alternately, so that changes in the machine's speed affect all of
+// them.
 #include "echo_calls.h"
 #include "tirpc_null.h"
 #include "two_cores.h"
@@ -28,7 +29,7 @@ using bench::RunningServer;
 using service::echo::Proc;
 
 constexpr std::uint32_t kBulk = 4096;
-// Of a NULL Call: UDP's content with BTH, header, RPC message and ICRC.
+// Size of a NULL Call as UDP payload: BTH, header, RPC message and ICRC.
 constexpr std::size_t kNullBytes = 12 + 28 + 40 + 4;
 
 double cpu_seconds() {
@@ -48,7 +49,7 @@ double p50(std::vector<double>& us) {
   return bench::percentiles(us).p50;
 }
 
-// The machine is faster at one moment than at the next: in turns, each compared within its own.
+// The machine's speed varies: programs run alternately, and each round is compared by itself.
 void null_calls_polling() {
   constexpr int kTurns = 10, kRounds = 20'000;
   std::vector<double> floor, ours, theirs, over_floor, under_theirs;
@@ -75,8 +76,8 @@ void null_calls_polling() {
               p50(theirs), p50(under_theirs));
 }
 
-// The kernel puts two ends that wake each other sometimes on one processor and sometimes on two,
-// which changes what a round trip costs more than anything that they do: so both are measured.
+// The kernel runs two threads that wake each other sometimes on one processor and sometimes on two,
+// which affects a round trip more than the programs do: so both cases are measured.
 void null_calls_blocking(unsigned server_processor) {
   constexpr int kTurns = 5, kRounds = 10'000;
   std::vector<double> theirs, ours;
@@ -127,12 +128,12 @@ void many_outstanding() {
   const double cpu = cpu_seconds();
   const double rate = calls.run({Proc::kEchoBulk, kBulk, 0, 1, 0}, kCount);
   std::printf(
-      "64 ECHO_BULK of 4 KiB outstanding: %.0f Calls/s, %.2f us of processor a Call, both ends\n",
+      "64 ECHO_BULK of 4 KiB in flight: %.0f Calls/s, %.2f us of processor a Call, both ends\n",
       rate, (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
 }
 
-// 1,000 connections with a Call each, beside as few as 16: with a Call each, and with as many Calls
-// between them, for which fewer packets are needed.
+// 1,000 connections with a Call each, compared with 16 connections: with a Call each, and with as
+// many Calls in total, which need fewer packets.
 void many_connections() {
   constexpr std::uint64_t kCount = 200'000;
   constexpr struct { std::uint32_t connections, depth; } kCases[] = {{16, 1}, {16, 62}, {1000, 1}};
@@ -141,18 +142,17 @@ void many_connections() {
     const auto& c = kCases[i];
     const RunningServer server(0, std::nullopt);
     Calls calls(0, c.connections, c.depth, 1024);
-    // Until each Receive of each connection was used once.
+    // Warm up until each Receive of each connection was used once.
     (void)calls.run({Proc::kEcho, 512, 0, 1, 0}, 70ULL * 1000);
     const double cpu = cpu_seconds();
     rate[i] = calls.run({Proc::kEcho, 512, 0, 1, 0}, kCount);
     std::printf(
-        "ECHO of 512 bytes, %2u outstanding on each of %4u connections: %.0f Calls/s, %.2f us of "
+        "ECHO of 512 bytes, %2u in flight on each of %4u connections: %.0f Calls/s, %.2f us of "
         "processor a Call\n",
         c.depth, c.connections, rate[i], (cpu_seconds() - cpu) / static_cast<double>(kCount) * 1e6);
   }
-  std::printf(
-      "1000 connections / 16: %.2f times; / 16 with as many Calls outstanding: %.2f times\n",
-      rate[2] / rate[0], rate[2] / rate[1]);
+  std::printf("1000 connections / 16: %.2f times; / 16 with as many Calls in flight: %.2f times\n",
+              rate[2] / rate[0], rate[2] / rate[1]);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The user-space fabric against the bare sockets under it and against its peers, in one run.
+// Compares the soft fabric with the bare sockets below it and with other implementations, in one
+// run.
 //
 //   bench_fabric
 //
@@ -107,7 +108,7 @@ class Peer {
 
 struct FabricResult {
   std::vector<double> round_trips;  // us
-  double write = 0;                 // bytes/s, of the best turn
+  double write = 0;                 // bytes/s, in the best round
   double read = 0;
 };
 
@@ -199,7 +200,7 @@ int main() {
   constexpr int kTransfers = 1'000;
   std::vector<double> floor;
   FabricResult ours;
-  // By turns, so that both have their share of a machine's good and bad moments.
+  // Alternately, so that changes in the machine's speed affect both.
   for (int i = 0; i < kTurns; ++i) {
     bench::udp_ping_pong(kSmall, kRounds, floor);
     run_fabric(kRounds, kTransfers, ours);

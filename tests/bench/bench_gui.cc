@@ -1,11 +1,11 @@
-// What the window costs, and whom it keeps waiting: ten million messages, an endpoint at full
-// speed, and nothing to do.
+// Measures the window's cost and the longest time the interface does not respond: with ten million
+// messages, with an endpoint at full speed, and idle.
 //
 //   bench_gui RPCRDMA CAPTURES FOLDER [MESSAGES]
 //
-// RPCRDMA: the command; CAPTURES: with linux-nfs41.pcap; FOLDER: where the large capture is made,
-// and removed at the end. Draws without a screen, unless QT_QPA_PLATFORM says otherwise: whatever
-// the window does is done, but for the last copy to the screen.
+// RPCRDMA: the command; CAPTURES: the folder with linux-nfs41.pcap; FOLDER: for the large capture,
+// which is removed at the end. Runs without a screen unless QT_QPA_PLATFORM says otherwise:
+// everything is drawn, except for the last copy to the screen.
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
@@ -55,8 +55,8 @@ std::string ms(double milliseconds) {
   return fmt::format("{:.1f} ms", milliseconds);
 }
 
-// Two exchanges of a real session, a GETATTR and a READDIR with two RDMA Writes, again and again on
-// some connections: each time with other addresses, XIDs and PSNs.
+// Repeats two exchanges of a real session, a GETATTR and a READDIR with two RDMA Writes, on some
+// connections: each time with other addresses, XIDs and PSNs.
 class Maker {
  public:
   bool take(const std::string& capture) {
@@ -86,7 +86,7 @@ class Maker {
     std::int64_t time = 1'800'000'000'000'000'000;
     for (std::uint64_t i = 0; i < messages / 2; ++i) {
       time += 2000;
-      // Some are slow.
+      // Some Calls are slow.
       const std::int64_t took = i % 1000 == 0 ? 1500 : 300 + static_cast<std::int64_t>(i % 97) * 5;
       if (!put(**file, exchanges_[i % 10 == 0 ? 1 : 0], i, time, took)) return false;
     }
@@ -96,7 +96,7 @@ class Maker {
  private:
   struct Packet {
     std::uint64_t frame;
-    std::size_t side;  // 0 the client
+    std::size_t side;  // 0: client
     std::vector<std::uint8_t> bytes;
   };
   struct Exchange {
@@ -119,7 +119,7 @@ class Maker {
       bytes[kBth + 11] = static_cast<std::uint8_t>(psn);
       // The third byte of both IPv4 addresses.
       bytes[28] = bytes[32] = static_cast<std::uint8_t>(connection + 1);
-      // Linux has the XID in its chunks' offsets, too.
+      // Linux puts the XID into its chunks' offsets, too.
       for (std::size_t at = kSend; at + 8 <= bytes.size(); at += 4) {
         if (wire::load_be32(&bytes[at]) == was) wire::store_be32(&bytes[at], xid);
       }
@@ -159,8 +159,7 @@ double cpu_seconds() {
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-// How late the machine wakes a thread that does nothing else than sleep: what the interface cannot
-// be better than.
+// Measures how late the machine wakes a sleeping thread: the lower bound for the interface.
 class Sleeper {
  public:
   Sleeper() : thread_([this] { sleep(); }) {}
@@ -186,15 +185,15 @@ class Sleeper {
   std::thread thread_;
 };
 
-// How long the interface was away at most: between turns of a timer. Beside it how long it worked
-// at most without a look at the timer, and how late the machine was.
+// Measures the longest time between two timer events in the interface's thread, the longest CPU
+// time used between them, and the machine's wake-up latency.
 class Pulse {
  public:
   Pulse() {
     timer_.setInterval(1);
     QObject::connect(&timer_, &QTimer::timeout, [this] {
       turn();
-      // As a program's own loop does after each turn; those in here never end one.
+      // The program's main loop does this after each turn; the nested loops here do not.
       QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     });
     start();
@@ -217,7 +216,7 @@ class Pulse {
   struct Worst {
     double away = 0, worked = 0, machine = 0;  // ms
   };
-  // The gap that is open now counts, too.
+  // Includes the current interval.
   [[nodiscard]] Worst worst() {
     turn();
     Worst w = worst_;
@@ -226,7 +225,7 @@ class Pulse {
   }
 
  private:
-  // CPU time of this thread.
+  // Returns the CPU time of this thread.
   static std::int64_t worked() {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -247,14 +246,14 @@ class Pulse {
   std::unique_ptr<Sleeper> sleeper_;
 };
 
-// The same for a person, with what the figure is made of.
+// Prints the longest time without response, and its parts.
 void away_row(const std::string& what, const Pulse::Worst& w, const std::string& aim) {
   row(what, ms(w.away), aim);
   row("  its longest work without a pause", ms(w.worked), "");
   row("  the machine wakes a sleeping thread late by", ms(w.machine), "");
 }
 
-// As a program does that has nothing else to do: asleep until there is an event.
+// Processes events until `done`, asleep in between, as an idle program does.
 template <typename Done>
 bool wait(Done done, int bound_ms) {
   QElapsedTimer clock;
@@ -273,7 +272,7 @@ void rest(int milliseconds) {
   loop.exec();
 }
 
-// The longest of some steps.
+// Returns the longest of some steps.
 template <typename Step>
 double longest(int times, Step step) {
   double worst = 0;
@@ -281,7 +280,7 @@ double longest(int times, Step step) {
     QElapsedTimer clock;
     clock.start();
     step();
-    QCoreApplication::processEvents();  // what it put off
+    QCoreApplication::processEvents();  // deferred work
     worst = std::max(worst, static_cast<double>(clock.nsecsElapsed()) / 1e6);
   }
   return worst;
@@ -310,13 +309,13 @@ class Bench {
              document.row_count() == messages;
     };
     if (!wait(finished, 600'000)) {
-      fmt::print("it was not read: {} messages, {}\n", document.row_count(),
+      fmt::print("the capture was not read: {} messages, {}\n", document.row_count(),
                  window_.message().toStdString());
       return false;
     }
-    row(fmt::format("{} messages are read", messages),
+    row(fmt::format("{} messages read", messages),
         fmt::format("{:.1f} s", static_cast<double>(clock.elapsed()) / 1e3), "");
-    away_row("the interface is away at most, while they are", pulse_.worst(), "100 ms");
+    away_row("longest time without response, meanwhile", pulse_.worst(), "100 ms");
     rest(1500);
     const double bytes = (memory_mib("RssAnon") - before) * 1048576.0;
     const double per = static_cast<double>(messages);
@@ -341,17 +340,16 @@ class Bench {
     rest(1000);
     const double before = cpu_seconds();
     rest(5000);
-    row("CPU time in five seconds in which nothing happens", ms((cpu_seconds() - before) * 1e3),
-        "0 ms");
+    row("CPU time in five idle seconds", ms((cpu_seconds() - before) * 1e3), "0 ms");
     pulse_.start();
   }
 
-  // `rate`: Calls a second; 0: as many as go.
+  // `rate`: Calls per second; 0: as many as possible.
   void live(int rate) {
     constexpr int kRounds = 4;
     std::array<std::vector<Run>, 2> runs;  // alone, watched
     for (int i = 0; i < kRounds; ++i) {
-      // By turns, and who goes first too.
+      // Alternately, with the first one alternating, too.
       for (const bool attached : {i % 2 != 0, i % 2 == 0}) {
         runs[attached ? 1 : 0].push_back(run(attached, rate));
       }
@@ -383,23 +381,25 @@ class Bench {
       worst.worked = std::max(worst.worked, r.worst.worked);
       worst.machine = std::max(worst.machine, r.worst.machine);
     }
-    const std::string at = rate != 0 ? fmt::format("{} Calls a second: ", rate) : "full speed: ";
-    row(at + "events a second", fmt::format("{:.0f}", median(runs[1], &Run::events)),
+    const std::string at = rate != 0 ? fmt::format("{} Calls per second: ", rate) : "full speed: ";
+    row(at + "events per second", fmt::format("{:.0f}", median(runs[1], &Run::events)),
         rate != 0 ? "200000" : "");
-    away_row("  the interface is away at most", worst, rate != 0 ? "50 ms" : "");
+    away_row("  longest time without response", worst, rate != 0 ? "50 ms" : "");
     row("  events lost, of all", fmt::format("{} of {}", lost, emitted), rate != 0 ? "0" : "");
     row("  emitted = received + lost, each time", whole ? "yes" : "no", "yes");
     const double alone = median(runs[0], &Run::calls);
     const double watched = median(runs[1], &Run::calls);
-    row("  Calls a second, nobody looks", range(runs[0], &Run::calls, 0), "");
-    row("  Calls a second, the window is attached", range(runs[1], &Run::calls, 0), "");
-    row("  of the medians", fmt::format("{:+.1f} %", (watched / alone - 1) * 100), "-3 %");
+    row("  Calls per second, without the window", range(runs[0], &Run::calls, 0), "");
+    row("  Calls per second, with the window attached", range(runs[1], &Run::calls, 0), "");
+    row("  difference of the medians", fmt::format("{:+.1f} %", (watched / alone - 1) * 100),
+        "-3 %");
     const double cpu_alone = median(runs[0], &Run::cpu_us);
     const double cpu_watched = median(runs[1], &Run::cpu_us);
-    row("  the server's CPU us a Call, nobody looks", range(runs[0], &Run::cpu_us, 2), "");
-    row("  the server's CPU us a Call, the window is attached", range(runs[1], &Run::cpu_us, 2),
+    row("  the server's CPU us per Call, without the window", range(runs[0], &Run::cpu_us, 2), "");
+    row("  the server's CPU us per Call, with the window attached", range(runs[1], &Run::cpu_us, 2),
         "");
-    row("  of the medians", fmt::format("{:+.1f} %", (cpu_watched / cpu_alone - 1) * 100), "");
+    row("  difference of the medians",
+        fmt::format("{:+.1f} %", (cpu_watched / cpu_alone - 1) * 100), "");
   }
 
  private:
@@ -444,7 +444,7 @@ class Bench {
         300'000);
     row(fmt::format("filter {}: the longest step", text.toStdString()),
         ms(std::max(set, pulse_.worst().away)), "100 ms");
-    row(fmt::format("  {} found, all were looked at after", document.row_count()),
+    row(fmt::format("  {} found, all searched after", document.row_count()),
         done ? fmt::format("{:.1f} s", static_cast<double>(clock.elapsed()) / 1e3)
              : std::string("never"),
         "");
@@ -471,9 +471,10 @@ class Bench {
     const Document::Searched s = document.searched();
     Pulse::Worst w = pulse_.worst();
     w.away = std::max(set, w.away);
-    away_row("filter rpcrdma.segment.length > 100, which reads again: longest step", w, "100 ms");
+    away_row("filter rpcrdma.segment.length > 100, which reads frames again: longest step", w,
+             "100 ms");
     row("  the first matches after", fmt::format("{:.1f} s", first), "");
-    row("  looked at by then",
+    row("  searched by then",
         fmt::format("{:.0f} messages/s",
                     static_cast<double>(s.done) / (static_cast<double>(clock.elapsed()) / 1e3)),
         "");
@@ -493,14 +494,14 @@ class Bench {
       worst = std::max(worst, static_cast<double>(clock.nsecsElapsed()) / 1e6);
     }
     row("a message anywhere is selected: its fields are there after", ms(worst), "");
-    away_row("  the interface is away at most, meanwhile", pulse_.worst(), "100 ms");
+    away_row("  longest time without response, meanwhile", pulse_.worst(), "100 ms");
   }
 
   void zoom() {
     CreditChart& chart = *window_.findChild<CreditChart*>();
     const auto [from, to] = chart.window();
     std::mt19937_64 random(3);
-    row("a step: credits zoomed, all of the time to some of it",
+    row("a step: zoom into the credits",
         ms(longest(100,
                    [&] {
                      const auto span = static_cast<double>(to - from);
@@ -514,9 +515,9 @@ class Bench {
   }
 
   struct Run {
-    double calls = 0;  // a second
+    double calls = 0;  // per second
     double cpu_us = 0;
-    double events = 0;  // a second
+    double events = 0;  // per second
     Pulse::Worst worst;
     std::uint64_t lost = 0;
     std::uint64_t emitted = 0;
@@ -578,12 +579,12 @@ class Bench {
     static const QRegularExpression kCalls("([0-9]+) Calls in ([0-9.]+) s");
     const QRegularExpressionMatch match = kCalls.match(QString::fromUtf8(result));
     const double calls = match.captured(1).toDouble();
-    if (calls == 0) fmt::print("the load said: {}\n", result.toStdString());
+    if (calls == 0) fmt::print("the load's output: {}\n", result.toStdString());
     r.calls = calls / std::max(0.001, match.captured(2).toDouble());
     r.cpu_us = cpu * 1e6 / std::max(1.0, calls);
     if (attached) {
       r.worst = pulse_.worst();
-      // What is on its way arrives, and the endpoint says once a second what there was.
+      // Waits for data in flight, and for the endpoint's counters, which it emits once per second.
       std::uint64_t before_rest = 0;
       do {
         before_rest = emitted().emitted;

@@ -1,4 +1,4 @@
-// What every packet of a capture costs: its headers and its ICRC. The floor of the ICRC is the CRC
+// The cost of every packet of a capture: its headers and its ICRC. The floor of the ICRC is the CRC
 // alone over as many bytes.
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ using namespace rpcrdma;
 
 constexpr std::size_t kBth = 28;  // behind IPv4 and UDP
 
-// A packet from the IPv4 header up to the ICRC, `size` bytes long.
+// Returns a packet from the IPv4 header up to the ICRC, `size` bytes long.
 std::vector<std::uint8_t> packet_of(std::size_t size) {
   std::vector<std::uint8_t> bytes(size);
   std::uint32_t seed = 1;
@@ -56,7 +56,7 @@ void BM_DecodeRoceAck(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeRoceAck);
 
-// Opcodes as a capture mixes them: the branches on the extension headers are not all foretold.
+// Opcodes in the mix of a capture: the branches on extension headers are not all predicted.
 void BM_DecodeRoceMixed(benchmark::State& state) {
   constexpr std::array kOpcodes = {wire::Opcode::kSendOnly,    wire::Opcode::kAck,
                                    wire::Opcode::kReadRequest, wire::Opcode::kReadRespOnly,

@@ -1,12 +1,12 @@
-// What it costs an endpoint to tell its events, and how many of them a second reach those who read.
+// The cost of emitting events for an endpoint, and the number per second that reach readers.
 //
 //   bench_trace [hooks|calls|highest|stream]...
 //
-// hooks: of the thread that tells, with nobody listening, with a ring that is emptied meanwhile,
-// and with a hub, a reader and a recording at work on the other core. calls: of Calls from end to
-// end, beside the same Calls of endpoints that cannot tell anything. highest: the same at the
-// highest rate that both ends reach, and how much of what they tell is lost. stream: the most
-// events a second of which neither reader nor recording loses any, and how late a reader gets them.
+// hooks: the cost for the emitting thread, without readers, with a ring that is drained meanwhile,
+// and with a hub, a reader and a recording on the other core. calls: the cost for Calls from end to
+// end, compared with endpoints without a tracer. highest: the same at the highest rate of both
+// ends, and the share of lost events. stream: the highest rate of events without loss in the reader
+// or the recording, and the delay of the reader.
 #include "trace_calls.h"
 #include "trace_scope.h"
 #include "two_cores.h"
@@ -27,7 +27,7 @@ using namespace rpcrdma::bench;
 using Clock = std::chrono::steady_clock;
 using service::echo::Proc;
 
-// Nanoseconds an event, of so many Calls.
+// Returns nanoseconds per event, over this many Calls.
 template <typename Body>
 double ns_an_event(std::uint64_t calls, Body&& body) {
   const auto begin = Clock::now();
@@ -42,11 +42,11 @@ void print_hook(const char* what, std::vector<double>& ns) {
 }
 
 void hooks() {
-  constexpr std::uint32_t kCalls = 1000;  // of which the events fit into the ring
+  constexpr std::uint32_t kCalls = 1000;  // their events fit into the ring
   constexpr int kRounds = 500;
   trace::Tracer tracer(1, std::size_t{1} << 20);
   trace::Tracer* hidden = &tracer;
-  asm volatile("" : "+r"(hidden));  // whether it is null is not known to the compiler
+  asm volatile("" : "+r"(hidden));  // hides from the compiler whether it is null
   const auto calls = [&] {
     for (std::uint32_t i = 0; i < kCalls; ++i) trace_call(hidden, i, i);
   };
@@ -57,8 +57,8 @@ void hooks() {
     on.push_back(ns_an_event(kCalls, calls));
     tracer.ring().read([](const trace::EventHeader&, std::span<const std::uint8_t>) {});
   }
-  print_hook("nobody listens", off);
-  print_hook("somebody does; the ring is emptied in between", on);
+  print_hook("without readers", off);
+  print_hook("with a reader; the ring is drained in between", on);
 
   const Folder folder;
   Scope scope(folder.path);
@@ -79,12 +79,12 @@ void hooks() {
 
 struct Sustained {
   bool without_loss = false;
-  double rate = 0;  // that was reached
+  double rate = 0;  // as reached
   Percentiles late_us;
   std::uint64_t lost = 0, emitted = 0, not_recorded = 0;
 };
 
-// So many events a second, for a second.
+// Emits this many events per second, for a second.
 Sustained sustain(double rate) {
   const Folder folder;
   Scope scope(folder.path);
@@ -116,13 +116,13 @@ Sustained sustain(double rate) {
 
 void stream() {
   constexpr double kFirst = 100'000, kMore = 1.3, kReached = 0.95;
-  constexpr int kTries = 3;  // the machine has bad moments
+  constexpr int kTries = 3;  // the machine's speed varies
   double most = 0;
   for (double rate = kFirst;; rate *= kMore) {
     Sustained best;
     for (int i = 0; i < kTries && !best.without_loss; ++i) best = sustain(rate);
     std::printf(
-        "%6.2f M events/s asked, %6.2f told: reader lost %.2f %%, recording %.2f %%; late "
+        "%6.2f M events/s requested, %6.2f emitted: reader lost %.2f %%, recording %.2f %%; late "
         "p50 %.0f us, p99 %.0f us\n",
         rate / 1e6, best.rate / 1e6,
         100.0 * static_cast<double>(best.lost) / static_cast<double>(best.emitted),
@@ -135,21 +135,19 @@ void stream() {
 }
 
 void calls() {
-  // With two processors that poll there is none left for a reader. Where one is needed both ends
-  // share the first.
+  // With two processors that poll, none is left for a reader. If one is needed, both ends share the
+  // first.
   constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
   compare_tracing({"NULL, polling, a processor each", kNull, fabric::kNever, 1, 1, 3000}, false);
   compare_tracing({"NULL, sleeping", kNull, 0, 1, 0, 1500}, true);
   compare_tracing(
-      {"ECHO_BULK of 4 KiB, 16 outstanding", {Proc::kEchoBulk, 4096, 0, 1, 0}, 0, 16, 0, 1500},
-      true);
+      {"ECHO_BULK of 4 KiB, 16 in flight", {Proc::kEchoBulk, 4096, 0, 1, 0}, 0, 16, 0, 1500}, true);
 }
 
 void highest() {
   constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
-  compare_tracing(
-      {"NULL, 64 outstanding: as many events a second as there can be", kNull, 0, 64, 0, 12'000},
-      true);
+  compare_tracing({"NULL, 64 in flight: the maximum rate of events", kNull, 0, 64, 0, 12'000},
+                  true);
 }
 
 struct Part {

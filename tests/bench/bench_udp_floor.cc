@@ -1,8 +1,8 @@
-// What the kernel's UDP costs on loopback: the floor of everything that the soft fabric does over
-// it. Two threads, each polling without sleeping, play ping-pong with datagrams of 64 to 128 bytes;
-// then one sends 4 KiB datagrams in batches (UDP_SEGMENT) that the other takes as they come joined
-// (UDP_GRO). Beside each floor stands UdpSocket, which also frames packets and checks ICRCs. The
-// two take turns in rounds, and the best round of each counts for throughput.
+// The cost of the kernel's UDP on loopback, the floor for the soft fabric. Two threads, each
+// polling without sleep, play ping-pong with datagrams of 64 to 128 bytes; then one sends 4 KiB
+// datagrams in batches (UDP_SEGMENT) that the other receives coalesced (UDP_GRO). Each floor is
+// compared with UdpSocket, which also frames packets and checks ICRCs. The two run alternately, and
+// the best round of each counts for throughput.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -46,7 +46,7 @@ fabric::Address address(std::uint8_t last) {
   return fabric::make_ipv4(127, 32, 7, last);
 }
 
-// --- The floor: plain calls
+// --- The floor: plain system calls
 
 struct RawSocket {
   explicit RawSocket(std::uint8_t last) : fd(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
@@ -190,8 +190,8 @@ void compare_ping_pong(std::size_t bytes) {
 
 // --- Throughput
 
-// Datagrams of 4 KiB payload a second that arrive, while `send_batch` sends without end of its own
-// accord and `receive` tells how many came.
+// Returns the datagrams of 4 KiB payload that arrive per second, while `send_batch` sends
+// continuously and `receive` returns the number received.
 template <typename Send, typename Receive>
 double throughput(Send&& send_batch, Receive&& receive) {
   std::atomic<bool> done = false;

@@ -1,4 +1,5 @@
-// What a transport header costs. The bytes are those of an NFS WRITE: a Call with one Read segment.
+// The cost of a transport header. The bytes are those of an NFS WRITE: a Call with one Read
+// segment.
 #include "tirpc_header.h"
 
 #include <algorithm>
@@ -122,7 +123,7 @@ void BM_LibtirpcXdrEncodeOneReadSegment(benchmark::State& state) {
 }
 BENCHMARK(BM_LibtirpcXdrEncodeOneReadSegment);
 
-// Chunk lists as long as they get in practice: N Read segments.
+// Chunk lists up to practical lengths: N Read segments.
 void BM_DecodeHeaderReadSegments(benchmark::State& state) {
   std::array<wire::ReadSegment, 64> reads;
   reads.fill(kRead);

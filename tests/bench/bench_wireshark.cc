@@ -1,12 +1,12 @@
-// tshark with our plugin against tshark without, which has Wireshark's own dissector of
+// Compares tshark with the plugin and tshark without it, which has a built-in dissector of
 // RPC-over-RDMA, on the same large captures.
 //
 //   bench_wireshark PLUGIN VERSION CAPTURES
 //
-// PLUGIN: rpcrdma_scope.so; VERSION: of the folder in which Wireshark looks for it, "4.0". The two
-// run by turns, so that both have their share of a machine's good and bad moments, and the median
-// counts. Each finds plugins in a folder of its own: one has ours, the other none. Since tshark
-// passes over such folders when it runs as root, it runs as nobody then.
+// PLUGIN: rpcrdma_scope.so; VERSION: of Wireshark's plugin folder, "4.0". The two run alternately,
+// so that changes in the machine's speed affect both, and the median counts. Each has a plugin
+// folder of its own: one with the plugin, the other empty. Since tshark ignores such folders when
+// it runs as root, it then runs as nobody.
 #include "replay.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ void run(Program& p, const fs::path& home, const fs::path& capture) {
   p.failed = p.failed || status != 0;
 }
 
-// Plugins that cannot be loaded are passed over without a word: then both would be the same.
+// tshark silently ignores plugins that it cannot load: then both would be the same.
 bool is_loaded(const Program& p, const fs::path& home) {
   const std::string command =
       "WIRESHARK_PLUGIN_DIR='" + p.plugins.string() + "' HOME='" + home.string() + "' " +
@@ -97,11 +97,11 @@ void row(const Program& p, const bench::Replayed& made, long empty_kib) {
       p.failed ? "   FAILED" : "");
 }
 
-// True if ours is not the slower one, and both have read all.
+// Returns true if the plugin is not slower, and both have read everything.
 bool compare(Program ours, Program theirs, const std::string& captures, const fs::path& folder,
              std::uint64_t packets) {
   const fs::path capture = folder / "replayed.pcap";
-  // Its file header alone.
+  // Only the file header.
   const fs::path nothing = folder / "empty.pcap";
   fs::copy_file(captures + "/linux-nfs41.pcap", nothing, fs::copy_options::overwrite_existing);
   fs::resize_file(nothing, 24);
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
   const fs::path plugin = argv[1];
   const std::string version = argv[2];
   const std::string captures = argv[3];
-  // Where nobody can go too.
+  // A folder that user nobody can access, too.
   std::string folder = (fs::temp_directory_path() / "bench-wireshark-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {
     std::perror(folder.c_str());

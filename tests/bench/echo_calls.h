@@ -1,5 +1,5 @@
-// Calls of the echo program between two loops, a thread each, on two loopback addresses, over real
-// sockets: what the benchmarks of endpoints have in common. What goes wrong ends the program.
+// Helpers of the engine's benchmarks: Calls of the echo program between two loops, a thread each,
+// on two loopback addresses, over real sockets. Any failure ends the program.
 #pragma once
 
 #include <chrono>
@@ -30,31 +30,31 @@ inline constexpr std::uint8_t kClient = 1, kServer = 2;
 
 [[noreturn]] void die(const std::string& what);
 
-// Error: anything with a `message`.
+// Error: any type with a `message`.
 template <typename Result>
 auto must(Result result) {
   if (!result) die(result.error().message);
   if constexpr (!std::is_void_v<typename Result::value_type>) return std::move(*result);
 }
 
-// A provider at 127.0.0.`last` and its loop. `spin`: as service::LoopOptions has it.
+// A provider at 127.0.0.`last` and its loop. `spin`: as in service::LoopOptions.
 struct Host {
   Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer);
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
 };
 
-// Answers at 127.0.0.`last` as long as it lives.
+// A server at 127.0.0.`last` that runs as long as the object lives.
 class RunningServer {
  public:
-  // On that processor, or on any.
+  // On the given processor, or on any.
   RunningServer(fabric::Time spin, std::optional<unsigned> processor,
                 trace::Tracer* tracer = nullptr, std::uint8_t last = kServer);
   ~RunningServer();
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
 
-  // Of processor, that its thread has taken.
+  // CPU time that its thread has used.
   [[nodiscard]] double cpu_seconds();
 
  private:
@@ -62,10 +62,10 @@ class RunningServer {
   service::Loop* loop_ = nullptr;
 };
 
-// So many Calls outstanding on each connection, all of one kind; made by the calling thread.
+// Keeps this many Calls of one kind in flight on each connection; runs in the calling thread.
 class Calls : public service::ClientObserver {
  public:
-  // `longest`: bytes that any of the requests will have. From 127.0.0.`last` to the server at
+  // `longest`: the size of the longest request. From 127.0.0.`last` to the server at
   // 127.0.0.`server`.
   Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest,
         trace::Tracer* tracer = nullptr, std::uint8_t last = kClient,
@@ -74,10 +74,10 @@ class Calls : public service::ClientObserver {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  // Calls a second.
+  // Returns Calls per second.
   double run(const service::echo::Request& request, std::uint64_t count);
 
-  std::vector<double> us;  // of each Call, where `timed`
+  std::vector<double> us;  // of each Call, if `timed`
   bool timed = false;
 
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;

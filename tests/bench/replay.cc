@@ -34,7 +34,7 @@ std::uint16_t ip_checksum(const std::uint8_t* ip) {
   return static_cast<std::uint16_t>(~sum);
 }
 
-// Gives a frame that is RoCEv2 over IPv4 without options the addresses of `round`, and counts it.
+// Gives a RoCEv2 frame over IPv4 without options the addresses of `round`, and counts it.
 void readdress(std::uint8_t* frame, std::size_t length, std::uint32_t round, Replayed& made) {
   if (length < kEthernet + kIp + kUdp + wire::kBthBytes + 4) return;
   std::uint8_t* ip = frame + kEthernet;

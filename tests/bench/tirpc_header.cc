@@ -3,8 +3,8 @@
 namespace rpcrdma::bench {
 namespace {
 
-// xdr_pointer() and xdr_array() take routines by the type that rpcgen casts to. libtirpc declares
-// that type with no more than a first argument in mind, hence the casts through void*.
+// xdr_pointer() and xdr_array() accept routines of the type that rpcgen casts to. libtirpc declares
+// that type with only a first argument, hence the casts through void*.
 template <typename T>
 xdrproc_t proc(bool_t (*routine)(XDR*, T*)) {
   return reinterpret_cast<xdrproc_t>(reinterpret_cast<void*>(routine));

@@ -1,5 +1,5 @@
 // The version 1 transport header (RFC 5666 section 4.3) as libtirpc decodes it: the structs and
-// routines that rpcgen would give for the specification's XDR. The yardstick for our decoder.
+// routines that rpcgen would generate from the specification's XDR. The reference for our decoder.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct TirpcHeader {
   TirpcLists lists;  // RDMA_MSG and RDMA_NOMSG
 };
 
-// Decodes, encodes or frees as the stream says; only RDMA_MSG and RDMA_NOMSG.
+// Decodes, encodes or frees, depending on the stream; only RDMA_MSG and RDMA_NOMSG.
 bool_t xdr_tirpc_header(XDR* xdrs, TirpcHeader* header);
 
 }  // namespace rpcrdma::bench

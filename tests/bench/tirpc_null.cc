@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kProgram = 0x20525244;
 constexpr std::uint32_t kVersion = 1;
 
-// Through void*, as libtirpc declares its routines with more arguments than this one has.
+// Cast through void*, since libtirpc declares its routines with more arguments than this one has.
 xdrproc_t nothing() {
   return reinterpret_cast<xdrproc_t>(reinterpret_cast<void*>(xdr_void));
 }
@@ -28,7 +28,7 @@ extern "C" void answer(svc_req*, SVCXPRT* transport) {
   svc_sendreply(transport, nothing(), nullptr);
 }
 
-// One turn of its loop: svc_run() cannot be ended from another thread.
+// Runs the server's loop by turns of poll(): svc_run() cannot be ended from another thread.
 void serve_until(const std::atomic<bool>& over) {
   while (!over) {
     std::vector<pollfd> fds(svc_pollfd, svc_pollfd + svc_max_pollfd);

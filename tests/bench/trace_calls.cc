@@ -1,9 +1,9 @@
-// All kinds of endpoints are there at once, each with its server, and take turns of some tens of
-// milliseconds: a machine that others use too changes its speed by more than telling costs, but
-// seldom so fast. Each turn is compared with the same turn of those that cannot tell; the median of
-// these ratios is told with the interval in which it is with 95 % confidence. All are made anew
-// several times, since where memory lies makes a difference as well. Servers that poll would take
-// their processor from each other, so of these there is one at a time.
+// Endpoints of every kind exist at the same time, each with its server, and run alternately for
+// some tens of milliseconds: on a shared machine the speed varies by more than tracing costs, but
+// rarely so fast. Each slice is compared with the same slice of endpoints without a tracer; the
+// median of these ratios is printed with its 95 % confidence interval. All endpoints are rebuilt
+// several times, since the placement of memory affects the result, too. Servers that poll would
+// compete for their processor, so only one of them exists at a time.
 #include "trace_calls.h"
 
 #include "trace_scope.h"
@@ -28,17 +28,17 @@
 namespace rpcrdma::bench {
 namespace {
 
-// kBeside: by endpoints that cannot tell, while the other processor is as busy as their readers
-// would keep it, with what someone else tells. Processors share caches, memory and their clock:
-// what a neighbour costs is no cost of telling.
+// kBeside: endpoints without a tracer, while another program's events keep the other processor as
+// busy as their readers would. Processors share caches, memory and their clock: the cost of a
+// neighbour is not a cost of tracing.
 enum class Recorded : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
 constexpr std::size_t kRecorded = 4;
 constexpr const char* kEmittedNames[kRecorded] = {
-    "no tracer", "nobody listens", "reader and recording", "no tracer, readers beside"};
+    "no tracer", "without readers", "reader and recording", "no tracer, busy neighbour"};
 
-constexpr int kMade = 40;                              // times that all are made anew
-constexpr int kTurns = 6;                              // of each kind, each time
-constexpr auto kRest = std::chrono::milliseconds(10);  // behind each
+constexpr int kMade = 40;                              // number of rebuilds
+constexpr int kTurns = 6;                              // of each kind, per rebuild
+constexpr auto kRest = std::chrono::milliseconds(10);  // after each
 
 double cpu_seconds(clockid_t clock) {
   timespec t{};
@@ -46,7 +46,7 @@ double cpu_seconds(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
 }
 
-// Tells events to a hub, a reader and a recording of its own, in a thread of its own.
+// Emits events to a hub, a reader and a recording of its own, in a thread of its own.
 class Neighbour {
  public:
   Neighbour() : scope_(folder_.path), thread_([this] { run(); }) {}
@@ -59,7 +59,7 @@ class Neighbour {
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;
 
-  // Events a second; 0: it rests.
+  // Sets events per second; 0: it sleeps.
   void set_rate(double rate) {
     rate_ = rate;
     rate_.notify_one();
@@ -86,18 +86,18 @@ class Neighbour {
   std::thread thread_;
 };
 
-// Of one turn, a Call.
+// One slice; times per Call.
 struct Turn {
   double p50 = 0, p99 = 0, seconds = 0, cpu = 0;
   double others_cpu = 0;     // of all other threads of the program
-  std::uint64_t events = 0;  // that were told, in all
+  std::uint64_t events = 0;  // emitted in total
 };
 
-// Both ends of a load, and who reads what they tell, on the other processor.
+// Both ends of a load, with their readers on the other processor.
 class Setup {
  public:
   Setup(Recorded before, const TracedLoad& load) : load_(load) {
-    // What a hub and a reader start, too.
+    // Also applies to threads that a hub and a reader start.
     pin_to(1);
     if (before == Recorded::kBeside) {
       neighbour_.emplace();
@@ -118,7 +118,8 @@ class Setup {
 
   // `events_a_second`: of a neighbour.
   Turn turn(double events_a_second) {
-    constexpr std::uint64_t kWarmUp = 10;  // one in so many: until caches have what is this kind's
+    // 1/10 of the slice: fills the caches with this kind's data.
+    constexpr std::uint64_t kWarmUp = 10;
     if (neighbour_) neighbour_->set_rate(events_a_second);
     calls_->timed = false;
     (void)calls_->run(load_.request, load_.slice / kWarmUp);
@@ -136,7 +137,7 @@ class Setup {
     turn.p50 = p.p50;
     turn.p99 = p.p99;
     if (neighbour_) neighbour_->set_rate(0);
-    // What is left to who reads is no part of anyone's next turn.
+    // Lets readers catch up, so that they do not disturb the next slice.
     std::this_thread::sleep_for(kRest);
     return turn;
   }
@@ -144,7 +145,7 @@ class Setup {
   struct Loss {
     std::uint64_t emitted = 0, of_reader = 0, of_recording = 0;
   };
-  // Ends it, and adds what was lost to the sums.
+  // Ends it, and adds its losses to the sums.
   void finish(Loss& sums) {
     calls_.reset();
     server_.reset();
@@ -188,8 +189,8 @@ std::vector<double> of_each(const std::vector<Turn>& turns, double Turn::*what) 
   return values;
 }
 
-// Of the median of the ratios, and the interval in which it is with 95 % confidence, in percent
-// more than 1: as many values lie beyond its ends as a fair coin shows heads so seldom.
+// The median of the ratios and its 95 % confidence interval, in percent above 1: the interval's
+// ends are ranks of the binomial distribution.
 struct More {
   double median = 0, low = 0, high = 0;
 };
@@ -217,12 +218,12 @@ void compare_tracing(const TracedLoad& load, bool readers) {
   std::uint64_t events = 0;
   std::vector<std::size_t> order(kinds);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937 random;  // each run has the same orders
+  std::mt19937 random;  // each run uses the same orders
   for (int made = 0; made < kMade; ++made) {
     std::vector<std::unique_ptr<Setup>> setups(kinds);
-    double events_a_second = 0;  // when they were told to readers the last time
+    double events_a_second = 0;  // with readers, in the last slice
     for (int turn = -1; turn < kTurns; ++turn) {
-      // Caches, and how fast the machine lets its processors go, remember who had them before.
+      // Caches and clock rates depend on the previous slice.
       std::shuffle(order.begin(), order.end(), random);
       for (const std::size_t kind : order) {
         auto& setup = setups[kind];
@@ -253,16 +254,17 @@ void compare_tracing(const TracedLoad& load, bool readers) {
                 kEmittedNames[kind], median(values(&Turn::p50)), median(values(&Turn::p99)),
                 1 / median(values(&Turn::seconds)), 1e6 * median(values(&Turn::cpu)));
     if (kind == kToReaders) {
-      std::printf(", who reads %.3f us", 1e6 * median(values(&Turn::others_cpu)));
+      std::printf(", readers %.3f us", 1e6 * median(values(&Turn::others_cpu)));
     }
     std::printf("\n");
     if (kind == 0) continue;
     print("p50", against(0, &Turn::p50));
     print("p99", against(0, &Turn::p99));
-    print("time a Call", against(0, &Turn::seconds));
-    print("processor a Call", against(0, &Turn::cpu));
+    print("time per Call", against(0, &Turn::seconds));
+    print("processor time per Call", against(0, &Turn::cpu));
     if (kind == kBeside) {
-      print("telling against this", more(of_each(of[kToReaders], &Turn::cpu), values(&Turn::cpu)));
+      print("tracing, relative to this",
+            more(of_each(of[kToReaders], &Turn::cpu), values(&Turn::cpu)));
     }
   }
   if (!readers) return;

@@ -1,5 +1,5 @@
-// What telling its events costs an endpoint, of Calls from end to end: beside endpoints of the same
-// program that cannot tell anything.
+// The cost of tracing for Calls from end to end, compared with endpoints of the same program
+// without a tracer.
 #pragma once
 
 #include "echo_calls.h"
@@ -11,11 +11,11 @@ struct TracedLoad {
   service::echo::Request request;
   fabric::Time spin;
   std::uint32_t depth;
-  unsigned server;      // its processor; the client has 0, and who reads 1
-  std::uint64_t slice;  // Calls in a row of one kind of endpoint: some tens of milliseconds
+  unsigned server;      // its processor; the client has 0, and readers 1
+  std::uint64_t slice;  // consecutive Calls of one kind of endpoint: some tens of milliseconds
 };
 
-// `readers`: with a reader and a recording too; else nobody listens. Prints what it finds.
+// `readers`: also with a reader and a recording; otherwise without readers. Prints the results.
 void compare_tracing(const TracedLoad& load, bool readers);
 
 }  // namespace rpcrdma::bench

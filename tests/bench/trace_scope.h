@@ -1,5 +1,5 @@
-// An endpoint's events, told as a responder tells them, and who reads them: a hub with a reader of
-// its live socket and a recording. What the benchmarks of events have in common.
+// Helpers of the tracing benchmarks: emits the events of a responder to a hub with a reader of its
+// live socket and a recording.
 #pragma once
 
 #include "echo_calls.h"
@@ -21,11 +21,11 @@ namespace rpcrdma::bench {
 
 [[nodiscard]] std::int64_t now_ns();
 
-// What a responder tells of a NULL Call, behind the hooks' branches.
+// Number of events that a responder emits for a NULL Call.
 inline constexpr std::uint64_t kEventsOfACall = 6;
 void trace_call(trace::Tracer* tracer, std::int64_t now, std::uint32_t xid);
 
-// A folder of its own for recordings and live sockets.
+// A folder for recordings and live sockets.
 class Folder {
  public:
   Folder();
@@ -36,14 +36,14 @@ class Folder {
   std::string path;
 };
 
-// Reads a hub's socket to the end as an analyzer does.
+// Reads a hub's socket to the end, as an analyzer does.
 class Reader {
  public:
   explicit Reader(const std::string& socket);
-  // When the hub has stopped.
+  // Call it after the hub has stopped.
   void finish();
 
-  std::uint64_t emitted = 0, lost = 0;  // once finished
+  std::uint64_t emitted = 0, lost = 0;  // valid after finish()
   std::vector<double> late_us;
 
  private:
@@ -52,7 +52,7 @@ class Reader {
   std::unique_ptr<capture::Source> source_;
   std::atomic<bool> begun_ = false;
   std::uint64_t n_ = 0;
-  std::map<std::uint32_t, trace::Loss> sums_;  // of each ring
+  std::map<std::uint32_t, trace::Loss> sums_;  // by ring
   std::thread thread_;
 };
 

@@ -1,3 +1,4 @@
+// Pins threads, measures the UDP floor, and runs fi_pingpong and qperf if they are installed.
 #include "two_cores.h"
 
 #include <array>
@@ -19,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostBytes = 2048;
-constexpr std::uint16_t kPort = 4790;  // beside RoCEv2's
+constexpr std::uint16_t kPort = 4790;  // next to RoCEv2's
 
 sockaddr_in address_of(const char* text) {
   sockaddr_in address{};
@@ -121,7 +122,8 @@ void udp_ping_pong(std::size_t bytes, int rounds, std::vector<double>& us) {
   echo.join();
 }
 
-// Its table: bytes, sent, acknowledged, total, time, MB/s, microseconds a transfer, ...
+// Runs it and parses its table: bytes, sent, acknowledged, total, time, MB/s, microseconds per
+// transfer, ...
 FiPingPong fi_pingpong(std::size_t bytes, int rounds) {
   if (!installed("fi_pingpong")) return {};
   pin_to_all();
@@ -134,7 +136,7 @@ FiPingPong fi_pingpong(std::size_t bytes, int rounds) {
   if (std::sscanf(table.c_str() + last_line, "%*s %*s %*s %*s %*s %lf %lf", &mb, &us) != 2) {
     return {};
   }
-  return {mb * 1e6, 2 * us};  // there and back are two transfers
+  return {mb * 1e6, 2 * us};  // a round trip is two transfers
 }
 
 double qperf_tcp() {

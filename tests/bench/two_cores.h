@@ -1,4 +1,4 @@
-// What the benchmarks of two threads on two cores have in common.
+// Helpers of benchmarks with two threads on two cores.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace rpcrdma::bench {
 
-// Of the calling thread, and what it starts.
+// Applies to the calling thread, and to threads that it starts.
 void pin_to(unsigned cpu);
 void pin_to_all();
 
@@ -18,12 +18,12 @@ struct Percentiles {
 };
 [[nodiscard]] Percentiles percentiles(std::vector<double>& values);
 
-// The floor of a round trip over loopback: datagrams of `bytes` between two threads on two cores,
-// each with a bare UDP socket that it polls without sleep. Appends microseconds for each of
+// Measures the floor of a round trip over loopback: datagrams of `bytes` between two threads on two
+// cores, each with a bare UDP socket that it polls without sleep. Appends microseconds for each of
 // `rounds`.
 void udp_ping_pong(std::size_t bytes, int rounds, std::vector<double>& us);
 
-// Peers, where they are installed; 0 where not. They run on all cores.
+// Other implementations, if installed; otherwise 0. They run on all cores.
 struct FiPingPong {
   double bytes_per_second = 0;
   double round_trip_us = 0;

@@ -1,5 +1,4 @@
-// What an endpoint tells of itself, and the packets of the same run, say the same: Call by Call,
-// and about the end.
+// An endpoint's events and the packets of the same run agree: Call by Call, and about the end.
 #include "support/background.h"
 #include "support/event_stream.h"
 #include "support/own_address.h"
@@ -23,20 +22,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// The QP that sent it, what it is, and its XID: of which a Call has one more when it is sent again
-// on a new connection, that is, from another QP.
+// The sender's QP, the kind and the XID: a Call that is resent on a new connection, from another
+// QP, has several keys.
 using MessageKey = std::tuple<std::uint32_t, std::string, std::string, std::uint32_t>;
 struct Message {
-  json recorded;  // what does not depend on when it was seen
+  json recorded;  // independent of time
   std::int64_t time_ns = 0;
-  std::int64_t latency_ns = -1;  // -1: it is no answer
+  std::int64_t latency_ns = -1;  // -1: not an answer
   std::int64_t in_use = 0;       // credits
 };
 using Messages = std::map<MessageKey, Message>;
 
-// What was moved, by whom and to where. When is not compared: a Read of the peer's has begun when
-// its request was worked on, which can be long after its packet, and ends with its last response,
-// of which packets may be lost; Writes have ended when something behind them has come.
+// The data moved, its direction and location. Times are not compared: an endpoint starts a peer's
+// Read when it processes the request, which can be long after the packet, and ends it with the last
+// response, of which packets may be lost; Writes end when a later packet arrives.
 json without_time(const json& operation) {
   json recorded;
   for (const char* key :
@@ -83,8 +82,8 @@ class Agreement : public trace::OwnRuntime {
     return messages;
   }
 
-  // A server and a load upon it, each with its packets and its events. The server ends when it has
-  // said `until`.
+  // Runs a server and a load, each with packets and events recorded. Stops the server when it has
+  // printed `until`.
   void run_load(const std::vector<std::string>& serve, const std::string& load,
                 const std::string& until = {}) const {
     std::vector<std::string> command{"serve",
@@ -113,7 +112,8 @@ class Agreement : public trace::OwnRuntime {
   }
 };
 
-// What a long Call asks for stands in its chunk: while nobody reads that, only its endpoint tells.
+// The procedure of a long Call is in its chunk: if the chunk is never read, only the endpoint knows
+// it.
 bool same(json events, json packets) {
   if (packets["proc"] == "RDMA_NOMSG" && packets["rpc"].is_null()) events["rpc"] = packets["rpc"];
   return events == packets;
@@ -134,13 +134,14 @@ void expect_same(const Messages& events, const Messages& packets) {
   EXPECT_THAT(events, SizeIs(packets.size()));
 }
 
-// An endpoint tells of a message before it leaves, and after it has come. So by its events a
-// client's Calls are outstanding for longer than by the packets at its own address, more of them at
-// a time, and a server's for less. By how much depends on when which thread ran, and has no bound.
+// An endpoint emits a message event before the message leaves, or after it has arrived. So by its
+// events, a client's Calls are in flight longer than by the packets at its own address, and more of
+// them at a time; a server's are in flight shorter. The difference depends on scheduling and has no
+// bound.
 void expect_as_seen_from_inside(const Messages& events, const Messages& packets,
                                 const std::string& address, bool client) {
-  // By which the clocks may be apart: packets have the wall clock's time, events that of the
-  // monotonic one and a distance, which is the difference between one reading of each.
+  // Maximum difference of clocks: packets have wall-clock time; events have monotonic time plus an
+  // offset, which is the difference between one reading of each clock.
   constexpr std::int64_t kClocks = 1'000'000;
   constexpr std::int64_t kRounding = 2;  // of microseconds in JSON, ns
   std::map<std::string, std::size_t> wrong;
@@ -160,8 +161,8 @@ void expect_as_seen_from_inside(const Messages& events, const Messages& packets,
   EXPECT_THAT(wrong, IsEmpty()) << (client ? "client" : "server");
 }
 
-// Calls, chunks, bytes and credits of each connection, by the client's QP. How many credits were in
-// use depends on when messages that crossed are taken to have met: see above.
+// Calls, chunks, bytes and credits of each connection, by the client's QP. The number of credits in
+// use depends on the assumed order of messages that cross: see above.
 std::map<std::uint32_t, json> connections_of(const json& report) {
   std::map<std::uint32_t, json> all;
   for (const json& c : report["connections"]) {
@@ -175,17 +176,16 @@ std::map<std::uint32_t, json> connections_of(const json& report) {
     for (const char* side : {"client", "server"}) {
       recorded[side] = {c[side]["address"], c[side]["qpn"], c[side]["private_data"]};
     }
-    // The others are tries to connect, which failed.
+    // The others are failed connection attempts.
     if (c["calls"] != 0) all[c["client"]["qpn"]] = std::move(recorded);
   }
   return all;
 }
 
-// Of what a header, a Call and its Reply, or the use of credits shows. How packets fared, and how
-// long that took, only packets tell: an endpoint tells what it sent again, not what was lost, and
-// CAPTURE is about the capture itself. Credits that are short now and then are near the limit from
-// which that is a finding, on one side or the other; where they are short all the time it is
-// compared.
+// Findings that follow from a header, a Call and its Reply, or the use of credits. Only packets
+// show losses and their duration: an endpoint reports its retransmissions, not what was lost, and
+// CAPTURE concerns the capture itself. A short lack of credits is near the threshold of a finding,
+// on either side of it; a permanent one is compared.
 using Findings = std::set<std::pair<std::string, std::string>>;
 Findings findings_of(const json& report, const std::set<std::string>& left_out) {
   static const std::set<std::string> kOfPackets{"RETX-STORM", "SLOW-NETWORK", "SLOW-PEER",
@@ -223,7 +223,7 @@ TEST_F(Agreement, OfAMixedLoadUnderFaults) {
   }
 }
 
-// No messages cross, so credits are the same at each of them.
+// No messages cross, so credits agree at each message.
 TEST_F(Agreement, OfOneCallAtATime) {
   run_load({}, " --procedure mix --size 1-20000 --depth 1 --connections 1 --count 300");
   for (const std::string side : {"client", "server"}) {
@@ -248,13 +248,13 @@ TEST_F(Agreement, OfCreditsThatAreShort) {
     expect_as_seen_from_inside(events, packets, side == "client" ? client_ : server_,
                                side == "client");
   }
-  // The client feels it, and its packets show it.
+  // The client is affected, and its packets show it.
   const Findings starved = findings_of(report_of("client-events.pcapng"), {});
   EXPECT_TRUE(starved.contains({"CREDIT-STARVED", "1"}));
   EXPECT_EQ(starved, findings_of(report_of("client-packets.pcapng"), {}));
 }
 
-// The client acknowledges no Reply, and leaves without a word: its server asks in vain.
+// The client acknowledges no Reply and disappears: its server retransmits without success.
 TEST_F(Agreement, OfAClientThatIsGone) {
   run_load({},
            " --procedure null --depth 1 --connections 1 --count 1 --fault 'drop op=cm-dreq; drop "
@@ -267,8 +267,8 @@ TEST_F(Agreement, OfAClientThatIsGone) {
     EXPECT_EQ(findings_of(events, {}), findings_of(packets, {})) << side;
     EXPECT_EQ(findings_of(events, {}).contains({"CONN-LOST", "1"}), side == "server");
     if (side != "server") continue;
-    // The server gives up a client that does not answer. Whether that has gone or the network has
-    // the packets do not tell.
+    // The server disconnects a client that does not answer. Packets do not show whether the client
+    // ended or the network failed.
     for (const auto& [report, role] : {std::pair(events, json("client")), {packets, json()}}) {
       for (const json& f : report["findings"]) {
         if (f["rule"] != "CONN-LOST") continue;
@@ -279,8 +279,8 @@ TEST_F(Agreement, OfAClientThatIsGone) {
   }
 }
 
-// Its fabric refuses it, and no server hears of it: the packets show that, and the endpoint tells
-// it.
+// The client's fabric rejects the connection, and no server sees it: the packets show that, and the
+// endpoint reports it.
 TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
   Background server({"serve", "--listen", server_, "--port", "20055", "--pcapng",
                      path("server-packets.pcapng"), "--record", path("server-events.pcapng")});
@@ -324,7 +324,7 @@ TEST_F(Agreement, OfAClientThatAsksWhereNobodyListens) {
   EXPECT_THAT(text.out, HasSubstr("refused    by the server: invalid service ID"));
 }
 
-// The client finds that nothing comes back, ends its connections, and tries new ones in vain.
+// The client detects the silence, closes its connections, and fails to open new ones.
 TEST_F(Agreement, OfHowAKilledServerEnded) {
   Background server({"serve", "--listen", server_});
   ASSERT_TRUE(server.wait_for("listening"));

@@ -1,5 +1,5 @@
-// `rpcrdma ls` and `rpcrdma attach` on an endpoint that this process plays: it tells what one side
-// of a capture would have told.
+// `rpcrdma ls` and `rpcrdma attach` with an endpoint that this process simulates: it emits the
+// events of one side of a capture.
 #include "support/background.h"
 #include "support/command.h"
 #include "support/trace_builder.h"
@@ -41,7 +41,7 @@ class Attach : public ::testing::Test {
     return trace_reader::testing::events_of_capture(
         {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, {.side = 0});
   }
-  // The hub itself says who tells and what was lost.
+  // The hub emits identity and loss events itself.
   static void emit(trace::Tracer& tracer, const TraceBuilder& trace) {
     trace.for_each([&](auto data, const roce::PacketMeta&) {
       const trace::EventView view = *trace::view_event(*trace::event_in_pdu(data));
@@ -52,17 +52,17 @@ class Attach : public ::testing::Test {
       tracer.ring().write(header, view.fixed, view.payload);
     });
   }
-  // Until the first event is in a stream that is kept: what is told from then on comes too.
+  // Waits until the first event is in the recorded stream: later events follow.
   static void wait_for_event(const std::string& file) {
     while (read_file(file).find(trace::kDissector) == std::string::npos) std::this_thread::yield();
   }
 
   [[nodiscard]] std::string out() const { return read_file(folder_.file("out")); }
-  // What the recording of the same says, without when.
+  // The messages of a recording without their times.
   static std::vector<std::string> gist(const std::string& lines) {
     std::vector<std::string> all;
     for (json line : json_lines(lines)) {
-      if (line["kind"] == "finding") continue;  // of a file `analyze` tells those of no message
+      if (line["kind"] == "finding") continue;  // only a file has findings without a message
       if (line["kind"] == "event" && (line["event"] == "endpoint" || line["event"] == "loss")) {
         continue;
       }
@@ -77,8 +77,8 @@ class Attach : public ::testing::Test {
   }
   std::vector<std::string> expected() const {
     const auto bytes = recorded().pcapng();
-    write_file(folder_.file("told.pcapng"), {bytes.begin(), bytes.end()});
-    return gist(run("RPCRDMA decode --json " + folder_.file("told.pcapng")).out);
+    write_file(folder_.file("recorded.pcapng"), {bytes.begin(), bytes.end()});
+    return gist(run("RPCRDMA decode --json " + folder_.file("recorded.pcapng")).out);
   }
 
   TemporaryFolder folder_;
@@ -122,7 +122,7 @@ TEST_F(Attach, ShowsWhatTheRecordingShows) {
   EXPECT_THAT(shown, ::testing::ElementsAreArray(expected()));
 }
 
-// Each of them can be read by itself, and together they have what was told.
+// Each file can be read by itself, and together they hold all events.
 TEST_F(Attach, KeepsARingOfFiles) {
   std::vector<std::string> messages;
   const auto add_messages = [](const std::string& file, std::vector<std::string>& to) {
@@ -150,9 +150,9 @@ TEST_F(Attach, KeepsARingOfFiles) {
     EXPECT_EQ(report["recording"]["missing"], 0) << file;
     EXPECT_EQ(report["connections"].size(), 1U) << file;
   }
-  EXPECT_GT(expected().size(), 100U);  // which writes the file
+  EXPECT_GT(expected().size(), 100U);  // writes the file
   std::vector<std::string> all;
-  add_messages(folder_.file("told.pcapng"), all);
+  add_messages(folder_.file("recorded.pcapng"), all);
   EXPECT_EQ(messages, all);
 }
 

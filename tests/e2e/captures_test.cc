@@ -1,4 +1,4 @@
-// Real Linux traffic against what the guests themselves printed (tests/captures/README.md).
+// Real Linux traffic, compared with the output of the guests themselves (tests/captures/README.md).
 #include "support/command.h"
 
 #include <algorithm>
@@ -148,7 +148,7 @@ TEST(Captures, IcrcOfForeignStacks) {
   EXPECT_EQ(a["packets"]["icrc_bad"], 0);
 }
 
-// Payload in the order of the file, by what extract prints: NAME BYTES ... file offset N.
+// Hashes the payload in file order, from extract's lines: NAME BYTES ... file offset N.
 std::string file_sum(const TemporaryFolder& folder, const std::string& listing,
                      const std::string& kind, const std::string& operation, std::uint64_t size) {
   struct Piece {
@@ -178,7 +178,7 @@ std::string file_sum(const TemporaryFolder& folder, const std::string& listing,
       continue;
     }
     const std::uint64_t offset = std::stoull(line.substr(at + 12));
-    // A second piece at one offset belongs to the next file.
+    // A second piece at the same offset belongs to the next file.
     const bool again = std::any_of(pieces.begin(), pieces.end(),
                                    [&](const Piece& p) { return p.offset == offset; });
     if (again) {
@@ -234,11 +234,12 @@ TEST(Captures, RebuiltMessagesHoldTheirChunks) {
       run("RPCRDMA extract --message " + capture("linux-nfs3.pcap") + " -d " + folder.path());
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.out.find("incomplete"), std::string::npos) << r.out;
-  // A reply to READ of 32,768 bytes: RPC header 24, status 4, attributes 88, count, eof, length 12.
+  // A Reply to a READ of 32,768 bytes: RPC header 24, status 4, attributes 88, count, eof, length
+  // 12.
   EXPECT_NE(r.out.find(" 32896 bytes, NFS v3 READ"), std::string::npos) << r.out;
 }
 
-// What cannot be put together, or was not sent whole, says so, and why.
+// Payload that cannot be reassembled, or was not sent completely, is reported with the reason.
 struct Incomplete {
   const char* name;
   const char* capture;
@@ -310,7 +311,7 @@ TEST(Captures, CompressedAndPipedInputGivesTheSame) {
   EXPECT_EQ(run("RPCRDMA decode --json <(cat " + file + ")").out, plain);
 }
 
-// Files of some MiB are worth several threads.
+// Files of some MiB use several threads.
 TEST(Captures, ThreadsDoNotChangeTheResult) {
   const TemporaryFolder folder;
   std::string large = read_file(capture("linux-nfs41.pcap"));

@@ -1,4 +1,4 @@
-// Completion, asked in the shells themselves, and manual pages, rendered.
+// Completion, requested in the shells themselves, and rendered manual pages.
 #include "support/command.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<std::string> lines(const std::string& text) {
   return all;
 }
 
-// What the program itself answers, without descriptions.
+// The program's own answers, without descriptions.
 std::vector<std::string> asked(const std::string& words) {
   const Result r = run("RPCRDMA complete " + words);
   EXPECT_EQ(r.status, 0) << r.err;
@@ -75,7 +75,7 @@ TEST(Completion, FieldsOfAFilter) {
   EXPECT_THAT(asked("extract --filter 'rpcrdma.xid == 1 && !(rpcrdma.lat'"),
               ElementsAre("rpcrdma.xid == 1 && !(rpcrdma.latency"));
   EXPECT_THAT(asked("fields nfs.st"), ElementsAre("nfs.status"));
-  // No message has it, so no filter may.
+  // No message has the field, so filters must not use it.
   EXPECT_THAT(asked("decode -Y cm.reas"), IsEmpty());
 }
 
@@ -93,7 +93,7 @@ TEST(Completion, Interfaces) {
 }
 #endif
 
-// `words`: the command line behind the program.
+// `words`: the command line after the program.
 std::vector<std::string> in_bash(const std::string& words) {
   const Result r =
       run("source <(RPCRDMA completion bash) || exit 9; complete -p rpcrdma >/dev/null || exit 8\n"
@@ -116,7 +116,7 @@ TEST(Completion, Bash) {
 
 std::vector<std::string> in_zsh(const std::string& words) {
   const TemporaryFolder folder;
-  // What zsh's completion system would be asked.
+  // The arguments that zsh's completion system would get.
   write_file(folder.file("ask"),
              "compdef() { registered=\"$*\" }\n"
              "_describe() { print -rl -- ${(P)2} }\n"
@@ -163,7 +163,7 @@ std::string page_of(const std::string& command) {
   return r.out;
 }
 
-// As roff writes it.
+// Escapes text as in roff.
 std::string in_roff(std::string text) {
   for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 2) {
     text.replace(at, 1, "\\-");

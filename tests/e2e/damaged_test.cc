@@ -1,4 +1,4 @@
-// Real captures that begin late, lack packets, have flipped bytes, or end anywhere.
+// Real captures with a mid-stream start, missing packets, flipped bytes, or an arbitrary end.
 #include "support/command.h"
 #include "support/pcap_edit.h"
 
@@ -20,7 +20,7 @@ json analyze_bytes(const TemporaryFolder& folder, const std::string& bytes) {
   return try_parse_json(r.out);
 }
 
-// Calls and Replies of all connections that speak RPC-over-RDMA.
+// Calls and Replies of all RPC-over-RDMA connections.
 struct Totals {
   int connections = 0;
   int calls = 0;
@@ -52,7 +52,7 @@ TEST(Damaged, FirstHundredFramesMissing) {
   EXPECT_FALSE(c["server"]["qpn"].is_null());
   const Totals t = totals(a);
   EXPECT_GT(t.calls, 25);
-  // At most the one Call that was outstanding at frame 100.
+  // At most the one Call that was in flight at frame 100.
   EXPECT_LE(t.unmatched, 1);
   EXPECT_EQ(t.malformed, 0);
 }
@@ -137,7 +137,7 @@ TEST(Damaged, CutAtAnyByteShowsSo) {
     ASSERT_EQ(r.status, 0) << "cut at " << length << r.err;
     const json a = parse_json(r.out);
     const bool recorded = a["capture"]["truncated"].get<bool>();
-    // Cut exactly between two records nothing is wrong.
+    // An end exactly between two records is no error.
     EXPECT_EQ(recorded, !r.err.empty()) << "cut at " << length;
     EXPECT_EQ(totals(a).malformed, 0) << "cut at " << length;
   }

@@ -1,5 +1,5 @@
-// A server that is killed, and one that stops in order, as `attach` and `top` report it: at once,
-// and not when its client has found out.
+// A server that is killed, and one that stops in order: `attach` and `top` report it at once,
+// without waiting for its client.
 #include "support/background.h"
 #include "support/command.h"
 #include "support/own_address.h"

@@ -25,7 +25,7 @@ class Endpoint : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  // The rest of a command line that calls this server.
+  // The end of a command line that addresses this server.
   std::string to_server() const { return server_ + " --from " + client_ + " "; }
   std::vector<std::string> calling(const char* command,
                                    const std::vector<std::string>& more) const {
@@ -52,7 +52,7 @@ TEST_F(Endpoint, PingIsAnswered) {
   EXPECT_THAT(r.out, StartsWith("PING " + server_ + " port 20049, program 0x"));
   EXPECT_THAT(r.out, HasSubstr("answer from " + server_ + ": seq=3 xid=0x"));
   EXPECT_THAT(r.out, HasSubstr("3 sent, 3 answered, 0 % lost, time "));
-  // An error of RPC is an answer of the server's, which has no such program.
+  // An RPC error is an answer of the server, which does not have the program.
   const Result other = run("RPCRDMA ping " + to_server() + "-c 1 --program nfs");
   EXPECT_EQ(other.status, 1) << other.err;
   EXPECT_THAT(other.out, HasSubstr("1 sent, 1 answered, 1 refused (PROG_UNAVAIL), 0 % lost"));
@@ -75,7 +75,7 @@ TEST_F(Endpoint, OfOtherProgramsTheirNullIsServedIfAskedFor) {
   }
   EXPECT_THAT(answer("nfs --version 2", 1), HasSubstr("PROG_MISMATCH"));
   EXPECT_THAT(answer("100005", 1), HasSubstr("PROG_UNAVAIL"));
-  // What there is besides is refused at once.
+  // One more connection is rejected at once.
   const Result probe =
       run("RPCRDMA nfs-probe " + server_ + ":/ --from " + client_ + " --handle 0102030405060708");
   EXPECT_EQ(probe.status, 1) << probe.err;
@@ -101,7 +101,7 @@ TEST_F(Endpoint, PingWithoutAServerSaysSoInOneLine) {
 }
 
 TEST_F(Endpoint, WhoWaitsForAnAnswerWaitsNoLongerForAConnection) {
-  // Nobody is there: without an end of its own connecting would take 10 seconds.
+  // No server listens: without a limit of its own, connecting would take 10 seconds.
   struct Case {
     std::string command;
     int status;
@@ -173,7 +173,7 @@ TEST_F(Endpoint, JsonHasItsKeys) {
   for (const char* key : {"packets_retransmitted", "naks", "rnr_naks"}) {
     EXPECT_TRUE(r[key].is_number_unsigned()) << key;
   }
-  // Of the keys that are documented none is missing, nor is one that is not.
+  // All documented keys are present, and no others.
   const std::string docs = read_file(RPCRDMA_TEST_DOCS "/load.md");
   const std::string table = docs.substr(docs.find("## JSON"));
   for (const auto& [key, value] : r.items()) {
@@ -184,7 +184,7 @@ TEST_F(Endpoint, JsonHasItsKeys) {
   stop(server);
 }
 
-// Mean times calls, microseconds.
+// Mean multiplied by calls, microseconds.
 double total(const json& part) {
   if (part["calls"] == 0) return 0;
   return part["mean"].get<double>() * part["calls"].get<double>();
@@ -211,7 +211,7 @@ TEST_F(Endpoint, TheTimeOfACallIsSplit) {
       sum += total(parts[part]);
     }
     EXPECT_NEAR(sum, total(parts["reply"]), 0.1) << procedure;
-    // The server sleeps for so long at least, and says so.
+    // The server sleeps at least this long, and reports it.
     if (procedure == "sleep") {
       EXPECT_GE(parts["peer"]["min"], 2000);
     }
@@ -231,7 +231,7 @@ TEST_F(Endpoint, LimitsDecideTheExitStatus) {
   stop(server);
 }
 
-// The server takes less data in a Call than the load sends.
+// The server accepts less data per Call than the load sends.
 TEST_F(Endpoint, RefusedCallsAreAFailure) {
   Background server(serving({"--max-bulk", "64Ki"}));
   ASSERT_TRUE(server.wait_for("listening"));
@@ -241,7 +241,7 @@ TEST_F(Endpoint, RefusedCallsAreAFailure) {
   EXPECT_EQ(r.status, 1) << r.out;
   EXPECT_THAT(r.err, HasSubstr("rpcrdma: load: errors are "));
   EXPECT_THAT(r.err, HasSubstr(", above 0\n"));
-  // What it recorded of itself says so too.
+  // Its own recording agrees.
   const std::string packets = folder_.file("load.pcapng"), events = folder_.file("load.rec");
   run("RPCRDMA load " + to_server() + refused + "--pcapng " + packets + " --record " + events);
   for (const std::string& file : {packets, events}) {
@@ -254,7 +254,7 @@ TEST_F(Endpoint, RefusedCallsAreAFailure) {
       run("RPCRDMA load " + to_server() + "--procedure sink:1,null:9 --size 128Ki " +
           "--seed 1 --count 50 --fail-above errors=50");
   EXPECT_EQ(allowed.status, 0) << allowed.out << allowed.err;
-  // None of them is answered right.
+  // None of them gets a correct Reply.
   EXPECT_EQ(run("RPCRDMA load " + to_server() + refused + "--fail-above errors=5").status, 1);
   stop(server);
 }
@@ -269,7 +269,7 @@ TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
   server.signal(SIGKILL);
   server.finish();
   EXPECT_EQ(client.finish(), 1) << client.out;
-  // What it answered before, perhaps nothing, was quick.
+  // Calls answered before, if any, were fast.
   EXPECT_THAT(client.out, HasSubstr("load: p99 is "));
   EXPECT_THAT(client.out, HasSubstr("load: max is "));
   EXPECT_THAT(client.out, HasSubstr("load: not_begun are "));
@@ -303,7 +303,7 @@ TEST_F(Endpoint, ARateIsKept) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
   const json r = load("--rate 200 --duration 500ms --procedure null");
-  // 100 are due; how many begin depends on the machine, and what does not is told.
+  // 100 Calls are due; how many start depends on the machine, and the others are reported.
   EXPECT_EQ(r["calls"].get<int>() + r["not_begun"].get<int>(), 100);
   EXPECT_EQ(r["errors"], 0);
   stop(server);
@@ -343,7 +343,7 @@ TEST_F(Endpoint, CtrlCEndsALoadWithItsReport) {
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["interrupted"], true);
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
-  // Nothing was answered yet if the signal came at once.
+  // If the signal came at once, no Call was answered.
   EXPECT_EQ(status, r["calls"] == 0 ? 1 : 0);
   stop(server);
 }
@@ -378,8 +378,8 @@ TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["calls"], 3000);
   EXPECT_EQ(r["mismatches"], 0);
-  // Calls that were under way are sent again, unless the server had acknowledged all of them before
-  // it died: then nothing is on its way whose loss could be noticed before the Calls time out.
+  // Calls in flight are resent, unless the server had acknowledged all of them before it was
+  // killed: then no packet is in flight whose loss could be detected before the Calls time out.
   EXPECT_LE(r["errors"], 8) << r["reasons"];
   EXPECT_GE(r["connections_lost"], 1);
   EXPECT_GE(r["sent_again"].get<int>() + r["errors"].get<int>(), 1);
@@ -405,7 +405,7 @@ TEST_F(Endpoint, AClientThatIsKilledUnderLoadIsNobodysTroubleButItsOwn) {
   EXPECT_EQ(r["errors"], 0) << r["reasons"];
   EXPECT_EQ(r["mismatches"], 0);
   EXPECT_EQ(r["connections_lost"], 0);
-  // Its places are free again when nobody has taken its Replies for a while.
+  // Its slots are freed when the client has not received Replies for a while.
   EXPECT_TRUE(server.wait_for(other + " closed (peer): ")) << server.out;
   stop(server);
 }
@@ -443,7 +443,7 @@ TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   }
 }
 
-// A limit of a file's length stands for a disk that fills up; it must not end the program either.
+// A file size limit simulates a full disk; it must not end the program either.
 TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsReportedAndAnalyzedAsSuch) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -466,7 +466,7 @@ TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsReportedAndAnalyzedAsSuch) {
   stop(server);
 }
 
-// As SIGKILL leaves it.
+// The file as SIGKILL leaves it.
 TEST_F(Endpoint, AFileOfPacketsThatWasNotClosedIsAnalyzedAsSuch) {
   const std::string file = folder_.file("killed.pcapng");
   Background server(serving({"--pcapng", file}));
@@ -527,7 +527,7 @@ TEST_F(Endpoint, AReverseLoadEndsWithItsTimeWhateverItsDepth) {
   stop(server);
 }
 
-// The packets, and what each end tells, of what RFC 5666 alone has.
+// The packets, and the events of each end, with the features that only RFC 5666 has.
 TEST_F(Endpoint, TheProfileOfRfc5666IsAnalyzedWithoutErrors) {
   for (const std::string offer : {"", "--no-offer "}) {
     const std::string name = offer.empty() ? "offer" : "no-offer";
@@ -564,7 +564,7 @@ TEST_F(Endpoint, AClientFallsBackToTheVersionOfTheServer) {
   stop(server);
 }
 
-// Once, with what to do about it; and nothing more is sent in a version that was refused.
+// The client reports the error once, with advice; it sends nothing more in a refused version.
 TEST_F(Endpoint, AClientGivesUpAServerThatSpeaksNoneOfItsVersions) {
   for (const auto& [own, other] : {std::pair{"2", "1"}, std::pair{"1", "2"}}) {
     Background server(serving({"--rdma-version", other}));
@@ -589,13 +589,13 @@ TEST_F(Endpoint, AClientGivesUpAServerThatSpeaksNoneOfItsVersions) {
     EXPECT_EQ(probe.status, 1) << probe.err;
     EXPECT_THAT(probe.out, HasSubstr("does not work: NULL failed" + hint));
     stop(server);
-    // An error for each of them.
+    // One error for each.
     EXPECT_THAT(server.out, HasSubstr("4 RDMA_ERRORs"));
   }
 }
 
 TEST_F(Endpoint, ReverseCallsThatTheServerDoesNotMakeEndTheLoad) {
-  // Nothing that it sends arrives.
+  // No packet that it sends arrives.
   Background server(serving({"--fault", "drop dir=out op=send"}));
   ASSERT_TRUE(server.wait_for("listening"));
   for (const char* direction : {"--both", "--reverse"}) {

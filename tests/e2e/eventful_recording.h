@@ -6,8 +6,7 @@
 
 namespace rpcrdma::e2e {
 
-// An endpoint's recording made by hand, with nearly all that it can tell; nine of its events were
-// lost.
+// A synthetic recording with nearly all event types; nine of its events were lost.
 inline std::string eventful_recording() {
   trace_reader::testing::TraceBuilder t;
   t.begin("nfsd", "server on 192.0.2.1");

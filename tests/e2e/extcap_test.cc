@@ -1,4 +1,4 @@
-// rpcrdma-extcap as Wireshark drives it, and with the real tshark, on endpoints that run.
+// rpcrdma-extcap as Wireshark runs it, and with the real tshark, on running endpoints.
 #include "support/background.h"
 #include "support/event_stream.h"
 #include "support/own_address.h"
@@ -37,7 +37,7 @@ class ExtcapLive : public trace::OwnRuntime {
                          " --no-live --procedure mix --size 1-20000 --count 100 --depth 4");
     EXPECT_EQ(r.status, 0) << r.err;
   }
-  // Of the one endpoint that runs; `suffix` ".packets" for those.
+  // The interface of the only endpoint; `suffix` ".packets" for its packets.
   static std::string interface(const std::string& suffix = {}) {
     const auto endpoints = trace::list_endpoints();
     EXPECT_TRUE(endpoints && endpoints->size() == 1);
@@ -45,7 +45,7 @@ class ExtcapLive : public trace::OwnRuntime {
     return "rpcrdma." + e.name + '.' + std::to_string(e.process) + suffix;
   }
 
-  // Wireshark's part: it makes a pipe, starts the program, and keeps what comes in a file.
+  // Plays Wireshark: creates a pipe, starts the program, and saves its output in a file.
   class Capture {
    public:
     Capture(const std::string& file, const std::string& interface,
@@ -56,11 +56,11 @@ class ExtcapLive : public trace::OwnRuntime {
       all.insert(all.end(), options.begin(), options.end());
       program_.emplace(all, "", RPCRDMA_EXTCAP_PROGRAM);
       copy_.emplace(std::vector<std::string>{fifo_}, file_, "/bin/cat");
-      // All that is told from when its first block is there is in it.
+      // From its first block on, the file holds all events.
       while (read_file(file_).empty()) std::this_thread::yield();
     }
     void signal(int number) const { program_->signal(number); }
-    // Exit status of the program.
+    // Returns the program's exit status.
     int finish() {
       const int status = program_->finish();
       EXPECT_EQ(program_->out, "");
@@ -106,7 +106,7 @@ TEST_F(ExtcapLive, EndpointsAreInterfaces) {
   stop(server);
 }
 
-// The same Calls, seen twice.
+// The same Calls, as events and as packets.
 TEST_F(ExtcapLive, EventsAndPacketsOfARunAgree) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -152,7 +152,7 @@ TEST_F(ExtcapLive, WhatIsCutIsCalledCutAndNotMalformed) {
   EXPECT_THAT(decoded.out, Not(HasSubstr("malformed")));
 }
 
-// From what is not there nothing is concluded.
+// The absence of an excluded event is not evidence.
 TEST_F(ExtcapLive, WhatIsLeftOutIsNotJudged) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -217,8 +217,8 @@ TEST_F(ExtcapLive, AnErrorIsOneLine) {
           "no capture filters");
 }
 
-// As root tshark takes such programs from its own folder only, so it is another user in a user
-// namespace, which needs no rights.
+// As root, tshark runs such programs only from its own folder, so the test uses another user in a
+// user namespace, which needs no privileges.
 std::vector<std::string> as_a_user(std::vector<std::string> command) {
   if (::geteuid() != 0) return command;
   command.insert(command.begin(), {"unshare", "--user", "--map-user=1000", "--map-group=1000"});

@@ -15,7 +15,7 @@ class FieldLister {
  public:
   static constexpr bool kReads = false;
 
-  // From the path of a key, such as "connections[].id", to its type as docs/json.md names it.
+  // Maps each key's path, such as "connections[].id", to its type as named in docs/json.md.
   [[nodiscard]] const std::map<std::string, std::string>& keys() const { return keys_; }
 
   template <typename T>

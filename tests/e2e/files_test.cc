@@ -7,8 +7,8 @@
 namespace rpcrdma::e2e {
 namespace {
 
-// The capture in five files, as tcpdump -C and -W leave them once their names have come round: the
-// first in time is not the first by name.
+// The capture in five files, as tcpdump -C and -W leave them after wrapping around: the first in
+// time is not the first by name.
 class Ring : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -27,7 +27,7 @@ std::vector<int> frames(const std::vector<nlohmann::json>& list) {
   return out;
 }
 
-// The messages that a filter lets pass are those of which `wanted` is true, in the same order.
+// A filter selects exactly the messages for which `wanted` is true, in the same order.
 template <typename Wanted>
 void expect_selects(const std::string& file, const std::string& filter, Wanted wanted) {
   std::vector<nlohmann::json> expected;
@@ -47,7 +47,7 @@ bool has_operation(const nlohmann::json& m, const char* name) {
   return std::find(ops.begin(), ops.end(), name) != ops.end();
 }
 
-// As the name of a protocol in Wireshark, whatever its version, NULL and failed Calls too.
+// Matches by protocol, as in Wireshark: any version, with NULL and failed Calls.
 TEST(Filter, NfsIsEveryMessageOfNfs) {
   const auto of_nfs = [](const nlohmann::json& m) {
     const auto& rpc = m["rpc"];
@@ -92,7 +92,7 @@ TEST(Filter, SelectsWhatTheJsonSays) {
   });
 }
 
-// Lines without the whole Call are printed earlier; what is selected has to be the same.
+// Text lines are printed before the whole Call is known; the selection must be the same.
 TEST(Filter, TextAndJsonSelectTheSame) {
   for (const char* filter : {"rpcrdma.latency > 5ms", "rpc.program == NFS && rpcrdma.kind == call",
                              "rpcrdma.moved > 4096", "rpc.auth_sys.uid == 0", "nfs.op == WRITE"}) {
@@ -104,7 +104,7 @@ TEST(Filter, TextAndJsonSelectTheSame) {
   }
 }
 
-// The bytes are kept and decoded for a filter alone.
+// The bytes are kept and decoded only for the filter.
 TEST(Filter, SeesWhatStandsInTheBytesAlone) {
   const auto calls = messages("linux-nfs41.pcap", "rpc.auth_sys.uid == 0");
   ASSERT_FALSE(calls.empty());
@@ -138,7 +138,7 @@ TEST(Filter, ExtractTakesRpcsWhoseCallOrReplyMatches) {
   EXPECT_EQ(files("nfs.op == READ && rpcrdma.kind == done"), 0U);
 }
 
-// What `analyze` counts is what `decode` shows, with the other halves of the RPCs.
+// `analyze` counts the messages that `decode` shows, plus the other halves of their RPCs.
 TEST(Filter, OfAnalyzeCountsRpcs) {
   const std::string file = capture("linux-nfs41.pcap");
   const auto report = [&](const std::string& filter, const std::string& more = "") {
@@ -163,7 +163,7 @@ TEST(Filter, OfAnalyzeCountsRpcs) {
   EXPECT_EQ(counted, calls);
   EXPECT_NE(read_file(folder.file("page.html")).find("<code>rpcrdma.latency &gt; 10ms</code>"),
             std::string::npos);
-  // Fields that stand in the bytes alone, and such that only the Reply has.
+  // Fields that only the bytes have, and fields that only the Reply has.
   EXPECT_EQ(report("rpc.auth_sys.uid == 0 && nfs.op == READ")["messages"]["call"], 7);
   EXPECT_EQ(report("nfs.op == READ && rpc.status == \"ok\"")["messages"]["call"], 7);
   EXPECT_TRUE(report("frame.number > 0")["filter"].is_string());
@@ -183,7 +183,7 @@ TEST(Filter, OfAnalyzeAndFindings) {
   EXPECT_FALSE(finds("rpc.program == 400123"));
 }
 
-// The Reply's breach shows when its WRITE comes, behind it.
+// The Reply's violation becomes visible with a later WRITE.
 TEST(Filter, SeesFindingsThatComeLate) {
   const auto found = messages("rules/OPS-02.pcap", "rpcrdma.finding == \"OPS-03\"");
   ASSERT_EQ(found.size(), 1U);
@@ -231,7 +231,7 @@ TEST(Fields, ListsWhatFiltersKnow) {
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
 }
 
-// What docs/filter.md shows has to be a filter.
+// Every example in docs/filter.md must compile.
 TEST(Filter, DocumentedExamplesCompile) {
   const std::string text = read_file(std::string(RPCRDMA_TEST_DOCS) + "/filter.md");
   std::istringstream in(text.substr(text.find("## Examples")));

@@ -1,5 +1,5 @@
-// Names of files, endpoints and arguments that hold what acts on a terminal: none reaches it as it
-// is, whichever command prints it.
+// Names of files, endpoints and arguments with terminal control sequences: no command prints them
+// raw.
 #include "support/background.h"
 #include "support/command.h"
 #include "support/own_address.h"
@@ -28,8 +28,8 @@ std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
-// No control character but ends of lines: none of ASCII, none of C1 in UTF-8, and no byte beside
-// UTF-8, which a terminal of another character set takes for one of C1.
+// No control characters except line ends: none of ASCII, none of C1 in UTF-8, and no byte outside
+// UTF-8, which a terminal with another character set could interpret as C1.
 bool is_harmless(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -164,7 +164,7 @@ TEST_F(HostileNames, AnEndpoint) {
   expect_harmless("RPCRDMA ls");
   expect_harmless("RPCRDMA ls --json");
   expect_harmless("RPCRDMA top --once --seconds 0.2");
-  // A tab stands before what the shell shows beside a word.
+  // A tab precedes a word's description.
   std::string completed = run("RPCRDMA complete attach ''").out;
   std::replace(completed.begin(), completed.end(), '\t', ' ');
   EXPECT_TRUE(is_harmless(completed)) << completed;

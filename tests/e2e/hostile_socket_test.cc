@@ -1,5 +1,5 @@
-// The commands that read live sockets, where somebody else than an endpoint sends: each ends soon
-// with one clear line, keeps little, and shows nothing raw.
+// Commands that read live sockets, with a peer that is not an endpoint: each ends soon with one
+// clear line, uses little memory, and prints nothing raw.
 #include "support/command.h"
 #include "support/event_sender.h"
 #include "support/event_stream.h"
@@ -30,7 +30,7 @@ class HostileSocket : public trace::OwnRuntime {
         trace::event_block(trace::make_event(
             0, 1, event, {reinterpret_cast<const std::uint8_t*>(tail.data()), tail.size()})));
   }
-  // What `attach` with the options says in its last line, when it has ended by itself.
+  // Returns the last line that `attach` with these options prints when it ends by itself.
   std::string refusal(const std::string& options) const {
     const Result r = run("RPCRDMA attach evil " + options + " | head -c 1000000");
     EXPECT_EQ(run("RPCRDMA attach evil " + options + " >" + path("out")).status, 2) << options;
@@ -38,7 +38,7 @@ class HostileSocket : public trace::OwnRuntime {
     const std::string err = r.err.substr(0, r.err.find_last_not_of('\n') + 1);
     return err.substr(err.rfind('\n') + 1);
   }
-  // Of what all commands print.
+  // Checks the output of all commands.
   static void expect_nothing_raw(const std::string& text) {
     for (const char c : text) {
       EXPECT_TRUE((c >= ' ' && c < 0x7f) || c == '\n' || c == '\t') << text;

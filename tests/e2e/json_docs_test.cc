@@ -1,5 +1,5 @@
-// docs/json.md and docs/timelines.md against what the commands write: every key is there, of the
-// type and at the time that is said, and none is missing.
+// Compares docs/json.md and docs/timelines.md with the commands' output: every key is documented,
+// with its type and its condition.
 #include "eventful_recording.h"
 #include "field_lister.h"
 #include "support/command.h"
@@ -26,7 +26,7 @@ struct Key {
 };
 using Keys = std::map<std::string, Key>;
 
-// A word that begins another comes behind it.
+// A word that is a prefix of another follows it.
 const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"SIDE", {"client", "server"}},
     {"DIRECTION", {"forward", "reverse"}},
@@ -54,16 +54,16 @@ void expand(const std::string& key, const Key& value, Keys& keys) {
     }
     return;
   }
-  EXPECT_TRUE(keys.emplace(key, value).second) << key << " stands there twice";
+  EXPECT_TRUE(keys.emplace(key, value).second) << key << " is documented twice";
 }
 
-// The rows of the table under a heading.
+// Returns the rows of the table under a heading.
 Keys documented(const std::string& file, const std::string& heading) {
   Keys keys;
   std::istringstream text(read_file(RPCRDMA_TEST_DOCS "/" + file));
   bool here = false;
   for (std::string line; std::getline(text, line);) {
-    // What stands under it has smaller headings.
+    // Sections under it have smaller headings.
     if (line.starts_with("#") && line.find(' ') <= heading.find(' ')) here = line == heading;
     if (!here || !line.starts_with("| `")) continue;
     std::vector<std::string> cells;
@@ -87,7 +87,7 @@ std::string type_of(const json& value) {
   return value.is_object() ? "object" : "null";
 }
 
-// `path`: of the object, with a point behind it; empty for the whole.
+// `path`: of the object, with a dot at the end; empty for the whole document.
 void check(const json& value, const std::string& path, Keys& keys) {
   if (value.is_array()) {
     for (const json& element : value) check(element, path + "[]", keys);
@@ -103,7 +103,7 @@ void check(const json& value, const std::string& path, Keys& keys) {
     const std::string type = type_of(member);
     EXPECT_TRUE(key->second.type == type || key->second.type == type + " or null" ||
                 (type == "null" && key->second.type.ends_with(" or null")) ||
-                // Such as a time without a fraction.
+                // For example, a time without a fraction.
                 (type == "integer" && key->second.type == "number"))
         << key->first << " is documented as " << key->second.type << ", and is " << type;
     check(member, prefix + name, keys);
@@ -130,7 +130,8 @@ void set_words(PcapEdit& edit, std::size_t frame, std::size_t offset,
   mend_icrc(record);
 }
 
-// What well-behaved peers do not send, in place of Replies and ACKs of linux-nfs41.pcap.
+// Unusual messages, which well-behaved peers do not send, in place of Replies and ACKs of
+// linux-nfs41.pcap.
 std::string unusual() {
   PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
   for (const std::size_t frame : {61U, 63U}) {
@@ -140,7 +141,7 @@ std::string unusual() {
   set_words(edit, 78, kSend + 4, {2, 64, 4, 3});        // RDMA2_ERR_CANT_REPLY
   set_words(edit, 82, kSend + 4, {2, 64, 5, 1, 9, 0});  // RDMA2_OPTIONAL
   set_words(edit, 86, kSend + 4, {3});                  // version 3
-  edit.records[90 - 1][kSend + 10] = 1;                 // more credits, and a wrong ICRC
+  edit.records[90 - 1][kSend + 10] = 1;                 // more credits, and an invalid ICRC
   return edit.file();
 }
 
@@ -152,28 +153,28 @@ std::string rejected() {
   return edit.file();
 }
 
-// The capture lost the Reply to a Call, and its ACK tells.
+// The Reply to a Call is missing from the capture; its ACK shows that.
 std::string lossy() {
   PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
   edit.records.erase(edit.records.begin() + 77);
   return edit.file();
 }
 
-// It begins and ends while a Call is outstanding.
+// The capture begins and ends while a Call is in flight.
 std::string middle() {
   PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
   edit.records.assign(edit.records.begin() + 77, edit.records.begin() + 81);
   return edit.file();
 }
 
-// A request for callbacks is seen, and not whether the connection was set up for them.
+// The capture shows a request for callbacks, and not the connection's set-up for them.
 std::string late() {
   PcapEdit edit(read_file(capture("linux-deleg.pcap")));
   edit.records.erase(edit.records.begin(), edit.records.begin() + 255);
   return edit.file();
 }
 
-// Captures that together have everything.
+// Captures that together produce every key.
 std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("unusual.pcap"), unusual());
   write_file(folder.file("rejected.pcap"), rejected());
@@ -224,7 +225,7 @@ TEST(JsonDocs, DecodeWritesWhatIsDocumented) {
   expect_documented("rpcrdma decode --json");
 }
 
-// Also keys that the captures of these tests do not produce.
+// Includes keys that the captures of these tests do not produce.
 TEST(JsonDocs, EveryFieldOfAReportIsDocumented) {
   report::FieldLister lister;
   const report::Report empty;
@@ -251,7 +252,7 @@ TEST(JsonDocs, AnalyzeWritesWhatIsDocumented) {
   expect_documented("rpcrdma analyze --json");
 }
 
-// Writes of more bytes than they say.
+// RDMA Writes with more data than their length fields say.
 std::string irregular() {
   PcapEdit edit(read_file(capture("linux-nfs3.pcap")));
   for (std::size_t i = 0; i < edit.records.size(); ++i) {
@@ -261,18 +262,18 @@ std::string irregular() {
   return edit.file();
 }
 
-// Two directions that are known for one connection's only after a while.
+// Two directions that are joined to one connection only after a while.
 std::string two_halves() {
   PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
   edit.records.erase(edit.records.begin(), edit.records.begin() + 176);
   return edit.file();
 }
 
-// Whether the captures have every event. Those that break rules are left out of a build with
-// sanitizers, where TimelinesOfWhatIsWrongToo exports them.
+// Whether the captures have every event. A build with sanitizers skips those with violations, which
+// TimelinesOfWhatIsWrongToo exports.
 constexpr bool kEveryEvent = !report::testing::kSanitized;
 
-// Every event of a timeline, by the heading that describes it.
+// All event types of a timeline, by the heading that describes them.
 struct TimelineDocs {
   std::map<std::string, Keys> tables;
 
@@ -292,7 +293,7 @@ struct TimelineDocs {
   }
 };
 
-// What a format makes of them all, and of conversations that break rules.
+// Exports them all in a format, and conversations with violations.
 std::vector<std::string> exported_as(const std::string& format) {
   const TemporaryFolder folder;
   std::string captures = kEveryEvent ? capture("rules/*.pcap") : std::string();

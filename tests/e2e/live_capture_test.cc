@@ -1,5 +1,5 @@
-// `rpcrdma capture` on the loopback interface of a network namespace that holds nothing else, where
-// the frames of a capture are sent as they are.
+// `rpcrdma capture` on the loopback interface of an empty network namespace, which replays the
+// frames of a capture.
 #include "loopback_up.h"
 #include "support/background.h"
 #include "support/command.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kRecordHeader = 16;
 
-// Once in a process: a network of its own, whose loopback is up.
+// Once per process: enters a network namespace and enables its loopback.
 bool enter_namespace() {
   static const bool entered = [] {
     if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
@@ -48,7 +48,7 @@ void send_frames(const std::vector<std::string>& frames) {
   ::close(fd);
 }
 
-// What does not depend on when and where a message was captured.
+// The part of each line that does not depend on the time and place of capture.
 std::vector<std::string> gist_of_packets(const std::string& lines) {
   std::vector<std::string> all;
   for (const nlohmann::json& m : json_lines(lines)) {
@@ -73,7 +73,7 @@ class LiveCapture : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  // Runs until as many packets have come as the capture has of RoCE, all of which are sent.
+  // Runs until as many packets have arrived as the capture has RoCE packets, all of which are sent.
   void run_whole(const std::vector<std::string>& more) {
     std::vector<std::string> all = command(more);
     all.insert(all.end(), {"-c", "824"});
@@ -164,7 +164,7 @@ TEST_F(LiveCapture, DefaultFilterTakesRoceInEveryDress) {
   ASSERT_TRUE(r.wait_for("listening on lo")) << r.out;
   ASSERT_NO_FATAL_FAILURE(send_frames(sent));
   EXPECT_EQ(r.finish(), 0) << r.out;
-  // Each stands there whole, in this order.
+  // The file holds each frame completely, in this order.
   const std::string bytes = read_file(file);
   std::size_t at = 0;
   for (const std::string& frame : wanted) {
@@ -183,7 +183,7 @@ TEST_F(LiveCapture, AnEmptyFilterTakesEverything) {
   EXPECT_EQ(r.finish(), 0) << r.out;
 }
 
-// The file holds frames: what it had at first, its head, has grown.
+// Waits until the file has grown beyond its initial header.
 void wait_for_frames(const std::string& file) {
   while (!run("RPCRDMA decode " + file).out.starts_with(" ")) {
     ASSERT_TRUE(std::filesystem::exists(file));
@@ -215,7 +215,7 @@ TEST_F(LiveCapture, WhatAKilledCaptureLeavesIsWhole) {
   ASSERT_NO_FATAL_FAILURE(wait_for_frames(file));
   r.signal(SIGKILL);
   EXPECT_EQ(r.finish(), 128 + SIGKILL);
-  // Nothing but that it was not closed.
+  // The only complaint is that the file was not closed.
   EXPECT_EQ(
       run("RPCRDMA decode " + file).err,
       "rpcrdma: warning: " + file +
@@ -260,7 +260,7 @@ TEST_F(LiveCapture, FindingsStandBelowTheirMessages) {
 
 TEST_F(LiveCapture, RootIsGivenUpBeforeFilesAreWritten) {
   if (::getuid() != 0) GTEST_SKIP() << "not root";
-  // The folder is root's alone.
+  // Only root can access the folder.
   const std::string secret = folder_.file("new.pcapng");
   Background refused(command({"-w", secret, "--user", "nobody"}), folder_.file("out"));
   EXPECT_EQ(refused.finish(), 2);

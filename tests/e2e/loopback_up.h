@@ -1,4 +1,4 @@
-// The loopback interface of a network namespace that a test has made.
+// Enables the loopback interface of a network namespace that a test has created.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace rpcrdma::e2e {
 
-// A new namespace has it down. False: it cannot be set up.
+// It is down in a new namespace. Returns false if it cannot be enabled.
 inline bool set_loopback_up() {
   const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};

@@ -1,4 +1,4 @@
-// Reports of parts, joined, against the report of the whole.
+// Merged reports of parts, compared with the report of the whole.
 #include "support/command.h"
 #include "support/pcap_edit.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Writes the report of a capture file; gives the report's name.
+// Writes the report of a capture file; returns the report's name.
 std::string report_of(const TemporaryFolder& folder, const std::string& name,
                       const std::string& file) {
   std::string path = folder.file(name);
@@ -43,7 +43,7 @@ TEST(Merge, EqualsTheAnalysisOfAllFilesInAnyOrder) {
   } while (std::next_permutation(names.begin(), names.end()));
 }
 
-// Page and tables too; only the title tells that it was reports.
+// The page and tables are written, too; only the title shows that the input was reports.
 TEST(Merge, WritesThePageAndTheTablesOfTheAnalysis) {
   const TemporaryFolder folder;
   std::string files;
@@ -117,7 +117,7 @@ TEST(Merge, GroupsDoNotMatter) {
   EXPECT_EQ(left.out, right.out);
 }
 
-// A capture cut in two: what was outstanding at the cut is joined again.
+// A capture split in two: Calls in flight at the split are joined again.
 TEST(Merge, HalvesMakeTheWhole) {
   const TemporaryFolder folder;
   const json whole = parse_json(run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap")).out);

@@ -1,4 +1,4 @@
-// What `serve` and `load` tell by --metrics is what they did, and telling it disturbs nobody.
+// The metrics of `serve` and `load` match their activity, and scraping does not disturb them.
 #include "support/background.h"
 #include "support/exposition.h"
 #include "support/http_client.h"
@@ -39,7 +39,7 @@ class Metrics : public ::testing::Test {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  // Its report.
+  // Returns its report.
   json load(const std::vector<std::string>& more) const {
     Background client(loading(more));
     EXPECT_EQ(client.finish(), 0) << client.out;
@@ -52,7 +52,7 @@ class Metrics : public ::testing::Test {
     EXPECT_FALSE(e.samples().empty()) << text;
     return e;
   }
-  // When all connections of clients are gone, nothing more is counted.
+  // Counters no longer change when all client connections are closed.
   Exposition figures_without_connections() const {
     while (true) {
       Exposition e = figures(server_);
@@ -67,7 +67,7 @@ double bytes(const Exposition& e, const std::string& role, const std::string& me
                        message, role)];
 }
 
-// All of `role` that tell of something that went wrong.
+// Sums the metrics of `role` that count errors.
 double errors(const Exposition& e, const std::string& role) {
   double sum = 0;
   for (const auto& [series, value] : e.samples()) {
@@ -111,7 +111,7 @@ TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
   EXPECT_GT(e[R"(rpcrdma_packet_bytes_total{direction="out"})"], 500 * 10'000);
   EXPECT_EQ(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
   EXPECT_GT(e["rpcrdma_registered_memory_in_use_bytes"], 0);
-  // Nobody listens: of each connection its begin and its end.
+  // No server listens: each connection has a start and an end.
   EXPECT_EQ(e["rpcrdma_trace_events_total"], 4);
   for (const std::string where : {"ring", "recording", "readers"}) {
     EXPECT_EQ(e["rpcrdma_trace_events_lost_total{where=\"" + where + "\"}"], 0) << where;
@@ -121,7 +121,7 @@ TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
   EXPECT_EQ(server.finish(), 0) << server.out;
 }
 
-// What a scraper says that knows the other text alone.
+// The request of a scraper that only knows the other format.
 TEST_F(Metrics, BothTextsShowTheSame) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
@@ -149,7 +149,7 @@ TEST_F(Metrics, WhatIsRecordedIsCounted) {
   ASSERT_TRUE(server.wait_for("metrics at"));
   ASSERT_EQ(load({"--procedure", "null", "--count", "300"})["calls"], 300);
   const Exposition e = figures_without_connections();
-  // Each Call is received, begins, is answered, and ends.
+  // Each Call has four events: received, started, answered, ended.
   EXPECT_GT(e["rpcrdma_trace_events_total"], 4 * 300);
   EXPECT_EQ(e[R"(rpcrdma_trace_events_lost_total{where="recording"})"], 0);
   server.signal(SIGINT);
@@ -173,7 +173,7 @@ TEST_F(Metrics, LongMessagesAndErrorsAreReported) {
       run("RPCRDMA ping " + server_ + " --from " + client_ + " -c 3 -i 1ms --program nfs").status,
       1);
   const Exposition e = figures_without_connections();
-  // RPC headers and the counts of what is echoed come on top of it.
+  // RPC headers and the lengths of echoed data come on top of it.
   EXPECT_GT(bytes(e, "server", "call", "long_call"), 50 * 20'000);
   EXPECT_GT(bytes(e, "server", "reply", "reply_chunk"), 50 * 20'000);
   EXPECT_EQ(e[R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="server"})"], 3);
@@ -197,7 +197,7 @@ TEST_F(Metrics, ALossyNetworkIsSeen) {
 TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
-  // Somebody who connects and says nothing, at both.
+  // A client that connects to both and sends nothing.
   TcpConnection silent(server_, kPort);
   ASSERT_TRUE(silent.up());
   constexpr int kCalls = 4000;
@@ -213,7 +213,7 @@ TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
     ASSERT_FALSE(s.samples().empty()) << server.out;
     EXPECT_GE(s[R"(rpcrdma_calls_total{role="server"})"], calls);
     calls = s[R"(rpcrdma_calls_total{role="server"})"];
-    // What the client replies to a scrape, as long as it is there.
+    // Scrapes the client while it runs.
     const std::string recorded = scrape(client_, kPort);
     if (recorded.empty()) continue;
     const Exposition c(recorded);
@@ -241,7 +241,7 @@ TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
 TEST_F(Metrics, AClientsFiguresAreThoseOfItsReport) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("metrics at"));
-  // The first is due at once, and the second in more than a minute.
+  // The first Call is due at once, and the second in more than a minute.
   Background client(with_metrics(
       loading({"--procedure", "source", "--size", "8000", "--rate", "0.01", "--count", "2"}),
       client_));
@@ -288,7 +288,7 @@ TEST_F(Metrics, WhatCannotBeServedIsReportedInOneLine) {
     refused("serve --listen " + client_ + " --metrics " + wrong,
             "serve: --metrics " + wrong + ": not an IPv4 address and a port");
   }
-  // The one that was there knows nothing of it.
+  // The existing server is not affected.
   EXPECT_EQ(figures(server_)[R"(rpcrdma_calls_total{role="server"})"], 0);
 }
 

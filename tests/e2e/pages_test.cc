@@ -36,7 +36,7 @@ TEST(Page, OfEveryCaptureIsWellFormedAndAsksForNothing) {
     EXPECT_EQ(times(html, "://"), times(html, "\"http://www.w3.org/2000/svg\"")) << name;
     EXPECT_EQ(times(html, "href="), times(html, "href=\"#")) << name;
     EXPECT_EQ(times(html, "src=") + times(html, "url(") + times(html, "@import"), 0U) << name;
-    // What the text begins with, the page tells too.
+    // The page contains the first line of the text.
     EXPECT_NE(html.find(lines_of(r.out).at(0)), std::string::npos) << name;
   }
 }
@@ -73,7 +73,7 @@ TEST(Page, OfAFileWithAnEvilName) {
   EXPECT_EQ(run("xmllint --nonet --noout " + folder.file("page.html")).status, 0);
 }
 
-// The names between ` ` in the first column of the table under a heading.
+// Returns the names in backquotes in the first column of the table under a heading.
 std::string documented_columns(const std::string& heading) {
   std::string names;
   bool here = false;

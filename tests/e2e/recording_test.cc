@@ -1,5 +1,5 @@
-// An endpoint's recording, opened by every command that opens a capture. It is made of a capture,
-// as one of its endpoints would have told it.
+// An endpoint's recording with every command that opens a capture. The recording is derived from a
+// capture, with the events that one endpoint would have emitted.
 #include "eventful_recording.h"
 #include "support/command.h"
 #include "support/trace_builder.h"
@@ -41,7 +41,7 @@ json analyzed(const std::string& file) {
   return try_parse_json(r.out);
 }
 
-// What a message is, whoever saw it.
+// The part of each line that does not depend on the observer.
 std::vector<std::string> gist(const std::string& lines) {
   std::vector<std::string> all;
   for (const json& m : json_lines(lines)) {
@@ -68,7 +68,7 @@ class RecordingOf : public Recording,
  protected:
   const std::string packets_ = capture(std::get<0>(GetParam()));
   const std::string events_ =
-      write("told.pcapng", file_of(recorded(std::get<0>(GetParam()), std::get<1>(GetParam()))));
+      write("recorded.pcapng", file_of(recorded(std::get<0>(GetParam()), std::get<1>(GetParam()))));
 };
 
 TEST_P(RecordingOf, MessagesAreThoseOfThePackets) {
@@ -104,7 +104,7 @@ TEST_P(RecordingOf, TheReportIsThatOfThePackets) {
   }
   std::set<std::string> found;
   for (const json& f : packets["findings"]) found.insert(f["rule"]);
-  // An endpoint takes all for its own time that packets show to be the way to it.
+  // An endpoint counts time on the way to it as its own, which packets can separate.
   found.insert("SLOW-PEER");
   for (const json& f : events["findings"]) EXPECT_EQ(found.count(f["rule"]), 1U) << f;
   EXPECT_TRUE(events["capture_quality"]["complete"].get<bool>()) << events["capture_quality"];
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Linux, RecordingOf,
                            return std::get<1>(i.param) == 0 ? "Client" : "Server";
                          });
 
-// The same events into a ring of files, which are read in any order.
+// The same events in a ring of files, read in any order.
 TEST_F(Recording, TheFilesOfARingAreAsOne) {
   const TraceBuilder events = recorded(kCapture, 0);
   const json whole = analyzed(write("whole.pcapng", file_of(events)));
@@ -160,14 +160,14 @@ TEST_F(Recording, TheFilesOfARingAreAsOne) {
 }
 
 TEST_F(Recording, WithoutThePeersOperationsItSaysSo) {
-  const json report = analyzed(write("told.pcapng", file_of(recorded(kCapture, 0, false))));
+  const json report = analyzed(write("recorded.pcapng", file_of(recorded(kCapture, 0, false))));
   EXPECT_EQ(report["capture_quality"]["operations_unseen"]["connections"], 1);
   EXPECT_TRUE(report["connections"][0]["operations_unseen"].get<bool>());
-  const Result text = run("RPCRDMA analyze " + folder_.file("told.pcapng"));
+  const Result text = run("RPCRDMA analyze " + folder_.file("recorded.pcapng"));
   EXPECT_THAT(text.out, HasSubstr("the peer's RDMA Reads and Writes are not recorded"));
 }
 
-// As one whose endpoint was killed: its closing sums are missing, and perhaps more.
+// The recording of a killed endpoint: the final loss counters are missing, and perhaps more.
 TEST_F(Recording, OneThatWasCutOffIsNotReportedToBeWhole) {
   TraceBuilder events = recorded(kCapture, 0);
   const json whole = analyzed(write("whole.pcapng", file_of(events)));
@@ -178,7 +178,7 @@ TEST_F(Recording, OneThatWasCutOffIsNotReportedToBeWhole) {
   EXPECT_FALSE(cut["capture_quality"]["complete"].get<bool>());
   EXPECT_EQ(cut["recording"]["truncated"], 1);
   EXPECT_EQ(cut["recording"]["missing"], 0);
-  // What is there is judged all the same.
+  // The existing events are still checked.
   EXPECT_EQ(cut["findings"], whole["findings"]);
   EXPECT_EQ(cut["capture_quality"]["inconclusive"], whole["capture_quality"]["inconclusive"]);
   const Result text = run("RPCRDMA analyze " + folder_.file("cut.pcapng"));
@@ -207,7 +207,7 @@ TEST_F(Recording, PageTablesAndJoinedReports) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(run("xmllint --nonet --noout " + folder_.file("r.html")).status, 0);
   EXPECT_THAT(read_file(folder_.file("r.html")), HasSubstr("drop op=send"));
-  // A report alone, written again, is the same.
+  // A report of one file, written again, is identical.
   const Result again = run("RPCRDMA merge --json " + folder_.file("r.json"));
   EXPECT_EQ(again.out, read_file(folder_.file("r.json"))) << again.err;
   const Result twice =
@@ -235,7 +235,7 @@ TEST_F(Recording, EventsAreDecodedAndSelected) {
   EXPECT_THAT(events("-Y 'rpcrdma.segment.handle == 0x77'"),
               ElementsAre("advertise", "invalidate"));
   EXPECT_TRUE(events("--type call").empty());
-  // What comes with every Call is left out of lines unless it is asked for.
+  // Events of every Call are omitted from lines unless requested.
   const Result lines = run("RPCRDMA decode " + file);
   EXPECT_THAT(lines.out, HasSubstr("connection end | "));
   EXPECT_EQ(lines.out.find("advertise"), std::string::npos) << lines.out;
@@ -243,7 +243,7 @@ TEST_F(Recording, EventsAreDecodedAndSelected) {
   EXPECT_THAT(run("RPCRDMA decode --events " + file).out, HasSubstr("advertise | "));
 }
 
-// What a program leaves that was ended in the middle.
+// The recording of a program that was interrupted at any point.
 TEST_F(Recording, EndsAnywhere) {
   const std::string whole = file_of(recorded(kCapture, 0));
   const std::size_t messages = gist(run("RPCRDMA decode --json " + write("w", whole)).out).size();
@@ -259,7 +259,7 @@ TEST_F(Recording, EndsAnywhere) {
 }
 
 TEST_F(Recording, BesideACaptureOfTheSame) {
-  const std::string file = write("told.pcapng", file_of(recorded(kCapture, 0)));
+  const std::string file = write("recorded.pcapng", file_of(recorded(kCapture, 0)));
   const json both = analyzed(file + " " + capture(kCapture));
   const json one = analyzed(capture(kCapture));
   const auto calls = [](const json& report) {
@@ -273,7 +273,7 @@ TEST_F(Recording, BesideACaptureOfTheSame) {
 }
 
 TEST_F(Recording, PayloadIsExtracted) {
-  const std::string file = write("told.pcapng", file_of(recorded(kCapture, 0)));
+  const std::string file = write("recorded.pcapng", file_of(recorded(kCapture, 0)));
   const std::string cd = "cd " + folder_.path() + " && ";
   EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d events " + file).status, 0);
   EXPECT_EQ(run(cd + "RPCRDMA extract --kind read -d packets " + capture(kCapture)).status, 0);

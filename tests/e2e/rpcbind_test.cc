@@ -1,5 +1,5 @@
-// `serve --rpcbind`, and who asks rpcbind for a port: with Debian's rpcbind and with ones that
-// answer nonsense, in a network and with a /run of the test's own.
+// `serve --rpcbind`, and clients that query rpcbind for a port: with Debian's rpcbind and with fake
+// ones that answer nonsense, in a network namespace and with a private /run.
 #include "loopback_up.h"
 #include "support/background.h"
 #include "support/command.h"
@@ -33,16 +33,16 @@ constexpr const char* kEcho = "0x20525244";
 
 constexpr const char* kCallback = "0x20525245";
 
-// What `serve` has, at a netid and universal address.
+// The programs of `serve`, at a netid and universal address.
 auto both_programs(const std::string& at) {
   return ElementsAre(fmt::format("{} 1 {}", kEcho, at), fmt::format("{} 1 {}", kCallback, at));
 }
 
-// Once in a process.
+// Once per process.
 bool enter_namespaces() {
   static const bool entered = [] {
     if (::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0) return false;
-    // From here on a failure leaves the machine's own out of reach all the same.
+    // From here on, even after a failure, the machine's own files are out of reach.
     if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", "/run", "tmpfs", 0, nullptr) != 0 || ::mkdir("/run/rpcbind", 0755) != 0) {
       return false;
@@ -52,7 +52,7 @@ bool enter_namespaces() {
   return entered;
 }
 
-// Debian's, until the end.
+// Debian's rpcbind, until the end of the test.
 class RealRpcbind {
  public:
   RealRpcbind() {
@@ -62,7 +62,7 @@ class RealRpcbind {
       ::execl("/usr/sbin/rpcbind", "rpcbind", "-f", nullptr);
       ::_exit(127);
     }
-    // Until it answers, or has ended.
+    // Until it answers or ends.
     while (!rpcbind::dump(rpcbind::this_machine())) {
       if (::waitpid(child_, nullptr, WNOHANG) != 0) {
         ADD_FAILURE() << "rpcbind does not run";
@@ -81,7 +81,7 @@ class RealRpcbind {
   RealRpcbind(const RealRpcbind&) = delete;
   RealRpcbind& operator=(const RealRpcbind&) = delete;
 
-  // What is registered over RDMA, as "PROGRAM VERSION NETID ADDRESS".
+  // Registrations over RDMA, as "PROGRAM VERSION NETID ADDRESS".
   static std::vector<std::string> rdma() {
     std::vector<std::string> found;
     const auto all = rpcbind::dump(rpcbind::this_machine());
@@ -173,7 +173,7 @@ TEST_F(Rpcbind, WhereItDoesNotKnowTheProgramTheWellKnownPortIsTried) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening on ")) << server.out;
   EXPECT_THAT(RealRpcbind::rdma(), IsEmpty());
-  // It has them over TCP, which is not what is asked.
+  // It is registered over TCP, which was not the question.
   ASSERT_TRUE(rpcbind::set(rpcbind::this_machine(), {100003, 4, "tcp", "0.0.0.0.8.1", ""}).value());
   for (const std::string program : {"nfs", "100003", "portmapper"}) {
     const Result r = ping("--program " + program);
@@ -193,7 +193,7 @@ TEST_F(Rpcbind, WithoutOneClientsGoOnAndServersEnd) {
   EXPECT_EQ(r.status, 1) << r.err;  // PROG_UNAVAIL
   expect_one_line(r.err);
   EXPECT_THAT(r.err, HasSubstr("TCP port 111: Connection refused; trying port 20049"));
-  // Who tells a port does not ask.
+  // A client with a given port does not query rpcbind.
   EXPECT_EQ(ping("--program nfs --port 20049").err, "");
   EXPECT_EQ(ping("").err, "");
   const Result both = ping("--rpcbind --port 20049");

@@ -1,4 +1,4 @@
-// rpcrdma selftest, in its forms.
+// rpcrdma selftest with its output formats.
 #include "support/background.h"
 #include "support/own_address.h"
 
@@ -50,7 +50,7 @@ TEST_F(SelftestCommand, HalvesOfTwoProcessesAndTheirRecordings) {
   const TemporaryFolder folder;
   Background server({"selftest", "--listen", server_, "--record", folder.path()});
   ASSERT_TRUE(server.wait_for("listening on " + server_ + " ports 20049 to "));
-  // One after the other: each client begins with the same numbers of cells.
+  // Sequentially: each client starts with the same cell numbers.
   for (int i = 0; i < 2; ++i) {
     const Result r = run("RPCRDMA selftest " + server_ + " --from " + client_ +
                          " --only v2-v2,both,clean --record " + folder.path());

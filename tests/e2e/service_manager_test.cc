@@ -1,5 +1,4 @@
-// `rpcrdma serve` as systemd starts it with Type=notify; the test has the socket that systemd would
-// have.
+// `rpcrdma serve` as systemd starts it with Type=notify; the test owns the notification socket.
 #include "support/background.h"
 
 #include <array>
@@ -18,8 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// NOTIFY_SOCKET for what is started while this is there; `name` with an '@' first is an abstract
-// one's.
+// Sets NOTIFY_SOCKET for child processes; a `name` that begins with '@' is an abstract one.
 class NotifySocket {
  public:
   explicit NotifySocket(const std::string& name)
@@ -31,7 +29,7 @@ class NotifySocket {
     EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address),
                      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())),
               0);
-    // One who sends nothing fails the test instead of holding it up.
+    // If nothing is sent, the test fails instead of hanging.
     const timeval longest{.tv_sec = 60, .tv_usec = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     ::setenv("NOTIFY_SOCKET", name.c_str(), 1);
@@ -60,7 +58,7 @@ std::vector<std::string> serve(const std::string& address) {
 void expect_ready_and_stopping(const NotifySocket& manager, const std::string& address) {
   Background server(serve(address));
   EXPECT_EQ(manager.next(), "READY=1\nSTATUS=listening on " + address + " port 20049");
-  // Ready is who answers.
+  // Ready means that it answers.
   EXPECT_EQ(run("env -u NOTIFY_SOCKET " RPCRDMA_COMMAND " ping " + address +
                 " --provider soft --from 127.86.87.9 --count 1")
                 .status,
@@ -81,7 +79,7 @@ TEST(ServeUnderSystemd, KnowsAbstractSockets) {
                             "127.86.87.2");
 }
 
-// An environment that is left over from another service, such as that of a shell.
+// The environment has a stale socket of another service, for example inherited by a shell.
 TEST(ServeUnderSystemd, ASocketThatIsGoneIsNoReasonNotToServe) {
   ::setenv("NOTIFY_SOCKET", "/tmp/rpcrdma-nobody-is-here", 1);
   Background server(serve("127.86.87.3"));

@@ -1,4 +1,4 @@
-// What `export` writes: well-formed whatever the capture holds, and as much as `analyze` counts.
+// The output of `export`: well-formed for any capture, and with the same counts as `analyze`.
 #include "support/command.h"
 #include "support/pcap_edit.h"
 #include "support/timeline_checks.h"
@@ -17,7 +17,7 @@ using timeline::testing::read_sequence;
 using timeline::testing::read_trace;
 using timeline::testing::Trace;
 
-// Of all connections.
+// Sums over all connections.
 struct Counts {
   std::uint64_t calls = 0;
   std::uint64_t replies = 0;
@@ -33,7 +33,7 @@ struct Counts {
 std::ostream& operator<<(std::ostream& out, const Counts& c) {
   out << c.connections << " connections, " << c.calls << " Calls, " << c.replies << " Replies, "
       << c.errors << " errors, " << c.unmatched << " unmatched, " << c.retransmitted
-      << " sent again, " << c.refused << " refused";
+      << " retransmitted, " << c.refused << " refused";
   for (const auto& [rule, count] : c.findings) out << ", " << rule << " " << count;
   return out;
 }
@@ -93,7 +93,7 @@ Counts counts_of_sequence(const std::string& text) {
   return c;
 }
 
-// All that the three commands say of the captures that a pattern of the shell names.
+// Checks the output of the three commands for the captures that match a shell pattern.
 void expect_counts_of_analyze(const std::string& pattern, std::size_t at_least) {
   const TemporaryFolder folder;
   const Result r = run("for f in " + pattern + "; do o=" + folder.path() +
@@ -119,8 +119,8 @@ TEST(Timelines, CountWhatAnalyzeCounts) {
   expect_counts_of_analyze(capture("*.pcap"), 5);
 }
 
-// Conversations that break rules, by the first letters of their rules, so that they can run side by
-// side.
+// Conversations that break rules, by the first letters of the rules' names, so that they can run in
+// parallel.
 class TimelinesOfWhatIsWrongToo : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TimelinesOfWhatIsWrongToo, CountWhatAnalyzeCounts) {
@@ -149,7 +149,7 @@ TEST(Timelines, MessagesAreThoseOfDecode) {
   for (std::size_t i = 0; i < decoded.size(); ++i) {
     for (const char* key : {"frame", "kind", "xid", "credit", "proc", "read_list", "write_list",
                             "reply_chunk", "rpc", "direction", "length", "credits"}) {
-      // Of a Call in a Position Zero chunk more is known later.
+      // More becomes known later about a Call in a Position Zero chunk.
       if (key == std::string("rpc") && messages[i][key].is_null()) continue;
       EXPECT_EQ(messages[i][key], decoded[i][key]) << key << " of frame " << decoded[i]["frame"];
     }
@@ -194,7 +194,7 @@ TEST(Timelines, OfDamagedCaptures) {
     SCOPED_TRACE(i);
     std::string bytes = whole;
     for (int n = 0; n <= i; ++n) {
-      // The first ones in the file's own header too.
+      // The first changes hit the file's own header, too.
       const std::size_t at = i < 8 ? random() % 64 : 24 + random() % (bytes.size() - 24);
       bytes[at] ^= static_cast<char>(1 + random() % 255);
     }
@@ -202,7 +202,7 @@ TEST(Timelines, OfDamagedCaptures) {
     const Result trace = run("RPCRDMA export --format perfetto " + folder.file("damaged.pcap"));
     const Result sequence = run("RPCRDMA export --format qlog " + folder.file("damaged.pcap"));
     EXPECT_EQ(trace.status, sequence.status);
-    // Not a capture at all.
+    // No longer a capture.
     if (trace.out.empty() && trace.status == 2) continue;
     EXPECT_EQ(counts_of_trace(trace.out), counts_of_sequence(sequence.out));
   }

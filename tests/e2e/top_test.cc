@@ -1,4 +1,4 @@
-// `rpcrdma top` on a pseudo terminal, of an endpoint that this process plays.
+// `rpcrdma top` on a pseudo terminal, with an endpoint that this process simulates.
 #include "support/terminal.h"
 #include "support/trace_builder.h"
 

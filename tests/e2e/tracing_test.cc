@@ -1,4 +1,4 @@
-// What `serve`, `ping`, `call` and `load` tell of themselves: recordings, and live sockets.
+// The trace events of `serve`, `ping`, `call` and `load`: recordings and live sockets.
 #include "support/background.h"
 #include "support/event_stream.h"
 #include "support/own_address.h"
@@ -54,7 +54,7 @@ std::set<EventType> types_of(const std::vector<Emitted>& events) {
   return types;
 }
 
-// Of a recording to its end, where its sums have to be right.
+// Reads a recording to its end, where its counters must match.
 std::vector<Emitted> read_all(const std::string& file) {
   trace::EventStream stream(file);
   auto events = stream.rest();
@@ -65,7 +65,7 @@ std::vector<Emitted> read_all(const std::string& file) {
 TEST_F(Tracing, OneConnectionUnderFaultsIsRecordedByBothEnds) {
   const std::string theirs = path("server.pcapng");
   const std::string ours = path("client.pcapng");
-  // A credit for half of the Calls: the others wait.
+  // Credits for half of the Calls: the others wait.
   Background server(serving(
       {"--credits", "4", "--record", theirs, "--fault", "drop dir=out op=ack rate=0.05 seed=7"}));
   ASSERT_TRUE(server.wait_for("listening"));
@@ -136,7 +136,7 @@ TEST_F(Tracing, ARingOfFilesKeepsTheNewest) {
   std::ranges::sort(files);
   EXPECT_THAT(files, Each(StartsWith(path("r_0"))));
   EXPECT_THAT(r.err, HasSubstr(files.back() + '\n'));
-  // Each by itself says who tells, and which connection it is.
+  // Each file holds its identity and its connections.
   for (const std::string& file : files) {
     const auto events = read_all(file);
     ASSERT_GE(events.size(), 2U);
@@ -146,7 +146,7 @@ TEST_F(Tracing, ARingOfFilesKeepsTheNewest) {
   stop(server);
 }
 
-// Enhanced Packet Blocks that a pcapng file has whole.
+// Counts the complete Enhanced Packet Blocks in a pcapng file.
 std::size_t whole_packets(const std::string& file) {
   constexpr std::uint32_t kPacket = 6;
   const std::string bytes = read_file(file);
@@ -166,7 +166,7 @@ TEST_F(Tracing, WhatAKilledServerRecordedIsReadToTheLastWholeBlock) {
   Background server(serving({"--record", file}));
   ASSERT_TRUE(server.wait_for("listening"));
   Background client({"load", server_, "--from", client_, "--duration", "1h"});
-  // Some of what was told has been written.
+  // Some of the events have been written.
   while (std::filesystem::file_size(file) < 20'000) ::usleep(1000);
   server.signal(SIGKILL);
   EXPECT_EQ(server.finish(), 128 + SIGKILL);
@@ -177,7 +177,7 @@ TEST_F(Tracing, WhatAKilledServerRecordedIsReadToTheLastWholeBlock) {
   EXPECT_EQ(events.size(), whole_packets(file));
   EXPECT_EQ(count(events, EventType::kConnection), 1U);
   EXPECT_GT(count(events, EventType::kCall), 10U);
-  // Its socket is nobody's any more.
+  // No endpoint owns its socket any more.
   EXPECT_THAT(trace::list_endpoints().value(), IsEmpty());
 }
 
@@ -203,7 +203,7 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
     while (events.empty() || events.back().type() != EventType::kConnectionEnd) {
       auto event = stream->next_event();
       ASSERT_TRUE(event);
-      // Memory for a connection is there before it is.
+      // Memory is registered before its connection exists.
       if (event->type() == EventType::kRegistration) continue;
       events.push_back(std::move(*event));
     }
@@ -213,7 +213,7 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
     EXPECT_GE(count(events, EventType::kOperation), 2U);
   }
   stop(server);
-  // What is left to tell is that the server's memory is no longer registered.
+  // The only remaining events deregister the server's memory.
   while (const auto event = first.next_event()) {
     EXPECT_EQ(event->type(), EventType::kRegistration);
   }
@@ -221,8 +221,8 @@ TEST_F(Tracing, RunningCommandsCanBeRead) {
   EXPECT_FALSE(std::filesystem::exists(endpoints[0].path));
 }
 
-// A server is called as fast as it answers, more than may wait for a reader. The one reads between
-// the rounds, of which each is less than that; the other nothing until all is over.
+// A server is called as fast as it replies, with more events than a reader's queue holds. One
+// reader reads between the rounds, each of which fits; the other reads nothing until the end.
 TEST_F(Tracing, AReaderThatStopsIsReportedExactlyWhatItHasNotGot) {
   constexpr int kRounds = 10;
   constexpr std::uint64_t kCalls = 2500, kLeastEventsOfACall = 5;
@@ -262,7 +262,7 @@ TEST_F(Tracing, WhoMayNotBeReadHasNoSocket) {
   stop(server);
 }
 
-// A folder that others may write to is nobody's; the command works all the same.
+// A folder that others can write to is not used; the command works without it.
 TEST_F(Tracing, WithoutASocketThereIsAWarning) {
   ASSERT_TRUE(std::filesystem::create_directory(path("rpcrdma")));
   std::filesystem::permissions(path("rpcrdma"), std::filesystem::perms::all);
@@ -312,7 +312,7 @@ TEST(TracingUsage, BadArgumentsGiveOneLine) {
   refused("--name ''", "--name: empty");
 }
 
-// Live, and byte by byte what the same endpoint writes into a file.
+// The live stream is identical to the file that the same endpoint writes.
 TEST_F(Tracing, PacketsAreShownLive) {
   const std::string file = path("packets.pcapng"), live = path("live.pcapng");
   Background server(serving({"--pcapng", file}));

@@ -1,4 +1,4 @@
-// Arguments, exit statuses, messages for people.
+// Arguments, exit statuses and error messages.
 #include "support/command.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rpcrdma::e2e {
 namespace {
 
-// One clear line on stderr and status 2.
+// Expects one clear line on stderr and status 2.
 void expect_refused(const std::string& shell, const std::string& part) {
   const Result r = run(shell);
   EXPECT_EQ(r.status, 2) << shell;

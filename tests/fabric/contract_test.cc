@@ -1,5 +1,5 @@
-// What the fabric promises, of every provider: the user-space one on loopback, and an RDMA device
-// where there is one, both ends on its address.
+// The contract of the fabric interface, tested with every provider: the soft fabric on loopback,
+// and an RDMA device if there is one, with both ends on its address.
 #include "rnic.h"
 #include "support/two_peers.h"
 
@@ -34,13 +34,13 @@ std::unique_ptr<Pair> rnic_pair() {
 
 struct Maker {
   const char* name;
-  std::unique_ptr<Pair> (*pair)();  // null where it cannot be had
+  std::unique_ptr<Pair> (*pair)();  // null if it is not available
 };
 
 constexpr Maker kSoft{"Soft", soft_pair};
 constexpr Maker kRnic{"NeedsRnic", rnic_pair};
 
-// GoogleTest lists a case with its parameter, which is to be the same in each run.
+// GoogleTest prints parameters in case names, which must be the same in each run.
 void PrintTo(const Maker& maker, std::ostream* out) {
   *out << maker.name;
 }
@@ -57,8 +57,8 @@ class FabricContract : public ::testing::TestWithParam<Maker> {
     }
   }
 
-  // Of a connection that is up, memory of the server's that the client has been told of: before
-  // that it may not be there.
+  // Advertises memory of the server to the client of an established connection: before that it may
+  // not exist.
   fabric::MemoryRegion advertise(std::size_t length, Access access) {
     Pair& p = *pair_;
     const auto advertised = p.server.connection->advertise(
@@ -76,7 +76,7 @@ class FabricContract : public ::testing::TestWithParam<Maker> {
         [&] { return !pair_->server.events.empty() && !pair_->client.events.empty(); });
   }
 
-  // From there on it is 0, as it was.
+  // From there on it is still 0.
   bool server_is_untouched(std::size_t from) const {
     const auto& bytes = pair_->server.buffer;
     return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end(),
@@ -169,7 +169,7 @@ TEST_P(FabricContract, WhoIsRejectedLearnsWhy) {
   ASSERT_TRUE(p.until([&] { return !p.client.events.empty(); }));
   const fabric::Event& e = p.client.events[0];
   EXPECT_EQ(e.type, EventType::kRejected);
-  EXPECT_EQ(e.reject_reason, 28);  // the consumer's (IBA 12.6.7.2)
+  EXPECT_EQ(e.reject_reason, 28);  // consumer reject (IBA 12.6.7.2)
   ASSERT_GE(e.private_data.size(), why.size());
   EXPECT_TRUE(std::equal(why.begin(), why.end(), e.private_data.begin()));
 }
@@ -233,7 +233,7 @@ TEST_P(FabricContract, BoundsHold) {
 
 TEST_P(FabricContract, AHandleIsOfItsConnectionOnly) {
   Pair& p = *pair_;
-  // Where handles are registrations (docs/verbs.md) there is no such fence.
+  // If handles are registrations (docs/verbs.md), there is no such fence.
   if (!p.server.provider->limits().accepts_invalidate) GTEST_SKIP() << "no memory windows here";
   ASSERT_NO_FATAL_FAILURE(p.connect());
   std::fill(p.server.buffer.begin(), p.server.buffer.end(), std::uint8_t{0});
@@ -265,7 +265,7 @@ TEST_P(FabricContract, ThePeerInvalidatesAHandle) {
   EXPECT_EQ(p.server.done[0].invalidated, there.handle);
   p.client.done.clear();
   p.server.done.clear();
-  // It may be exposed anew, under another handle.
+  // It can be advertised again, with another handle.
   EXPECT_NE(advertise(4096, Access::kRemoteRead).handle, there.handle);
 }
 
@@ -314,7 +314,7 @@ TEST_P(FabricContract, MuchMoreThanTheQueuesHoldIsSent) {
       if (receives < kMessages) p.server.receive(receives++, 64 * (taken % 16), 64);
     }
     while (sent < kMessages && sent < receives) {
-      // Only every fourth asks for a completion; and as many at a time as there is room for.
+      // Only every fourth requests a completion; and no more at a time than fit.
       std::array<fabric::SendRequest, 5> requests;
       const fabric::Slice slice = p.client.slice(sent % 1000, 64);
       std::size_t n = 0;

@@ -1,4 +1,4 @@
-// What was asked for arrives, over real sockets.
+// Operations transfer their data over real sockets.
 #include "support/own_network.h"
 #include "support/two_peers.h"
 
@@ -115,7 +115,7 @@ TEST(FabricLoopback, RequestsAreAsLargeAsTheLimitsSay) {
   };
   EXPECT_TRUE(read(limits.read_slices));
   EXPECT_EQ(read(limits.read_slices + std::size_t{1}).error().code, fabric::Errc::kBadArgument);
-  // Address space is enough: it is not sent.
+  // Reserving address space is enough: it is not sent.
   const std::size_t more = std::size_t{limits.message} + 1;
   void* const space = ::mmap(nullptr, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(space, MAP_FAILED);

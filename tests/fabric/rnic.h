@@ -12,7 +12,7 @@
 
 namespace rpcrdma::testing {
 
-// The address that RPCRDMA_TEST_RNIC names, or the first IPv4 one of a port that is up.
+// Returns the address in RPCRDMA_TEST_RNIC, or the first IPv4 address of a port that is up.
 inline std::optional<fabric::Address> rnic_address() {
   if (const char* const named = std::getenv("RPCRDMA_TEST_RNIC")) {
     return fabric::parse_address(named).value();
@@ -31,8 +31,8 @@ inline std::optional<fabric::Address> rnic_address() {
   return std::nullopt;
 }
 
-// Linux's rxe (of 6.1 at least) holds who uses a memory window to its rights, its connection and
-// its time, but not to its bounds, only to those of the memory that it is in.
+// Linux's rxe (6.1 and later) checks a memory window's rights, connection and lifetime, and not its
+// bounds, only those of the memory region below it.
 inline bool keeps_bounds(const fabric::Address& address) {
   return !verbs::VerbsProvider::device_of(address).value_or("").starts_with("rxe");
 }

@@ -1,5 +1,5 @@
-// Whole endpoints, connection management and all, in a simulated network that loses, repeats,
-// reorders and damages: everything arrives once and in order, or the connection fails visibly.
+// Whole endpoints with connection management in a simulated network that drops, duplicates,
+// reorders and corrupts: everything arrives once and in order, or the connection fails visibly.
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -65,7 +65,7 @@ soft::SimLink bad_link(double rate) {
 
 enum class Outcome { kDelivered, kFailed };
 
-// One connection that sends kMessages messages and reads them back.
+// A connection that sends kMessages messages and reads them back.
 Outcome exchange(std::uint64_t seed, double rate) {
   soft::SimNetwork net(seed);
   soft::AdapterOptions options;
@@ -164,7 +164,7 @@ TEST(FabricSim, EverythingArrivesOnceAndInOrderOrFailsVisibly) {
     if (exchange(seed, rate) == Outcome::kDelivered) ++delivered;
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
-  // What is retried seven times fails now and then, not as a rule.
+  // Operations retried seven times fail now and then, and not as a rule.
   EXPECT_GE(delivered, all * 9 / 10);
 }
 

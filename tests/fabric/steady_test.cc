@@ -1,4 +1,5 @@
-// What a connection costs: nothing from the heap per packet, little memory, no processor when idle.
+// The cost of a connection: no heap allocation per packet, little memory, and no CPU time when
+// idle.
 #include "support/live_bytes.h"
 #include "support/two_peers.h"
 
@@ -34,7 +35,7 @@ TEST(FabricSteady, NothingIsAllocatedPerPacket) {
 TEST(FabricSteady, AnIdleConnectionWakesNobody) {
   TwoPeers p;
   ASSERT_NO_FATAL_FAILURE(p.connect());
-  // Until the last of the set-up's timers has run out or been cancelled.
+  // Until the last timer of the set-up has expired or was cancelled.
   (void)p.until([&] { return p.client.provider->arm() && p.server.provider->arm(); });
   for (testing::Peer* peer : {&p.client, &p.server}) {
     peer->step();

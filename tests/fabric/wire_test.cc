@@ -1,5 +1,5 @@
-// Others see what we send as we mean it: tcpdump and tshark on the loopback interface, tshark and
-// `rpcrdma analyze` on the packets that the provider writes itself.
+// Other programs decode our packets correctly: tcpdump and tshark on the loopback interface, tshark
+// and `rpcrdma analyze` on the packets that the provider writes itself.
 #include "support/two_peers.h"
 
 #include <cstdio>
@@ -43,7 +43,7 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
 };
 
-// Some of everything, and the end of the connection.
+// Some operations of every kind, and the end of the connection.
 void traffic(TwoPeers& p) {
   ASSERT_NO_FATAL_FAILURE(p.connect());
   const fabric::MemoryRegion there = p.server.advertise(0, 100'000);
@@ -58,7 +58,7 @@ void traffic(TwoPeers& p) {
   ASSERT_TRUE(p.until([&] { return !p.server.events.empty() && !p.client.events.empty(); }));
 }
 
-// That tshark finds RoCE in each of `packets` and nothing malformed.
+// Expects tshark to find RoCE in each of `packets`, and nothing malformed.
 void tshark_understands(const std::string& file, std::size_t packets) {
   const std::string tshark = "tshark -n -r " + file + " ";
   EXPECT_EQ(lines(output_of(tshark + "-Y infiniband 2>/dev/null")), packets) << file;
@@ -102,11 +102,11 @@ TEST(FabricWire, WhatTheProviderWritesIsWhatAWireWouldCarry) {
 }
 
 TEST(FabricWire, TcpdumpOnLoopbackSeesEachPacketInExactModeNeedsCaptureRights) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may capture";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can capture";
   const Folder folder;
   const std::string file = (folder.path / "loopback.pcap").string();
-  // It says on stderr when it listens, and ends when it has as many packets as it was told to wait
-  // for, or when it is asked to.
+  // It reports on stderr when it listens, and ends when it has the requested number of packets, or
+  // on a signal.
   const std::string filter =
       fmt::format("udp port 4791 and host {}", testing::own_address(2).to_string());
   std::FILE* const tcpdump = ::popen(
@@ -129,7 +129,7 @@ TEST(FabricWire, TcpdumpOnLoopbackSeesEachPacketInExactModeNeedsCaptureRights) {
     packets = p.client.provider->counters().udp.sent_packets +
               p.server.provider->counters().udp.sent_packets;
   }
-  // -U: each packet is in the file as soon as tcpdump has it.
+  // -U: tcpdump writes each packet at once.
   const std::string count = "tshark -n -r " + file + " 2>/dev/null";
   for (int tries = 0; tries < 100 && lines(output_of(count)) < packets; ++tries) continue;
   (void)output_of("pkill -INT -f '[t]cpdump -i lo -U -Z root -w " + file + "'");

@@ -35,7 +35,7 @@ std::string export_as(std::unique_ptr<timeline::Format> (*make)(timeline::Write)
   return text;
 }
 
-// Nanoseconds. Times that no clock has do not fit a double.
+// Nanoseconds. Absurd times do not fit a double.
 struct Slice {
   std::int64_t begin = 0;
   std::int64_t end = 0;

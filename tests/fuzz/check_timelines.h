@@ -1,5 +1,5 @@
-// A capture as `rpcrdma export` writes it, in both formats: well-formed, slices beside or within
-// one another, and as many Calls in one as in the other.
+// Checks a capture as exported by `rpcrdma export` in both formats: well-formed, slices are
+// disjoint or nested, and both formats have the same number of Calls.
 #pragma once
 
 #include <cstddef>

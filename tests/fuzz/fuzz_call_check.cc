@@ -1,9 +1,9 @@
-// A Call that is served holds what its header holds, within the limits; its stream can be read in
-// any way and its Reply planned with any results. Whatever else is received has a reason, and
-// errors are never answered.
+// A checked Call describes exactly what its header holds, within the limits; its stream can be read
+// in any way, and its Reply planned with any results. Any other message is rejected with a reason,
+// and errors are never answered.
 //
 // The input: a byte each for the limits (segments; bytes of Read chunks, a power of two), then a
-// Send. The XID decides how the stream is read, the credit word how it is answered.
+// Send. The XID selects how the stream is read, the credit word how the Call is answered.
 #include "call_check.h"
 #include "fuzz_check.h"
 
@@ -44,7 +44,7 @@ std::uint64_t total(std::span<const Segment> segments) {
   return sum;
 }
 
-// The header that the description stands for is the one that was received.
+// Encoding the description gives the header that was received.
 void check_same_header(const CheckedCall& call, Bytes message) {
   rpcrdma::wire::Header header;
   header.vers = call.version;
@@ -96,7 +96,7 @@ void read_stream(const CheckedCall& call) {
     }
   }
   StreamReader reader(stream, items);
-  require(reader.ok());  // check_call() and the reader agree on what fits
+  require(reader.ok());  // check_call() and the reader agree about the limits
   for (std::uint32_t script = call.xid; reader.ok() && !reader.at_end(); script = script * 5 + 1) {
     const std::uint64_t before = reader.position();
     Bytes bytes;
@@ -118,7 +118,7 @@ void read_stream(const CheckedCall& call) {
     }
     require(reader.ok() || bytes.empty());
     require(!reader.ok() || reader.position() > before);
-    // Reads every byte, for AddressSanitizer to watch.
+    // Reads every byte, for AddressSanitizer.
     require(std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}) <= 255 * bytes.size());
   }
 }

@@ -1,5 +1,4 @@
-// A whole capture file of any kind, compressed or not, walked to its end with each frame taken
-// apart.
+// Reads a whole capture file of any kind, compressed or not, and decodes each frame.
 #include "fuzz_check.h"
 
 #include <cstddef>
@@ -24,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Frame frame;
   for (;;) {
     const auto more = (*source)->next(frame);
-    require(more.has_value());  // there is nothing in memory that fails to be read
+    require(more.has_value());  // reading from memory cannot fail
     if (!*more) break;
     require(frame.number == ++frames);
     sum = std::accumulate(frame.data.begin(), frame.data.end(), sum);

@@ -1,10 +1,10 @@
-// A hostile peer of a whole connection, and a fabric that does what it likes: whatever arrives,
-// completes, fails or is refused, each Call has one outcome, told when nothing of its memory is
-// within the peer's reach; each Call of the peer's is answered or cancelled once; what is
-// outstanding is bounded, Receives are posted for it, and no memory is left taken.
+// A hostile peer of a whole connection, and an arbitrary fabric: whatever arrives, completes, fails
+// or is refused, each Call has one outcome, which is reported when the peer can no longer access
+// its memory; each Call of the peer is answered or cancelled once; the number of Calls in flight is
+// bounded, enough Receives are posted, and all memory is released.
 //
-// The input is a row of commands, a byte each and its arguments. XIDs and handles are told relative
-// to those that there are: to guess them is not the point.
+// The input is a list of commands, a byte each and its arguments. XIDs and handles are relative to
+// existing ones: guessing them is not the point.
 #include "fuzz_check.h"
 #include "fuzz_input.h"
 
@@ -33,11 +33,11 @@ using fuzz::require;
 
 constexpr std::uint32_t kCredits = 4;
 constexpr std::uint32_t kArea = 6000;
-constexpr std::size_t kCalls = 8;  // of ours at a time
+constexpr std::size_t kCalls = 8;  // of ours in flight
 constexpr ChannelOptions kOptions{
     .versions = {1, 2}, .max_segment = 1500, .sends_invalidate = true, .accepts_invalidate = true};
 
-// So that a sanitizer sees whether it may be read.
+// Reads the bytes, so that a sanitizer checks them.
 void touch(wire::Bytes bytes) {
   volatile std::uint8_t sum = 0;
   for (const std::uint8_t b : bytes) sum = static_cast<std::uint8_t>(sum + b);
@@ -194,7 +194,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     }
   }
 
-  // What arrives, in the next Receive; perhaps with a handle that it invalidates.
+  // A message arrives in the next Receive; perhaps with a handle that it invalidates.
   void arrive(Input& in, const std::vector<std::uint8_t>& bytes) {
     if (fabric_.receives.empty()) return;
     const testing::FakeFabric::Receive r = fabric_.receives.front();
@@ -218,7 +218,7 @@ class Target : public RequesterOwner, public ResponderOwner {
       }
     }
     channel_->completed(c, now_);
-    // A batch, or one by one.
+    // Flush the batch, or each message.
     if (how % 2 == 0) channel_->flush(now_);
   }
 
@@ -241,7 +241,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     wire::store_be32(out.data() + out.size() - 4, v);
   }
 
-  // A message with lists of small numbers.
+  // Generates a message with lists of small numbers.
   std::vector<std::uint8_t> message(Input& in) {
     std::vector<wire::ReadSegment> reads(in.byte() % 6);
     for (wire::ReadSegment& r : reads) {
@@ -284,7 +284,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     return out;
   }
 
-  // The Reply to what was sent last, if only it were not changed.
+  // Generates the Reply to the latest Call, possibly modified.
   std::vector<std::uint8_t> returned(Input& in) {
     const auto call = wire::decode_header(last_call_);
     if (!call) return {};
@@ -328,7 +328,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     return b < 240 ? Status::kSuccess : b < 248 ? Status::kFlushed : Status::kRemoteAccess;
   }
 
-  // The first that was posted is done.
+  // Completes the oldest posted request.
   void complete(Input& in) {
     if (fabric_.posted.empty()) return;
     const testing::FakeFabric::Posted p = fabric_.posted.front();
@@ -358,7 +358,7 @@ class Target : public RequesterOwner, public ResponderOwner {
     if (status == Status::kFlushed) down_ = true;
     channel_->completed(c, now_);
   }
-  // A completion of nothing that was posted.
+  // Completes a request that was never posted.
   void unmatched(Input& in) {
     const std::uint8_t kind = in.byte();
     if (kind % 12 == static_cast<std::uint8_t>(WorkKind::kReceive)) return;
@@ -462,7 +462,7 @@ class Target : public RequesterOwner, public ResponderOwner {
   const bool rfc5666_;    // its profile
   const bool offer_nothing_;
   testing::FakeFabric fabric_;
-  // Not enough for everything.
+  // Too little memory for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
   RcRequester requester_{*this,
                          {.credits = kCredits,

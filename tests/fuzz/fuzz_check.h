@@ -1,4 +1,4 @@
-// How a fuzzer says that an invariant does not hold: it dies, and libFuzzer keeps the input.
+// Reports a violated invariant: aborts, and libFuzzer keeps the input.
 #pragma once
 
 namespace rpcrdma::fuzz {

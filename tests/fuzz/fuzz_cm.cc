@@ -1,5 +1,5 @@
-// A MAD that decodes has its views within the input and encodes to a MAD that decodes to the same.
-// The same input is also taken as an IP CM header.
+// A MAD that decodes has its views within the input, and encodes to a MAD that decodes to the same.
+// The same input is also decoded as an IP CM header.
 #include "fuzz_check.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Two connection managers, their owners, time, and a link that an input commands: an instruction is
-// one byte, and those that it takes from behind it (an input that has no more gives zeros).
-// Whatever comes, an owner hears of one end of each connection, what is kept stays bounded, and
-// when nobody wants anything any more nothing is left. corpus/cm_endpoint is written by
-// make_cm_endpoint_corpus.py, which names the instructions.
+// Two connection managers, their owners, time, and a link, all driven by the input: an instruction
+// is one byte, followed by its arguments (zeros at the end of the input). In all cases, an owner
+// gets one end of each connection, state stays bounded, and nothing is left when no connection is
+// wanted any more. corpus/cm_endpoint is written by make_cm_endpoint_corpus.py, which names the
+// instructions.
 #include "fuzz_check.h"
 #include "fuzz_input.h"
 
@@ -66,7 +66,7 @@ struct Side {
     require(live.size() <= cm.connections());
   }
 
-  // Puts what goes out into `flying`; what does not fit is lost.
+  // Puts outgoing messages into `flying`; messages that do not fit are lost.
   void send(std::deque<Mad>& flying) {
     const soft::Path* to = nullptr;
     wire::Bytes mad;
@@ -87,7 +87,7 @@ struct Side {
 
   soft::ConnectionManager cm;
   soft::Path path;
-  std::vector<soft::CmId> live;  // of whose end its owner has not heard
+  std::vector<soft::CmId> live;  // whose end was not reported yet
   std::uint32_t next_qpn = 2;
 };
 
@@ -130,7 +130,7 @@ class Run {
         return;
       case 8:
         return deliver(side, flying, false);
-      case 9:  // a copy stays under way
+      case 9:  // a copy stays in flight
         return deliver(side, flying, true);
       case 10:  // lost
         if (!flying.empty()) flying.pop_front();
@@ -190,7 +190,7 @@ class Run {
     }
   }
 
-  // Bytes of the next message: how many, and where and what each.
+  // Changes bytes of the next message; the input gives their number, offsets and values.
   void change(std::deque<Mad>& flying) {
     const std::uint8_t count = input_.byte() % 16;
     for (std::uint8_t i = 0; i < count; ++i) {
@@ -200,7 +200,7 @@ class Run {
     }
   }
 
-  // A message that nobody sent, the IDs of those there are put into it.
+  // Delivers a message that was never sent, with the IDs of existing connections.
   void invent(const Side& to, std::deque<Mad>& flying) {
     Mad mad{1, 7, 2, 3};
     const Side& from = &to == &a_ ? b_ : a_;

@@ -1,6 +1,6 @@
-// Every decoder of analyzer/decode over one input, with a sink that checks what they promise:
-// ranges within the bytes, balanced subtrees, values that fit their fields. The first byte picks
-// the decoder and how much is known beforehand.
+// Runs a decoder of analyzer/decode over the input, with a sink that checks its guarantees: ranges
+// within the bytes, balanced subtrees, values that fit their fields. The first byte selects the
+// decoder and its context.
 #include "fuzz_check.h"
 #include "support/checking_sink.h"
 

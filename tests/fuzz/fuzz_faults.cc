@@ -1,6 +1,6 @@
 // Rules for faults, and packets for them. The input is the rules' text, a zero byte, and packets:
-// for each a byte whose lowest bit is the direction, and whose others are the length in units of
-// four bytes, and then its bytes from the BTH on.
+// each has a byte with the direction in its lowest bit and the length in units of four bytes in the
+// others, followed by its bytes from the BTH on.
 #include "fuzz_check.h"
 
 #include <algorithm>
@@ -26,12 +26,12 @@ void check_error(std::string_view text, const soft::FaultSyntaxError& e) {
       std::all_of(e.message.begin(), e.message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
 }
 
-// What a rule was written as gives the rule again.
+// The text of a rule parses to the same rule.
 void check_text(const soft::FaultRule& rule) {
   const auto again = soft::parse_faults(rule.text);
   fuzz::require(again.has_value() && again->rules.size() == 1);
   soft::FaultRule same = again->rules[0];
-  same.seed = rule.seed;  // may be the rule's number
+  same.seed = rule.seed;  // the default depends on the rule's position
   fuzz::require(same == rule);
 }
 

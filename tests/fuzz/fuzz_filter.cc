@@ -1,6 +1,6 @@
 // A display filter and a message for it. The input is the filter's text, a zero byte, a byte that
-// says what the message is, and the bytes of its Send. A message is made of them as the model
-// would.
+// selects the kind of message, and the bytes of its Send. The message is built as the model builds
+// it.
 #include "fuzz_check.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   in.sender = in.receiver = &side;
   in.findings = kFindings;
   const bool matched = filter->matches(in);
-  // Nothing is left of the first time, and ! turns everything round.
+  // No state is left from the first time, and ! negates the result.
   fuzz::require(filter->matches(in) == matched);
   if (text.size() < 4096) {
     if (auto negated = filter::compile("!(" + std::string(text) + ")")) {

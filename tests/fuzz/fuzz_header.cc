@@ -1,6 +1,6 @@
 // A transport header that decodes lies within the input, encodes to the same bytes, and is
-// truncated when its last byte is taken away. One that does not decode says where and by which
-// rule. The same, but for encoding, of version 2's later dialects; and who is told to be of one of
+// truncated without its last byte. One that does not decode names the place and the rule. The same
+// applies to version 2's later dialects, except for encoding; and a message recognized as one of
 // them decodes as such.
 #include "fuzz_check.h"
 
@@ -54,7 +54,7 @@ struct Copy {
   std::vector<Segment> reply;
 };
 
-// The input's header with the roundup of optinfo, which may hold anything, set to zero.
+// Returns the input's header with the roundup of optinfo set to zero, since it may have any value.
 std::vector<std::uint8_t> canonical(const HeaderView& view, Bytes input) {
   const Bytes whole = input.first(view.length);
   std::vector<std::uint8_t> bytes(whole.begin(), whole.end());
@@ -77,7 +77,7 @@ void check_decoded(const HeaderView& view, Bytes input) {
   require(!shorter && shorter.error().code == Errc::kTruncated);
 }
 
-// Everything that views show lies in the input.
+// Reads all bytes of the views, which lie in the input.
 std::uint64_t walk(const LaterHeader& view, Bytes input) {
   std::uint64_t sum = 0;
   for (const auto& reads : {view.call_reads, view.reads}) {
@@ -112,7 +112,7 @@ void check_later(Dialect dialect, Bytes input) {
   require(view->length >= kPrefixBytes && view->length <= input.size());
   const volatile std::uint64_t seen = walk(*view, input);
   static_cast<void>(seen);
-  // What ends a header of an error may be of another draft when it is shorter.
+  // A shorter error header can be a valid one of another draft.
   if (view->use == HeaderUse::kError && dialect == Dialect::kFlags) return;
   const auto shorter = decode_later_header(dialect, input.first(view->length - 1));
   require(!shorter && shorter.error().code == Errc::kTruncated);

@@ -1,6 +1,6 @@
-// The ICRC of any bytes with the BTH anywhere. The first byte picks the encapsulation, the next two
-// the offset of the BTH. The value does not depend on what is masked in every encapsulation, and
-// nothing is written to the packet.
+// The ICRC of any bytes, with the BTH anywhere. The first byte selects the encapsulation, the next
+// two the offset of the BTH. The value does not depend on bytes masked in every encapsulation, and
+// the packet is not modified.
 #include "fuzz_check.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < kPrefix) return 0;
   const auto kind = static_cast<IcrcKind>(data[0] % 5);
   const std::size_t bth = load_be16(data + 1);
-  // Of its own, so that the address sanitizer knows where it ends.
+  // A copy, so that the address sanitizer knows its end.
   std::vector<std::uint8_t> packet(data + kPrefix, data + size);
   const std::uint32_t value = icrc(kind, packet, bth);
   require(std::equal(packet.begin(), packet.end(), data + kPrefix));

@@ -1,4 +1,4 @@
-// What a fuzzer does next, as the bytes of its input say one after the other.
+// Reads a fuzzer's commands from the bytes of its input.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ class Input {
   Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
 
   [[nodiscard]] bool empty() const { return rest_.empty(); }
-  // 0 behind the end.
+  // Returns 0 after the end.
   std::uint8_t byte() {
     const wire::Bytes one = take(1);
     return one.empty() ? std::uint8_t{0} : one[0];
   }
-  // As many as are left, at most `n`.
+  // Returns up to `n` bytes, as many as are left.
   wire::Bytes take(std::size_t n) {
     const wire::Bytes taken = rest_.first(std::min(n, rest_.size()));
     rest_ = rest_.subspan(taken.size());

@@ -1,5 +1,5 @@
-// One frame of any link type: the first two bytes are the link type, the third is how many bytes
-// less were captured than were on the wire.
+// A frame of any link type: the first two bytes are the link type, the third is the number of bytes
+// on the wire that were not captured.
 #include "fuzz_check.h"
 
 #include <cstddef>
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(packet.transport().size() <= packet.wire_length);
   require(packet.src.kind != AddressKind::kNone && packet.src.kind == packet.dst.kind);
 
-  // A frame cut at the end of what was found gives the same packet.
+  // A frame truncated at the end of the packet gives the same packet.
   const std::span<const std::uint8_t> found = packet.data;
   frame.data =
       frame.data.first(static_cast<std::size_t>(found.data() + found.size() - frame.data.data()));

@@ -1,6 +1,6 @@
-// A whole capture file the way of every command: frames, events, operations, messages; each message
-// and event by every writer and put together again, the analysis of all by every writer of reports,
-// read back and joined, and timelines.
+// A whole capture file through all steps of every command: frames, events, operations, messages;
+// each message and event through every writer and reassembly, the analysis through every writer of
+// reports, read back and merged, and timelines.
 #include "check_timelines.h"
 #include "fuzz_check.h"
 #include "mutate_capture.h"
@@ -120,7 +120,7 @@ std::string json_of(const report::Report& r) {
   return text;
 }
 
-// What stands in the report may come from the capture's bytes: it is shown by every writer.
+// The report's texts may contain bytes of the capture: runs every writer.
 void show(const report::Report& r) {
   std::string shown;
   const auto write = [&](std::string_view piece) { shown += piece; };

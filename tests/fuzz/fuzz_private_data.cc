@@ -1,5 +1,5 @@
-// CM private data that decodes encodes to the same eight bytes; its sizes are in range and survive
-// the way back into a size code.
+// CM private data that decodes encodes to the same eight bytes; its sizes are in range, and survive
+// conversion to a size code and back.
 #include "fuzz_check.h"
 
 #include <algorithm>

@@ -1,10 +1,9 @@
-// A hostile peer of a queue pair: whatever it sends, only what is exposed to it for writing, and
-// what was posted to be filled, is written; only what is exposed for reading, and what was posted
-// to be sent, goes out; each work request completes at most once.
+// A hostile peer of a queue pair: whatever it sends, only memory advertised for writing and posted
+// Receive buffers are written; only memory advertised for reading and posted sends leave; each work
+// request completes at most once.
 //
-// The input is a row of commands, a byte each and its arguments. PSNs are told relative to what the
-// queue pair expects, and small handles stand for those that it gave: to guess them is not the
-// point.
+// The input is a list of commands, a byte each and its arguments. PSNs are relative to the expected
+// one, and small handles select existing ones: guessing them is not the point.
 #include "fuzz_check.h"
 #include "fuzz_input.h"
 
@@ -54,7 +53,7 @@ class Target {
     regions_[1] = advertise(qp_, kReadable, Access::kRemoteRead);
     regions_[2] = advertise(
         others_, 0,
-        Access::kRemoteRead | Access::kRemoteWrite);  // another connection's, over a guard
+        Access::kRemoteRead | Access::kRemoteWrite);  // of another connection, over a guard
   }
 
   void command(Input& in) {
@@ -75,7 +74,7 @@ class Target {
         const std::size_t which = in.byte() % 2;
         const std::uint32_t handle = regions_[which].handle;
         if (qp_.invalidate(0, handle)) ++posted_;
-        // Withdrawn again before there is another, so that places are used again.
+        // Invalidated before the next one, so that slots are reused.
         const auto e = qp_.advertise(whole_, area(which == 0 ? kWritable : kReadable), kArea,
                                      which == 0 ? Access::kRemoteWrite : Access::kRemoteRead);
         if (e) regions_[which] = *e;
@@ -104,7 +103,7 @@ class Target {
     return qp.advertise(whole_, area(where), kArea, access).value();
   }
 
-  // Opcode, flags, PSN, length of extension headers and of payload, then the former.
+  // Opcode, flags, PSN, length of extension headers and of payload, then the extension headers.
   void packet(Input& in) {
     const std::uint8_t opcode = in.byte();
     const std::uint8_t flags = in.byte();

@@ -1,4 +1,4 @@
-// A report that a stranger wrote: read, written, merged and shown.
+// A report from an untrusted source: read, written, merged and shown.
 #include "fuzz_check.h"
 
 #include <cstddef>
@@ -28,12 +28,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(!report.error().empty());
     return 0;
   }
-  // What was written is read as the same.
+  // The written report reads as the same.
   const std::string written = json_of(*report);
   const auto again = report::read_json(written);
   fuzz::require(again.has_value());
   fuzz::require(json_of(*again) == written);
-  // With itself: every connection may go on, every Call be answered.
+  // Merged with itself: any connection can continue another, and any Call be answered.
   const auto whole = report::merge({*report, *report, *again});
   if (!whole) return 0;
   std::string shown;

@@ -1,5 +1,5 @@
 // A packet that decodes has its payload within the input, encodes to bytes that decode to the same,
-// and needs all of its headers. The first two bytes say how long it was on the wire.
+// and needs all of its headers. The first two bytes give its length on the wire.
 #include "fuzz_check.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void check_within(const RocePacket& packet, Bytes bytes) {
   require(begin + packet.payload.size() <= bytes.data() + bytes.size());
 }
 
-// Every header bit that means something has come back, and the payload with it.
+// Every meaningful header bit and the payload survive.
 void check_again(const RocePacket& packet) {
   std::vector<std::uint8_t> once(encoded_size(packet) + kIcrcBytes);
   require(encode_roce(packet, once) == once.size() - kIcrcBytes);

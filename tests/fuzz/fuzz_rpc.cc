@@ -1,5 +1,5 @@
-// An RPC header that decodes encodes to the same bytes, roundup aside, and is truncated when its
-// last byte is taken away; the same for the credentials that it carries.
+// An RPC header that decodes encodes to the same bytes, except roundup, and is truncated without
+// its last byte; the same for its credentials.
 #include "fuzz_check.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using namespace rpcrdma::wire;
 using rpcrdma::fuzz::require;
 
-// The first `length` bytes of an input in which roundup may hold anything, with roundup zero.
+// The first `length` bytes of an input, with roundup set to zero.
 class Canonical {
  public:
   Canonical(Bytes input, std::size_t length)

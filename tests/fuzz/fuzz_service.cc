@@ -1,10 +1,9 @@
-// Every RPC message gets one answer, at once or when its time has come, and leaves no memory taken.
-// Results of any kind are read within their bounds, and none are taken for right unless the data
-// is.
+// Every RPC message gets one answer, at once or when its time has come, and all memory is released.
+// Results of any kind are read within their bounds, and accepted only if the data is correct.
 //
-// The input: a byte that says where the rest is cut in two and one that says what is done with it:
-// a message for a server, whose second part a Read chunk brings, or results for a client, whose
-// second part lies in the space of a result.
+// The input: a byte that splits the rest in two, and one that selects its use: a message for a
+// server, whose second part comes in a Read chunk, or results for a client, whose second part is in
+// a result's buffer.
 #include "fuzz_check.h"
 #include "support/null_provider.h"
 

@@ -1,6 +1,6 @@
-// Reduced streams of any procedure. The first byte chooses the procedure, the second how many
-// chunks there are (0 to 7), each of four bytes: offset in words and length, 16 bits each. The rest
-// is the stream.
+// Reduced streams of any procedure. The first byte selects the procedure, the second the number of
+// chunks (0 to 7), each of four bytes: offset in words and length, 16 bits each. The rest is the
+// stream.
 #include "fuzz_check.h"
 
 #include <array>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the corpus of fuzz_call_check: Calls by hand, and those of a Linux client, cut out of the
-captures. Each stands behind the two bytes of limits that fuzz_call_check.cc tells of.
+"""Writes the corpus of fuzz_call_check: handwritten Calls, and Calls of a Linux client from the
+captures. Each follows the two bytes of limits that fuzz_call_check.cc describes.
 
-Usage: make_call_check_corpus.py            (from anywhere; writes beside itself)
+Usage: make_call_check_corpus.py            (from any folder; writes next to itself)
 """
 import make_rpc_corpus as rpc
 
@@ -54,7 +54,7 @@ def linux_calls():
             length = rpc.header_length(payload) if opcode == rpc.SEND_ONLY else None
             if length is None or payload[length + 4 : length + 8] != b"\0\0\0\0":
                 continue  # not a Call
-            # A Read segment takes as many bytes as a Write chunk of one.
+            # A Read segment is as long as a Write chunk with one segment.
             shape = rpc.shape(payload, length), payload[16:20]
             if shape not in seen:
                 seen.add(shape)

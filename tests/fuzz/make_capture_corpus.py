@@ -2,7 +2,7 @@
 """Writes the seeds of fuzz_capture_file and fuzz_link: a file of every format, byte order and
 compression, and a frame of every link type, around packets cut out of the captures.
 
-Usage: make_capture_corpus.py            (from anywhere; writes beside itself; needs zstd)
+Usage: make_capture_corpus.py            (from any folder; writes next to itself; needs zstd)
 """
 import gzip
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the corpus of fuzz_channel: its commands are told in fuzz_channel.cc."""
+"""Writes the corpus of fuzz_channel: fuzz_channel.cc describes its commands."""
 
 import pathlib
 
 CORPUS = pathlib.Path(__file__).parent / "corpus" / "channel"
 REQUESTER, RESPONDER, BOTH = 0, 1, 2
-CALL, REPLY, NEITHER = 1, 2, 0  # what a message's stream says it is
+CALL, REPLY, NEITHER = 1, 2, 0  # type of the RPC message
 MSG, NOMSG, DONE, ERROR = 10, 11, 13, 14  # rdma_proc modulo 5; none is a multiple of 3
 
 
@@ -35,7 +35,7 @@ WITHDRAWN = bytes([4, 0])
 LATER = bytes([7, 100])
 AGAIN = bytes([8])
 FILL = bytes(12)
-BIG = 1 | 4 | 8  # one registered DDP-eligible piece
+BIG = 1 | 4 | 8  # one registered DDP-eligible item
 RESULTS = 64  # two
 LONG = 128
 INVALIDATED = 200

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of fuzz_cm_endpoint: exchanges of two connection managers as its instructions.
 
-Usage: make_cm_endpoint_corpus.py    (from anywhere; writes beside itself)
+Usage: make_cm_endpoint_corpus.py    (from any folder; writes next to itself)
 """
 import pathlib
 

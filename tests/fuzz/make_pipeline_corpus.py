@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of fuzz_pipeline: small captures, cut out of the large ones, and recordings.
 
-Usage: make_pipeline_corpus.py            (from anywhere; writes beside itself)
+Usage: make_pipeline_corpus.py            (from any folder; writes next to itself)
 """
 import pathlib
 import struct
@@ -25,14 +25,14 @@ SEEDS = {
     "tear-down": ("linux-nfs41", [*span(868, 881)]),
     "reply-chunk-segments": ("linux-nfs41", [*span(125, 136)]),
     "two-reads-at-once": ("linux-nfs41", [*span(499, 530), *span(640, 648)]),
-    # No set-up; the second of them has the server's packets only.
+    # Without set-up; the second one has only the server's packets.
     "mid-connection": ("linux-nfs3", [*span(1209, 1226), *span(1345, 1367)]),
     "one-way": ("linux-nfs3", [120, *span(1211, 1217), 1221, 1225, 1366, 1378]),
     "reverse": ("linux-deleg", [*span(96, 110), *span(280, 302)]),
     "two-clients": ("linux-deleg", [*span(225, 240), *span(286, 296), *span(402, 418)]),
     "non-rpc": ("linux-non-rpc", [*span(1, 45)]),
     "no-set-up-no-rpc": ("roce-icrc-oracle", [*span(1, 12)]),
-    # As if the capture had lost some, or had them in another order.
+    # Lost or reordered frames.
     "lost": ("linux-nfs41", [n for n in [*span(57, 62), *span(817, 838)] if n % 5 != 0]),
     "reordered": ("linux-nfs3", [n ^ 1 for n in span(1352, 1367)]),
     "again": ("linux-nfs3", [*span(1209, 1217), *span(1211, 1217)]),
@@ -84,13 +84,13 @@ def private_data():
 
 
 def recorded_exchange(first_time=0):
-    """A WRITE of NFSv3 by a Read chunk, as its client tells of it."""
+    """The events of a client for an NFSv3 WRITE with a Read chunk."""
     ipv4 = bytes(10) + b"\xff\xff"
     call = (words(XID, 1, 32, 0, 1, 68, 0x77, 4096, 0, 0x1000, 0, 0, 0)
             + words(XID, 0, 2, 100003, 3, 7, 0, 0, 0, 0) + words(4) + b"file" + bytes(8)
             + words(4096, 2, 4096))
     reply = words(XID, 1, 16, 0, 0, 0, 0) + words(XID, 1, 0, 0, 0, 0, 0, 0, 0, 4096, 2, 0, 0)
-    told = [
+    events = [
         ("receives", 32, 32),
         ("call", XID, 100003, 3, 7, 0),
         ("credit_wait", XID, 1),
@@ -116,7 +116,7 @@ def recorded_exchange(first_time=0):
     data = private_data()
     yield event("connection", ipv4 + bytes([192, 0, 2, 1]), ipv4 + bytes([192, 0, 2, 2]), 17, 18, 20049, 1, 1,
                 4096, 4096, len(data), 16, 16, 1, 0, tail=2 * data, time=time)
-    for kind, *fields in told:
+    for kind, *fields in events:
         time += 1000
         tail = fields.pop() if isinstance(fields[-1], bytes) else b""
         yield event(kind, *fields, tail=tail, time=time, connection=0 if kind == "loss" else CONNECTION)

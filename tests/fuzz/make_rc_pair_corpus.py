@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the corpus of fuzz_rc_pair: its commands are told in fuzz_rc_pair.cc."""
+"""Writes the corpus of fuzz_rc_pair: fuzz_rc_pair.cc describes its commands."""
 
 import pathlib
 import struct

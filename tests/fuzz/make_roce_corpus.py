@@ -2,7 +2,7 @@
 """Writes the seeds of fuzz_roce, fuzz_cm and fuzz_icrc: some by hand, and one of every opcode and of every
 MAD, cut out of the captures.
 
-Usage: make_roce_corpus.py            (from anywhere; writes beside itself)
+Usage: make_roce_corpus.py            (from any folder; writes next to itself)
 """
 import pathlib
 import struct
@@ -13,7 +13,7 @@ CAPTURES = HERE.parent / "captures"
 NAMES = ("linux-nfs41", "linux-nfs3", "linux-non-rpc", "roce-icrc-oracle")
 ETHERNET, IPV4, UDP, BTH, DETH, ICRC, MAD = 14, 20, 8, 12, 8, 4, 256
 UD_SEND_ONLY = 0x64
-MAX_SEED = 400  # bytes: what is longer teaches a fuzzer nothing
+MAX_SEED = 400  # bytes: longer seeds do not help a fuzzer
 
 HEADERS = " 00 ffff 40 000012 80 000007 "
 RETH = "0000000000000001 00000002 00000004 "

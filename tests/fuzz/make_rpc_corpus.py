@@ -2,7 +2,7 @@
 """Writes the seeds of fuzz_header, fuzz_rpc, fuzz_private_data and fuzz_rdmaconfig: one of every
 message by hand, and what a Linux client and server sent, cut out of the captures.
 
-Usage: make_rpc_corpus.py            (from anywhere; writes beside itself)
+Usage: make_rpc_corpus.py            (from any folder; writes next to itself)
 """
 import pathlib
 import struct
@@ -103,7 +103,7 @@ def roce_packets(path):
 
 
 def header_length(send):
-    """Of a version 1 RDMA_MSG or RDMA_NOMSG as Linux sends them; None for anything else."""
+    """Returns the header length of a version 1 RDMA_MSG or RDMA_NOMSG of Linux; None for anything else."""
     def word(i):
         return struct.unpack_from(">I", send, i)[0]
 
@@ -124,7 +124,7 @@ def header_length(send):
 
 
 def shape(send, length):
-    """What makes a Send worth a seed of its own: rdma_proc, the header's length, Call or Reply."""
+    """Returns the key of a seed: rdma_proc, header length, Call or Reply. One Send for each key is enough."""
     return send[12:16], length, send[length + 4 : length + 8]
 
 

@@ -18,7 +18,7 @@ using Record = std::vector<std::uint8_t>;
 
 constexpr std::size_t kFileHeader = 24;
 constexpr std::size_t kRecordHeader = 16;
-// Within a record: its header, Ethernet, IPv4 without options, UDP.
+// Offsets in a record: its header, Ethernet, IPv4 without options, UDP.
 constexpr std::size_t kIp = kRecordHeader + 14;
 constexpr std::size_t kUdp = kIp + 20;
 constexpr std::size_t kBth = kUdp + 8;
@@ -72,7 +72,7 @@ void mutate_behind_bth(Record& r) {
   r.insert(r.end(), part.begin(), part.end());
 }
 
-// One word of one packet into another: XIDs, handles, lengths and addresses meet.
+// Copies a word of one packet into another: XIDs, handles, lengths and addresses match by chance.
 void copy_word(Record& to, const Record& from, std::mt19937& random) {
   const auto word = [&](const Record& r) {
     return kBth + random() % ((r.size() - kBth - 4) / 4) * 4;

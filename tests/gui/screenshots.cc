@@ -1,5 +1,5 @@
-// Draws the pictures of the window that the documentation shows, from captures of Linux's NFS and
-// from a server and a load that run while it looks. usage: gui_screenshots CAPTURES FOLDER
+// Draws the documentation's pictures of the window, from captures of Linux NFS and from a server
+// and a load that run meanwhile. Usage: gui_screenshots CAPTURES FOLDER
 #include "connections_model.h"
 #include "detail_view.h"
 #include "filter_edit.h"
@@ -65,7 +65,7 @@ class Screens {
 
  private:
   bool save(QWidget& widget, const char* name) {
-    QTest::qWait(250);  // what was asked for is drawn
+    QTest::qWait(250);  // until the view is painted
     const QString why = save_png(widget, folder_ + "/" + name + ".png");
     std::printf("%s: %s\n", name, why.isEmpty() ? "drawn" : qPrintable(why));
     return why.isEmpty();
@@ -165,14 +165,14 @@ class Screens {
     window_.playground().stop();
     return QTest::qWaitFor([&] { return over.count() != 0; }, kBound);
   }
-  // Of a row with a slider.
+  // Sets the value of a row with a slider.
   void set(const char* name, double value) {
     QWidget* const row = window_.playground().findChild<QWidget*>(name);
     auto* const field = row != nullptr ? row->findChild<QDoubleSpinBox*>() : nullptr;
     if (field != nullptr) field->setValue(value);
   }
 
-  // Dark, and short of credits.
+  // A dark picture, and a shortage of credits.
   bool stalled() {
     QApplication::setPalette(dark());
     set("loss", 0);

@@ -1,5 +1,5 @@
-// Reads the shipped programs and the plugin for what cmake/Hardening.cmake asks of compiler and
-// linker.
+// Checks the shipped programs and the plugin for the compiler and linker options of
+// cmake/Hardening.cmake.
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -82,9 +82,9 @@ std::size_t count_in(const std::string& file, std::string_view bytes) {
   return count;
 }
 
-// Control-flow enforcement: the shadow stack is asked for, and functions begin with a landing pad,
-// ENDBR64. Start files have a few, too. The property IBT is for a C library whose start files have
-// them all, which Debian 12's is not.
+// Control-flow enforcement: the shadow stack is requested, and functions begin with a landing pad,
+// ENDBR64. Start files contain a few, too. The property IBT requires a C library whose start files
+// have all of them; Debian 12's does not.
 TEST_P(Shipped, IsReadyForControlFlowEnforcement) {
   EXPECT_THAT(readelf("-n"), ContainsRegex("x86 feature: .*SHSTK"));
   EXPECT_GT(count_in(GetParam(), "\xf3\x0f\x1e\xfa"), 100U);

@@ -1,3 +1,5 @@
+// The client under test: its Calls, their ends, and the connections that it opens to the scripted
+// server.
 #include "against_client.h"
 
 #include "words.h"
@@ -12,8 +14,8 @@ namespace rpcrdma::hostile {
 namespace {
 
 constexpr std::uint32_t kBlock = 65536;
-constexpr std::uint32_t kResults = 32768;  // from here on
-constexpr std::uint32_t kResult = 16384;   // each
+constexpr std::uint32_t kResults = 32768;  // offset of the results
+constexpr std::uint32_t kResult = 16384;   // bytes of each
 
 service::LoopOptions client_loop(const Network& network, trace::Tracer* tracer) {
   service::LoopOptions options;
@@ -63,7 +65,7 @@ void AgainstClient::accept(const Accept& how) {
       std::ranges::find(peer_.events, fabric::EventType::kRequest, &fabric::Event::type);
   if (found == peer_.events.end()) return;
   const std::size_t before = peer_.count(fabric::EventType::kEstablished);
-  found->type = fabric::EventType::kUnreachable;  // it is not looked at again
+  found->type = fabric::EventType::kUnreachable;  // marks it as handled
   take(std::move(found->request), how.receives);
   fabric::ConnectionOptions o;
   o.private_data = how.private_data;
@@ -159,7 +161,7 @@ void AgainstClient::on_lost(std::uint32_t, std::string_view what, fabric::Time) 
 
 std::string AgainstClient::emitted() {
   std::vector<std::string> parts;
-  // Calls that were sent again are answered when it is seen whether it lives.
+  // Calls that are resent are answered later, when its state is checked.
   while (anything_came() && in_words(came_[seen_]) != "a Call") parts.push_back(in_words(next()));
   const protocol::RequesterCounters requester = client->counters().requester;
   const auto bad_replies = static_cast<std::uint64_t>(
@@ -188,21 +190,21 @@ std::string AgainstClient::lives() {
     seen_ = came_.size();
     accept(last_);
   }
-  // Those that are sent again, or still wait.
+  // Calls that were resent, or still wait.
   while (client->outstanding() + client->waiting() != 0) {
     const std::size_t before = ends_.size();
     const Message again = next_message();
     if (ends_.size() != before || ::testing::Test::HasFailure()) break;
     send(reply_to(again));
-    until([&] { return ends_.size() > before; }, "the end of a Call that was sent again");
+    until([&] { return ends_.size() > before; }, "the end of a resent Call");
   }
   exchange();
   return same ? "the same connection" : "a new connection";
 }
 
 void AgainstClient::leave() {
-  // Of what was under way nothing is left, before the connection takes it along.
-  until([&] { return client->requester(0).idle(); }, "the end of all that was under way");
+  // Nothing may be in flight before the connection ends.
+  until([&] { return client->requester(0).idle(); }, "the end of everything in flight");
   client->finish();
   other->finish();
   until([&] { return client->closed() && other->closed(); }, "the end of all connections");

@@ -13,7 +13,7 @@ class AgainstClient : public Stage, private service::ClientObserver {
   AgainstClient(service::ClientOptions options, bool serves);
   ~AgainstClient() override;
 
-  // Takes the client's next connection.
+  // Accepts the client's next connection.
   struct Accept {
     Bytes private_data = scenes::private_data(4096, 4096, true);
     std::size_t receives = kReceives;
@@ -22,20 +22,20 @@ class AgainstClient : public Stage, private service::ClientObserver {
   void accept(const Accept& how);
   void accept() { accept(Accept()); }
 
-  // Our client makes a Call, which is returned as it comes: any RPC message, with a result of
-  // `result` bytes placed by a Write chunk and a Reply of up to `max_reply` bytes beside it.
-  // `data`: the DDP-eligible argument at its end.
+  // Our client sends a Call, which is returned as it arrives: any RPC message, with a Write chunk
+  // for a result of `result` bytes and a Reply of up to `max_reply` bytes. `data`: the DDP-eligible
+  // argument at its end.
   struct Call {
     Bytes rpc;
     std::uint32_t data = 0;
     std::uint32_t result = 0;
-    std::size_t results = 1;  // so many alike
+    std::size_t results = 1;  // number of such results
     std::uint32_t max_reply = 400;
     fabric::Time timeout = fabric::kNever;
   };
   void make(const Call& call);
   [[nodiscard]] Message call(const Call& call);
-  [[nodiscard]] Message call();  // of the program without a binding, no two alike
+  [[nodiscard]] Message call();  // of the program without a binding; each one differs
   [[nodiscard]] Message read(std::uint32_t count);
   // The same, on a connection that was accepted and has its credits.
   [[nodiscard]] Message begin_with_read(std::uint32_t count) {
@@ -47,13 +47,13 @@ class AgainstClient : public Stage, private service::ClientObserver {
   [[nodiscard]] Message readdir(std::uint32_t count);
   using Stage::read;
   using Stage::write;
-  // A good Reply to any of these, whose Write list comes back unused.
+  // Returns a valid Reply to any of these, with the Write list unused.
   [[nodiscard]] static Message reply_to(const Message& call);
   [[nodiscard]] static Message reply_to(const Message& call, Bytes rpc);
-  // One of these, and its Reply.
+  // Exchanges one of these and its Reply.
   void exchange();
 
-  // Our endpoint is a server as well, and the scripted peer connects to that.
+  // Our endpoint becomes a server as well, and the scripted peer connects to it.
   void listen();
   void connect();
 

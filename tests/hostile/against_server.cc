@@ -85,7 +85,7 @@ Message AgainstServer::next_reverse_call() {
 
 void AgainstServer::wait_for_reverse_calls() {
   constexpr std::uint32_t kWait = 2;
-  constexpr std::size_t kReverseResults = 24;  // behind the RPC header
+  constexpr std::size_t kReverseResults = 24;  // after the RPC header
   const std::uint32_t xid = next_xid_++;
   send(scenes::call(
       xid, scenes::rpc_call(xid, service::callback::kProgram, service::callback::kVersion, kWait,
@@ -96,8 +96,7 @@ void AgainstServer::wait_for_reverse_calls() {
     return wire::load_be32(reply.rpc.data() + kReverseResults + 4 * n);
   };
   of_reverse_calls =
-      fmt::format("its reverse Calls: {} answered, {} otherwise than asked, {} failed", word(1),
-                  word(2), word(3));
+      fmt::format("its reverse Calls: {} answered, {} wrong, {} failed", word(1), word(2), word(3));
 }
 
 std::string AgainstServer::emitted() {
@@ -133,8 +132,8 @@ void AgainstServer::leave() {
   until([&] { return server->connections() == 0 && other->closed(); },
         "the end of all connections");
   EXPECT_EQ(host_->adapter.connections(), 0U);
-  // Sessions of reverse Calls wait for their client to come back.
-  until([&] { return loop_->memory().in_use() == idle_; }, "all memory given back");
+  // Sessions of reverse Calls wait for their client to reconnect.
+  until([&] { return loop_->memory().in_use() == idle_; }, "the release of all memory");
 }
 
 }  // namespace rpcrdma::hostile

@@ -12,7 +12,7 @@ class AgainstServer : public Stage {
   explicit AgainstServer(const service::ServerOptions& options);
   ~AgainstServer() override;
 
-  // Another connection. Without private data of its own the thresholds are 1024 bytes.
+  // Opens another connection. By default it has no private data, so the thresholds are 1024 bytes.
   struct Connect {
     Bytes private_data = scenes::private_data(4096, 4096, true);
     std::size_t receives = kReceives;
@@ -20,26 +20,26 @@ class AgainstServer : public Stage {
   void connect(const Connect& how);
   void connect() { connect(Connect()); }
 
-  // A plain Call, and its Reply, of `version`.
+  // Exchanges a plain Call and its Reply, of `version`.
   void exchange();
   std::uint32_t version = 1;
 
-  // Our server makes a reverse Call of the echo program, and it is waited for or not.
+  // Makes our server send a reverse Call of the echo program; returns it, or does not wait for it.
   [[nodiscard]] Message ask_for_reverse_calls(service::echo::Proc proc, std::uint32_t bytes) {
     ask(proc, bytes);
     return next_reverse_call();
   }
   void ask(service::echo::Proc proc, std::uint32_t bytes);
   [[nodiscard]] Message next_reverse_call();
-  // Asks what became of them, for told().
+  // Queries the results of reverse Calls, for emitted().
   void wait_for_reverse_calls();
   std::string of_reverse_calls;
 
-  // What our server did since the scene began, in words.
+  // Describes what our server did since the scene began.
   [[nodiscard]] std::string emitted();
-  // On which connection it answers now.
+  // Describes on which connection it now answers.
   [[nodiscard]] std::string lives();
-  // All connections end, and what was theirs is given back.
+  // Ends all connections, and checks that their memory was released.
   void leave();
 
  private:

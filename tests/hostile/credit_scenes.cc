@@ -42,7 +42,7 @@ void add_grants(Matrix& to) {
                   s.send(sleeping_call(2));
                   s.run_for(10 * fabric::kMillisecond);
                 }});
-  // With each connection more, the share of all becomes smaller; and larger when it ends.
+  // With each further connection the share shrinks; it grows when one ends.
   service::ServerOptions shared = granting(2);
   shared.max_calls = 4;
   to.push_back({.rule = "FC-06",
@@ -79,7 +79,7 @@ void add_receives(Matrix& to) {
                       s.post_receives(AgainstClient::kReceives);
                       s.send(AgainstClient::reply_to(s.next_message()));
                     },
-                .not_in_recording = "RNR NAKs are its device's affair"});
+                .not_in_recording = "only its device sees RNR NAKs"});
   to.push_back({.rule = "FC-05",
                 .did = "posts no Receive for a Reply",
                 .answer = "Reply, SUCCESS",
@@ -91,7 +91,7 @@ void add_receives(Matrix& to) {
                       s.run_for(20 * fabric::kMillisecond);
                       s.post_receives(AgainstServer::kReceives);
                     },
-                .not_in_recording = "RNR NAKs are its device's affair"});
+                .not_in_recording = "only its device sees RNR NAKs"});
 }
 
 void add_reconnects(Matrix& to) {
@@ -123,7 +123,7 @@ void add_reconnects(Matrix& to) {
                   s.run_for(10 * fabric::kMillisecond);
                 }});
   to.push_back({.rule = "FC-08",
-                .did = "sends a Call that was lost with its connection again with another XID",
+                .did = "resends a Call that was lost with its connection, with another XID",
                 .answer = "Reply, SUCCESS",
                 .server = [](AgainstServer& s) {
                   s.connect();

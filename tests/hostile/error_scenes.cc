@@ -41,7 +41,7 @@ void add_forms(Matrix& to) {
   service::ClientOptions both = HostileScene::one_version(1);
   both.version.versions = {1, 2};
   to.push_back({.rule = "ERR-04",
-                .did = "refuses version 2 by an ERR_VERS of version 2, and speaks version 1 alone",
+                .did = "refuses version 2 by an ERR_VERS of version 2, and supports only version 1",
                 .answer = "its Call is answered",
                 .client =
                     [](AgainstClient& s) {
@@ -89,7 +89,7 @@ void add_error_order(Matrix& to) {
                 .answer = std::string("ignored; ") + kRefused,
                 .client = server_first_sends([](const Message& c) { return err_chunk(c.xid); })});
   to.push_back({.rule = "ERR-07",
-                .did = "sends a Call again unchanged that got ERR_CHUNK",
+                .did = "resends a Call unchanged after ERR_CHUNK",
                 .answer = "ERR_CHUNK",
                 .server = [](AgainstServer& s) {
                   s.connect();

@@ -1,3 +1,5 @@
+// Scenes that break the rules about the transport header: sizes, versions, procedures, lists and
+// XIDs.
 #include "scenes.h"
 
 namespace rpcrdma::hostile {
@@ -29,7 +31,7 @@ auto long_call_of(const Bytes& rpc, const Bytes& behind = {}) {
   };
 }
 
-// A Reply in the Reply chunk, of which `change` makes something else.
+// A Reply in the Reply chunk, modified by `change`.
 auto long_reply(const std::function<void(Bytes& rpc)>& change) {
   return [=](AgainstClient& s) {
     s.accept();
@@ -147,7 +149,7 @@ void add_xid(Matrix& to) {
                 .answer = "ERR_CHUNK",
                 .server = client_sends(scenes::call(2, scenes::call(3).rpc))});
   to.push_back({.rule = "HDR-02",
-                .did = "sends such a Call by a Position Zero Read chunk",
+                .did = "sends such a Call in a Position Zero Read chunk",
                 .answer = "ERR_CHUNK",
                 .server = long_call_of(scenes::call(3).rpc)});
   to.push_back({.rule = "HDR-02",
@@ -206,7 +208,7 @@ void add_answers(Matrix& to) {
                   s.run_for(kLong);
                 }});
   to.push_back({.rule = "HDR-10",
-                .did = "sends a Reply where nothing was asked in its direction",
+                .did = "sends a Reply although no Call was sent in that direction",
                 .answer = "ignored",
                 .server = client_sends(scenes::reply(2))});
 }

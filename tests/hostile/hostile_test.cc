@@ -1,6 +1,6 @@
-// Every rule that a peer can break against an endpoint, broken on purpose: what the endpoint
-// answers, that it lives on and serves others meanwhile, and that the analyzer names the rule and
-// the guilty side.
+// Breaks every rule that a peer can break against an endpoint, and checks the endpoint's answer,
+// that it survives and serves other peers meanwhile, and that the analyzer names the rule and the
+// side at fault.
 #include "matrix.h"
 #include "page.h"
 
@@ -57,7 +57,7 @@ TEST(HostileMatrix, EveryRuleHasASceneOrAReason) {
   EXPECT_THAT(missing, IsEmpty());
 }
 
-// docs/hostile.md holds what the scenes give. After a change that is meant:
+// docs/hostile.md holds the results of the scenes. After an intended change:
 // RPCRDMA_WRITE_EXPECTED=1 build/release/bin/hostile_test --gtest_filter=HostileMatrix.*
 TEST(HostileMatrix, ThePageShowsWhatTheScenesGive) {
   const std::string path = std::string(RPCRDMA_TEST_CAPTURES) + "/../../docs/hostile.md";

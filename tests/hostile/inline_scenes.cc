@@ -58,7 +58,7 @@ void add_inline_scenes(Matrix& to) {
                 .client = reply_on({}, 1500),
                 .client_options = silent_client()});
   to.push_back({.rule = "INL-02",
-                .did = "sends a Call of 1,568 bytes, told that 1,024 are received",
+                .did = "sends a Call of 1,568 bytes to a server with a receive size of 1,024",
                 .answer = "Reply, SUCCESS",
                 .server = call_on(scenes::private_data(4096, 4096, true), 1500),
                 .server_options = receiving(1024)});
@@ -83,7 +83,7 @@ void add_inline_scenes(Matrix& to) {
                     },
                 .serves = true});
   to.push_back({.rule = "INL-04",
-                .did = "sends a Call as long as on the connection before, now without private data",
+                .did = "sends a Call as long as before, now without private data",
                 .answer = "Reply, SUCCESS",
                 .server = [](AgainstServer& s) {
                   s.connect();

@@ -30,8 +30,8 @@ const std::vector<HostileScene>& all_scenes() {
 const std::vector<Unseen>& all_unseen() {
   static const std::vector<Unseen> kAll{
       {"WR-09",
-       "what a requester assumes of memory that it offered shows in nothing that it sends: a duty "
-       "towards its own upper layer"},
+       "no message shows what a requester assumes about memory that it advertised: the rule "
+       "concerns its own upper layer"},
   };
   return kAll;
 }

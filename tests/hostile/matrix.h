@@ -1,5 +1,5 @@
-// The hostile matrix: of each rule who can break it against an endpoint, how, and what the endpoint
-// and the analyzer make of it.
+// The hostile matrix: for each rule, which side can break it against an endpoint, how, and the
+// reaction of the endpoint and the analyzer.
 #pragma once
 
 #include "against_client.h"
@@ -16,19 +16,20 @@ namespace rpcrdma::hostile {
 
 struct HostileScene {
   std::string rule;  // "FC-01"
-  // What the scripted peer does, a clause whose subject it is.
+  // A clause about the scripted peer's action; the peer is its subject.
   std::string did;
-  // What our endpoint does then, as AgainstServer::told() and AgainstClient::told() say it.
+  // The reaction of our endpoint, as described by AgainstServer::emitted() and
+  // AgainstClient::emitted().
   std::string answer;
-  // One of the two: our endpoint is the server, or the client.
+  // Exactly one is set: our endpoint is the server, or the client.
   std::function<void(AgainstServer&)> server = {};
   std::function<void(AgainstClient&)> client = {};
-  // Of our endpoint.
+  // Options of our endpoint.
   service::ServerOptions server_options = {};
   service::ClientOptions client_options = one_version(1);
-  bool serves = false;  // the client, in the reverse direction
+  bool serves = false;  // the client serves reverse Calls
   rules::Profile profile = rules::Profile::k8166;
-  // Why the finding is in the packets alone; empty: it is in the recording, too.
+  // Why only the packets show the violation; empty: the recording shows it, too.
   std::string not_in_recording = {};
 
   [[nodiscard]] static service::ClientOptions one_version(std::uint32_t version) {
@@ -41,7 +42,7 @@ struct HostileScene {
 
 void PrintTo(const HostileScene& scene, std::ostream* out);  // for GoogleTest
 
-// A rule that no peer can break against an endpoint, and why.
+// A rule that no peer can break against an endpoint, with the reason.
 struct Unseen {
   std::string rule;
   std::string why;
@@ -67,14 +68,14 @@ void add_invalidation_scenes(Matrix& m);  // INV
 void add_operation_scenes(Matrix& m);     // OPS
 void add_version2_scenes(Matrix& m);      // V2
 
-// A scene that was played.
+// The result of a scene.
 struct Row {
   std::string answer;
   std::string lives;     // "the same connection", "a new connection"
   std::string analyzer;  // "error against the client"
 };
 
-// With all expectations but that of `answer`.
+// Plays the scene with all expectations except that of `answer`.
 [[nodiscard]] Row play(const HostileScene& scene);
 
 }  // namespace rpcrdma::hostile

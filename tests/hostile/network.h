@@ -1,4 +1,4 @@
-// A network in simulated time, and adapters in it that can be watched and tampered with.
+// A simulated network with simulated time; adapters in it can be watched and manipulated.
 #pragma once
 
 #include "support/sim_host.h"
@@ -13,12 +13,12 @@ namespace rpcrdma::hostile {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// What one adapter sends and receives, as a capture of Ethernet frames.
+// Writes the packets of one adapter, in both directions, to a capture of Ethernet frames.
 class Tap {
  public:
   Tap();
   void packet(const soft::Path& path, wire::Bytes packet, bool outgoing, fabric::Time now);
-  // The file.
+  // The capture file.
   [[nodiscard]] const Bytes& pcapng() const { return file_.bytes(); }
 
  private:
@@ -34,10 +34,11 @@ class Host : public protocol::testing::SimHost {
   void receive(const soft::Path& path, wire::Bytes packet, fabric::Time now) override;
   bool transmit(soft::OutPacket& packet, fabric::Time now) override;
 
-  // Of each packet, before it is taken or after it was made; empty: nothing.
+  // Called for each packet, before it is received or after it was built; empty: not called.
   std::function<void(Bytes& packet)> change_incoming;
   std::function<void(soft::OutPacket& packet)> change_outgoing;
-  // So many RDMA READ requests are kept back and then come at once; 0: they come as they come.
+  // Holds back this many RDMA READ requests and then delivers them together; 0: delivers each at
+  // once.
   std::size_t gather_reads = 0;
 
  private:
@@ -46,17 +47,17 @@ class Host : public protocol::testing::SimHost {
   std::vector<std::pair<soft::Path, Bytes>> gathered_;
 };
 
-// Time passes as things happen, and everybody has a turn in between.
+// Advances time from event to event, and drives all participants in between.
 class Network {
  public:
   Network() { net.run_for(fabric::kSecond); }
 
-  // False: it did not come so in a simulated quarter of an hour.
+  // Returns false if it takes more than a simulated quarter of an hour.
   [[nodiscard]] bool until(const std::function<bool()>& condition);
   void run_for(fabric::Time time);
 
   soft::SimNetwork net{1};
-  fabric::Time clock = fabric::kSecond;  // as of the network
+  fabric::Time clock = fabric::kSecond;  // the network's time
   std::vector<std::function<void()>> turns;
 
  private:

@@ -1,3 +1,4 @@
+// Scenes that break the rules about RDMA operations: handles, bounds, order, lengths and limits.
 #include "scenes.h"
 
 #include <rpcrdma/wire/cm.h>
@@ -15,7 +16,7 @@ Message read_reply(const Message& call) {
   return reply;
 }
 
-// What happens before the Reply to an NFS READ.
+// Does something before the Reply to an NFS READ.
 auto before_reply(
     const std::function<void(AgainstClient& s, const wire::Segment& to)>& operations) {
   return [=](AgainstClient& s) {
@@ -62,7 +63,7 @@ void add_targets(Matrix& to) {
 void add_operation_order(Matrix& to) {
   to.push_back(
       {.rule = "OPS-02",
-       .did = "sends the Reply first, and writes its data behind it",
+       .did = "sends the Reply first, and writes its data afterwards",
        .answer = "its Call is answered",
        .client =
            [](AgainstClient& s) {
@@ -70,7 +71,7 @@ void add_operation_order(Matrix& to) {
              s.send(read_reply(call));
              s.write(call.writes[0][0], scenes::pattern(kLongCount));
            },
-       .not_in_recording = "it hears of the Reply when it takes it, which is after the Write"});
+       .not_in_recording = "it sees the Reply when it polls for it, which is after the Write"});
   to.push_back({.rule = "OPS-03",
                 .did = "writes 100 bytes less than its Reply says",
                 .answer = "its Call is answered",
@@ -79,7 +80,7 @@ void add_operation_order(Matrix& to) {
                 })});
   to.push_back(
       {.rule = "OPS-03",
-       .did = "answers a WRITE of which it has read the first 200 bytes",
+       .did = "answers a WRITE after it has read only the first 200 bytes",
        .answer = "its Call is answered",
        .client = [](AgainstClient& s) {
          s.accept();
@@ -92,9 +93,9 @@ void add_operation_order(Matrix& to) {
        }});
 }
 
-// The MAD of a REQ, in which the other side's Reads were allowed to be so many.
+// Changes the number of Reads that the other side may have in flight, in the MAD of a REQ.
 void allow_reads(Bytes& packet, std::uint8_t reads) {
-  constexpr std::size_t kMad = 20;  // behind BTH and DETH
+  constexpr std::size_t kMad = 20;  // after BTH and DETH
   constexpr std::size_t kAttribute = kMad + 16;
   constexpr std::size_t kResponderResources = kMad + 24 + 35;
   if (packet[0] != static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly)) return;
@@ -105,7 +106,7 @@ void allow_reads(Bytes& packet, std::uint8_t reads) {
 }
 
 void add_packets(Matrix& to) {
-  constexpr std::uint8_t kReads = 20;  // 16 are agreed on
+  constexpr std::uint8_t kReads = 20;  // 16 are negotiated
   to.push_back({.rule = "OPS-04",
                 .did = "has 20 Reads in flight, where 16 were agreed on",
                 .answer = "connection ended: more concurrent Reads than negotiated",
@@ -126,7 +127,7 @@ void add_packets(Matrix& to) {
                     },
                 .not_in_recording = "its device refused the Reads"});
   to.push_back({.rule = "OPS-05",
-                .did = "sends the Middle of a message of which there was no First",
+                .did = "sends the Middle of a message without its First",
                 .answer = "connection ended: opcode out of sequence",
                 .client =
                     [](AgainstClient& s) {
@@ -145,7 +146,7 @@ void add_packets(Matrix& to) {
                     },
                 .not_in_recording = "an endpoint does not see packets"});
   to.push_back({.rule = "OPS-06",
-                .did = "offers the same memory in two Calls at once",
+                .did = "advertises the same memory in two Calls at once",
                 .answer = "Reply, SUCCESS; Reply, SUCCESS",
                 .server = [](AgainstServer& s) {
                   s.connect({.private_data = scenes::private_data(4096, 4096, false)});

@@ -9,25 +9,25 @@ namespace {
 constexpr const char* kIntroduction =
     R"(# Hostile peers
 
-The 91 rules that `rpcrdma rules` lists of the specifications, each broken on purpose by a scripted peer that
+The 91 rules of the specifications that `rpcrdma rules` lists, each broken on purpose by a scripted peer that
 sends any bytes in any order: against our server as a client, against our client as a server, and in the
-reverse direction. Where no peer can break a rule, the table says why. Server and client are
-those of `engine/service` with their default options or what the scene needs, over the soft fabric in a
-simulated network. This file is made by `hostile_test` (tests/hostile), which plays every scene and
-compares; do not edit it.
+reverse direction. If no peer can break a rule, the table says why. Server and client are those of
+`engine/service`, with default options or with those that the scene requires, on the soft fabric in a
+simulated network. `hostile_test` (tests/hostile) generates this file: it plays every scene and compares the
+results. Do not edit it.
 
-- **Ours**: which of the two our endpoint was.
-- **Answer**: what it did, as it was measured: the messages that came back to the peer, how our client's
-  Call ended, and why a connection ended, if it did. "ignored": nothing came back.
-- **Lives on**: where the next Call of the same peer was answered.
+- **Ours**: the side of our endpoint.
+- **Answer**: the measured reaction of our endpoint: the messages that the peer received, how our client's
+  Call ended, and why a connection ended, if it did. "ignored": no message was sent.
+- **Lives on**: the connection on which the next Call of the same peer was answered.
 - **Others**: another client of the same server, or another server of the same client, had its Calls answered
-  rightly while this went on, and afterwards.
-- **Analyzer**: what `rpcrdma analyze` finds by the rule, and whom it blames, in the packets of our endpoint
-  and in the recording that it made of itself, unless it says why that does not show it. No error or warning
-  by a rule blames our endpoint or the others.
+  correctly during the scene and afterwards.
+- **Analyzer**: the severity that `rpcrdma analyze` reports for the rule, and the side at fault, in the packets
+  of our endpoint and in its recording, or why the recording does not show it. No error or warning of a rule
+  is against our endpoint or the others.
 
-When a scene is over, nothing is under way at our endpoint, and with the connections all their memory is given
-back.
+At the end of a scene, nothing is in flight at our endpoint, and when the connections are closed, all their
+memory has been released.
 
 )";
 
@@ -58,7 +58,7 @@ bool of_specification(const rules::Rule& rule) {
 std::string page() {
   std::string text = kIntroduction;
   text +=
-      "| Rule | What it says | Ours | What the peer did | Answer | Lives on | Others | Analyzer |\n"
+      "| Rule | Sentence | Ours | Action of the peer | Answer | Lives on | Others | Analyzer |\n"
       "|---|---|---|---|---|---|---|---|\n";
   for (const rules::Rule& rule : rules::rules()) {
     if (!of_specification(rule)) continue;

@@ -15,9 +15,9 @@ std::string describe(const rules::Finding& f) {
 }
 
 struct Judgement {
-  std::string level;  // "error"; empty: the scripted peer was not found guilty by the rule
-  std::string role;   // of it: "client", "server"
-  std::string all;    // for a failure
+  std::string level;  // "error"; empty: the rule did not find the scripted peer at fault
+  std::string role;   // its role: "client", "server"
+  std::string all;    // for a failure message
 };
 
 Judgement judge(const HostileScene& scene, const Bytes& file) {
@@ -29,13 +29,13 @@ Judgement judge(const HostileScene& scene, const Bytes& file) {
       judgement.level = rules::severity_name(f.severity);
       judgement.role = f.role;
     }
-    // That the scene ends with its connections is no fault.
+    // A connection that ends with the scene is no violation.
     const bool by_rule = rules::find_rule(f.rule)->where != rules::Where::kDiagnosis;
     const bool keeps_rules = f.peer == kOurs.to_string() || f.peer == kOther.to_string();
     EXPECT_FALSE(by_rule && keeps_rules && f.severity != rules::Severity::kNote) << describe(f);
   }
   for (const rules::Inconclusive& w : outcome.inconclusive) {
-    judgement.all += fmt::format("\nwithheld {}: {}", w.rule, w.reason);
+    judgement.all += fmt::format("\ninconclusive {}: {}", w.rule, w.reason);
   }
   return judgement;
 }
@@ -48,7 +48,7 @@ Row run(const HostileScene& scene, Stage& stage, const std::function<void(Stage&
   script(stage);
   stage.run_for(kSettle);
   const std::size_t during = stage.other->answered();
-  EXPECT_GT(during, before) << "nobody else was served meanwhile";
+  EXPECT_GT(during, before) << "no other client was served meanwhile";
   row.answer = stage.emitted();
   row.lives = stage.lives();
   stage.other->hurry();

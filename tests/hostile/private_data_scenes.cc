@@ -24,7 +24,7 @@ Bytes swapped_magic() {
   return bytes;
 }
 
-// The thresholds that our endpoint works with then, bytes.
+// The inline threshold that our endpoint then uses, bytes.
 auto client_with(const Bytes& private_data, std::uint32_t threshold) {
   return [=](AgainstServer& s) {
     s.connect({.private_data = private_data});
@@ -60,15 +60,15 @@ void add_both(Matrix& to, const char* rule, const std::string& did, const Bytes&
 
 void add_private_data_scenes(Matrix& to) {
   add_both(to, "CMP-01",
-           "connects with private data whose first word has its bytes the wrong way "
-           "round: thresholds are 1,024 bytes",
+           "connects with private data whose first word has the wrong byte "
+           "order: thresholds are 1,024 bytes",
            swapped_magic(), kDefault);
   add_both(to, "CMP-02", "connects with private data of version 2: thresholds are 1,024 bytes",
            changed(4, 2), kDefault);
   add_both(to, "CMP-03", "connects with private data that has a reserved flag set",
            changed(5, 0x81), 4096);
   to.push_back({.rule = "CMP-04",
-                .did = "tells that it sends 1,024 bytes, and sends a Call of 1,568",
+                .did = "announces a send size of 1,024 bytes, and sends a Call of 1,568",
                 .answer = "Reply, SUCCESS",
                 .server = [](AgainstServer& s) {
                   s.connect({.private_data = scenes::private_data(1024, 4096, true)});

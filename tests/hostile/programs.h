@@ -1,5 +1,5 @@
-// Programs that are called by the scripted peer: one without a binding, and a little of NFS version
-// 3, which the analyzer knows by its binding.
+// Programs that the scripted peer calls: one without a binding, and a few procedures of NFS version
+// 3, whose binding the analyzer knows.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace rpcrdma::hostile {
 
-// 16 bytes of arguments at most, and 16 of results; procedure 1.
+// At most 16 bytes of arguments and 16 of results; procedure 1.
 [[nodiscard]] std::unique_ptr<service::Program> plain_program();
 
-// GETATTR, READ, WRITE and READDIR of a file that holds scenes::pattern().
+// GETATTR, READ, WRITE and READDIR of a file with the contents scenes::pattern().
 [[nodiscard]] std::unique_ptr<service::Program> nfs_program();
 
 }  // namespace rpcrdma::hostile

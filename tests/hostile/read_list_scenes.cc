@@ -1,10 +1,12 @@
+// Scenes that break the rules about Read chunks: positions, order, lengths, roundup and
+// eligibility.
 #include "scenes.h"
 
 namespace rpcrdma::hostile {
 
 namespace {
 
-// The arguments of a plain Call begin at 40, and the stream is 56 bytes long.
+// The arguments of a plain Call begin at offset 40, and the stream is 56 bytes long.
 struct Part {
   std::uint32_t position;
   std::uint32_t length;
@@ -24,8 +26,8 @@ auto plain_call(const std::vector<Part>& parts) {
   };
 }
 
-// An NFS WRITE of `count` bytes, its data in segments of these lengths, which follow each other in
-// memory; `apart`: each at a Position of its own.
+// An NFS WRITE of `count` bytes, with its data in contiguous segments of these lengths; `apart`:
+// each at a Position of its own.
 auto nfs_write(std::uint32_t count, const std::vector<std::uint32_t>& lengths, bool apart = false) {
   return [=](AgainstServer& s) {
     s.connect();
@@ -107,7 +109,7 @@ void add_lengths(Matrix& to) {
                   s.send(m);
                 }});
   to.push_back({.rule = "RD-09",
-                .did = "offers the same memory twice in one Write chunk",
+                .did = "advertises the same memory twice in one Write chunk",
                 .answer = "Reply, SUCCESS",
                 .server = [](AgainstServer& s) {
                   s.connect();

@@ -4,7 +4,7 @@ namespace rpcrdma::hostile {
 
 namespace {
 
-// A READDIR whose Reply goes through the Reply chunk, as `change` has it.
+// A READDIR whose Reply goes into the Reply chunk, modified by `change`.
 auto long_reply(const std::function<void(Message& reply)>& change) {
   return [=](AgainstClient& s) {
     s.accept();
@@ -48,7 +48,7 @@ void add_reply_chunk_scenes(Matrix& to) {
          return reply;
        })});
   to.push_back({.rule = "RP-02",
-                .did = "sends an RDMA_NOMSG that says that nothing was written",
+                .did = "sends an RDMA_NOMSG whose Reply chunk is returned empty",
                 .answer = "its Call ends, bad Reply: an RDMA_NOMSG has nothing in a Reply chunk",
                 .client = long_reply([](Message& r) { r.reply_chunk->front().length = 0; })});
   to.push_back({.rule = "RP-03",
@@ -61,7 +61,7 @@ void add_reply_chunk_scenes(Matrix& to) {
                 })});
   to.push_back(
       {.rule = "RP-04",
-       .did = "sends a Reply of 1,552 bytes inline, where 1,024 are allowed, to a Call "
+       .did = "sends a Reply of 1,552 bytes inline, although 1,024 are allowed, to a Call "
               "without a Reply chunk",
        .answer = "its Call is answered",
        .client = [](AgainstClient& s) {
@@ -71,13 +71,13 @@ void add_reply_chunk_scenes(Matrix& to) {
          s.send(AgainstClient::reply_to(call, scenes::rpc_reply(call.xid, Bytes(1500, 0x22))));
        }});
   to.push_back({.rule = "RP-05",
-                .did = "offers a Reply chunk with an empty segment",
+                .did = "advertises a Reply chunk with an empty segment",
                 .answer = "ERR_CHUNK",
                 .server = call_with([](AgainstServer& s) {
                   return std::vector<wire::Segment>{s.advertise(4096), {0x101, 0, 0x3000}};
                 })});
   to.push_back({.rule = "RP-05",
-                .did = "offers a Reply chunk without segments",
+                .did = "advertises a Reply chunk without segments",
                 .answer = "ERR_CHUNK",
                 .server = call_with([](AgainstServer&) { return std::vector<wire::Segment>{}; })});
 }

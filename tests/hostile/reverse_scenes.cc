@@ -1,3 +1,4 @@
+// Scenes that break the rules about Calls in the reverse direction, and repeat others there.
 #include "scenes.h"
 
 namespace rpcrdma::hostile {
@@ -18,7 +19,7 @@ service::ClientOptions granting_one() {
   return options;
 }
 
-// Our client says that it takes reverse Calls.
+// Announces that our client accepts reverse Calls.
 void create_session(AgainstClient& s) {
   const Message call = s.call({.rpc = scenes::nfs4::create_session_call(0)});
   s.send(AgainstClient::reply_to(call, scenes::nfs4::create_session_reply(call.xid)));
@@ -27,7 +28,7 @@ void create_session(AgainstClient& s) {
 
 void add_credits_and_versions(Matrix& to) {
   to.push_back({.rule = "BI-01",
-                .did = "has two reverse Calls outstanding where one is granted, as many as it "
+                .did = "has two reverse Calls in flight with one granted, as many as it "
                        "grants itself",
                 .answer = "its Call is answered; connection ended: the peer sent more Calls than "
                           "it was granted credits",
@@ -44,7 +45,7 @@ void add_credits_and_versions(Matrix& to) {
                 .client_options = granting_one(),
                 .serves = true});
   to.push_back({.rule = "BI-02",
-                .did = "sends a reverse Call of version 2 where forward Calls are of version 1",
+                .did = "sends a reverse Call of version 2 although forward Calls are of version 1",
                 .answer = "ERR_VERS, versions 1 to 1; its Call is answered",
                 .client =
                     [](AgainstClient& s) {
@@ -55,7 +56,7 @@ void add_credits_and_versions(Matrix& to) {
                 .serves = true});
   to.push_back({.rule = "HDR-04",
                 .did = "answers a reverse Call of version 1 in version 2",
-                .answer = "its reverse Calls: 0 answered, 0 otherwise than asked, 1 failed",
+                .answer = "its reverse Calls: 0 answered, 0 wrong, 1 failed",
                 .server =
                     [](AgainstServer& s) {
                       s.connect();
@@ -67,7 +68,7 @@ void add_credits_and_versions(Matrix& to) {
                 .server_options = calling_back()});
   to.push_back({.rule = "FC-02",
                 .did = "grants nothing to reverse Calls",
-                .answer = "its reverse Calls: 1 answered, 0 otherwise than asked, 0 failed",
+                .answer = "its reverse Calls: 1 answered, 0 wrong, 0 failed",
                 .server =
                     [](AgainstServer& s) {
                       s.connect();
@@ -118,8 +119,8 @@ void add_readiness(Matrix& to) {
                     },
                 .serves = true});
   to.push_back({.rule = "BI-06",
-                .did = "has no Receive for the reverse Calls that it asked for",
-                .answer = "its reverse Calls: 1 answered, 0 otherwise than asked, 0 failed",
+                .did = "has no Receive for the reverse Calls that it requested",
+                .answer = "its reverse Calls: 1 answered, 0 wrong, 0 failed",
                 .server =
                     [](AgainstServer& s) {
                       s.connect({.receives = 1});
@@ -131,9 +132,9 @@ void add_readiness(Matrix& to) {
                       s.wait_for_reverse_calls();
                     },
                 .server_options = calling_back(),
-                .not_in_recording = "RNR NAKs are its device's affair"});
+                .not_in_recording = "only its device sees RNR NAKs"});
   to.push_back({.rule = "BI-07",
-                .did = "connects to its client, to send a reverse Call again",
+                .did = "connects to its client to resend a reverse Call",
                 .answer = "Reply, SUCCESS; its Call is answered",
                 .client =
                     [](AgainstClient& s) {
@@ -151,7 +152,7 @@ void add_readiness(Matrix& to) {
                 .serves = true});
 }
 
-// Our client, as a responder, reads what forward Calls have to keep to.
+// Our client, as a responder, checks the rules for forward Calls on reverse Calls, too.
 void add_bad_calls(Matrix& to) {
   const auto reverse_call = [](const std::function<Bytes(AgainstClient & s)>& make) {
     return [make](AgainstClient& s) {
@@ -196,7 +197,7 @@ void add_bad_calls(Matrix& to) {
                 .serves = true});
 }
 
-// Our server, as a requester, reads what forward Replies have to keep to.
+// Our server, as a requester, checks the rules for forward Replies on reverse Replies, too.
 void add_bad_replies(Matrix& to) {
   const auto answers =
       [](Proc proc, std::uint32_t bytes,
@@ -211,7 +212,7 @@ void add_bad_replies(Matrix& to) {
   const auto reply_to = [](const Message& call) {
     return AgainstClient::reply_to(call, scenes::rpc_reply(call.xid));
   };
-  const char* const failed = "its reverse Calls: 0 answered, 0 otherwise than asked, 1 failed";
+  const char* const failed = "its reverse Calls: 0 answered, 0 wrong, 1 failed";
   to.push_back({.rule = "HDR-02",
                 .did = "answers a reverse Call with another XID in the RPC message",
                 .answer = failed,
@@ -254,7 +255,7 @@ void add_bad_replies(Matrix& to) {
                 .server_options = calling_back()});
   to.push_back({.rule = "HDR-10",
                 .did = "answers a reverse Call twice",
-                .answer = "its reverse Calls: 1 answered, 0 otherwise than asked, 0 failed",
+                .answer = "its reverse Calls: 1 answered, 0 wrong, 0 failed",
                 .server =
                     [reply_to](AgainstServer& s) {
                       s.connect();
@@ -267,7 +268,7 @@ void add_bad_replies(Matrix& to) {
   to.push_back(
       {.rule = "INL-03",
        .did = "sends a Reply to a reverse Call that is longer than a Call may be",
-       .answer = "its reverse Calls: 0 answered, 1 otherwise than asked, 0 failed",
+       .answer = "its reverse Calls: 0 answered, 1 wrong, 0 failed",
        .server =
            [](AgainstServer& s) {
              s.connect({.private_data = scenes::private_data(1024, 4096, true)});
@@ -278,7 +279,7 @@ void add_bad_replies(Matrix& to) {
        .server_options = calling_back()});
   to.push_back({.rule = "INV-03",
                 .did = "answers a reverse Call by Send With Invalidate",
-                .answer = "its reverse Calls: 0 answered, 1 otherwise than asked, 0 failed",
+                .answer = "its reverse Calls: 0 answered, 1 wrong, 0 failed",
                 .server = answers(Proc::kSource, 50'000,
                                   [reply_to](AgainstServer&, const Message& call) {
                                     Message reply = reply_to(call);

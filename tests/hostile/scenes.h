@@ -1,4 +1,4 @@
-// What scenes of several sections do.
+// Helpers for scenes of several sections.
 #pragma once
 
 #include "../rules/bodies.h"
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::hostile {
 
-// One byte of a message is another.
+// Returns the message with one byte changed.
 [[nodiscard]] inline Bytes with_byte(const Message& message, std::size_t at, std::uint8_t value) {
   Bytes content = scenes::encode(message);
   content[at] = value;
@@ -19,7 +19,7 @@ namespace rpcrdma::hostile {
   return content;
 }
 
-// A Call of the echo program that is answered after five milliseconds.
+// Returns a Call of the echo program that is answered after five milliseconds.
 [[nodiscard]] inline Message sleeping_call(std::uint32_t xid) {
   constexpr std::uint32_t kMicroseconds = 5000;
   return scenes::call(xid, scenes::rpc_call(xid, service::echo::kProgram, service::echo::kVersion,
@@ -27,16 +27,16 @@ namespace rpcrdma::hostile {
                                             scenes::Xdr().u32(kMicroseconds).bytes()));
 }
 
-// Bytes of data that are too long to come inline.
+// More bytes of data than fit inline.
 inline constexpr std::uint32_t kLongCount = 8000;
 
-// A plain Call with so many bytes of arguments.
+// Returns a plain Call with this many bytes of arguments.
 [[nodiscard]] inline Message long_call(std::uint32_t xid, std::size_t arguments) {
   return scenes::call(xid,
                       scenes::rpc_call(xid, scenes::kPlainProgram, 1, 1, Bytes(arguments, 0x11)));
 }
 
-// A client that has had one Call answered sends this, and no more.
+// A client sends this after one answered Call, and nothing more.
 [[nodiscard]] inline auto client_sends(Bytes content) {
   return [content](AgainstServer& s) {
     s.connect();
@@ -48,7 +48,7 @@ inline constexpr std::uint32_t kLongCount = 8000;
   return client_sends(scenes::encode(message));
 }
 
-// A server that has answered one Call answers the next with what `with` makes of it.
+// A server that has answered one Call answers the next with the result of `with`.
 template <typename With>
 [[nodiscard]] auto server_answers(With with) {
   return [with](AgainstClient& s) {
@@ -58,7 +58,7 @@ template <typename With>
   };
 }
 
-// The same, and answers it well afterwards.
+// The same, followed by a valid answer.
 template <typename With>
 [[nodiscard]] auto server_first_sends(With with) {
   return [with](AgainstClient& s) {

@@ -1,3 +1,4 @@
+// The simulated stage: our endpoint, the scripted peer and a well-behaved client, driven together.
 #include "stage.h"
 
 #include "support/trace_builder.h"

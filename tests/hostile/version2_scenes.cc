@@ -1,3 +1,4 @@
+// Scenes that break the rules of version 2.
 #include "scenes.h"
 
 #include <rpcrdma/protocol/options.h>
@@ -35,7 +36,7 @@ HostileScene of_client(const char* rule, const std::string& did, const std::stri
           .client_options = HostileScene::one_version(2)};
 }
 
-// An NFS READ, answered well but for what `change` makes of it.
+// An NFS READ with a valid Reply that `change` modifies.
 auto nfs_read(const std::function<void(Message& reply, const Message& call)>& change) {
   return [=](AgainstClient& s) {
     const Message call = s.begin_with_read(kLongCount);
@@ -76,7 +77,7 @@ void add_headers(Matrix& to) {
   Message foreign = version2(scenes::call(2));
   foreign.inv_handle = 0x999;
   to.push_back({.rule = "V2-03",
-                .did = "names an rdma_inv_handle that is none of its Call's",
+                .did = "names an rdma_inv_handle that does not belong to its Call",
                 .answer = "RDMA2_ERR_BAD_XDR",
                 .server = client_sends_2(foreign)});
   to.push_back(of_client("V2-04", "does not copy rdma_inv_handle into its Reply",
@@ -122,7 +123,7 @@ void add_negotiation(Matrix& to) {
   service::ServerOptions one;
   one.version.versions = {1, 1};
   to.push_back({.rule = "V2-07",
-                .did = "goes on in version 2 after an ERR_VERS that offers version 1",
+                .did = "continues in version 2 after an ERR_VERS that offers version 1",
                 .answer = "ERR_VERS, versions 1 to 1",
                 .server =
                     [](AgainstServer& s) {
@@ -171,7 +172,7 @@ void add_errors(Matrix& to) {
                            s.send(m);
                          }));
   to.push_back({.rule = "V2-10",
-                .did = "sends a Call again after CANT_REPLY that offers no more than before",
+                .did = "resends a Call after CANT_REPLY without advertising more memory",
                 .answer = "RDMA2_ERR_CANT_REPLY, segment 1 should have 8000 bytes",
                 .server = [](AgainstServer& s) {
                   s.version = 2;

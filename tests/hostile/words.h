@@ -1,4 +1,4 @@
-// What came to the scripted peer, in words.
+// Describes messages that the scripted peer receives.
 #pragma once
 
 #include "../rules/message.h"
@@ -7,7 +7,7 @@
 
 namespace rpcrdma::hostile {
 
-// The message in it, whatever it is; what cannot be read is left as it is by default.
+// Decodes any message; parts that cannot be decoded keep their defaults.
 [[nodiscard]] scenes::Message read_message(const scenes::Bytes& message);
 
 // "ERR_CHUNK", "Reply, GARBAGE_ARGS".

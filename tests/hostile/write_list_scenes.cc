@@ -6,8 +6,8 @@ namespace {
 
 using Change = std::function<void(Message& reply)>;
 
-// An NFS READ of kLongCount bytes, `written` of which are written, and the Reply as `change` has
-// it.
+// An NFS READ of kLongCount bytes, `written` of which are written, with a Reply that `change`
+// modifies.
 auto nfs_read(const Change& change, std::uint32_t written = kLongCount) {
   return [=](AgainstClient& s) {
     const Message call = s.begin_with_read(kLongCount);
@@ -37,7 +37,7 @@ service::ClientOptions in_segments_of(std::uint32_t bytes) {
   return options;
 }
 
-// `length` bytes of results in a chunk, a READ of `count` bytes.
+// A READ of `count` bytes with a chunk of `room` bytes, returned with length `returned`.
 auto with_room(std::uint32_t count, std::uint32_t room, std::uint32_t returned) {
   return [=](AgainstClient& s) {
     s.accept();
@@ -96,7 +96,7 @@ void add_use(Matrix& to) {
                     },
                     0)});
   to.push_back({.rule = "WR-05",
-                .did = "fails a READ, and says that all of the Write chunk was written",
+                .did = "fails a READ, and returns the whole Write chunk as written",
                 .answer = "its Call is answered",
                 .client = nfs_read([](Message& r) { r.rpc = failed_read(r.xid); })});
   to.push_back(
@@ -126,7 +126,7 @@ void add_use(Matrix& to) {
                 .client = with_room(8000, 8000, 7000)});
   to.push_back(
       {.rule = "WR-10",
-       .did = "sends inline what the Write chunk was offered for",
+       .did = "sends a result inline that has a Write chunk",
        .answer = "its Call is answered",
        .client = nfs_read(
            [](Message& r) { r.rpc = scenes::nfs3::read_reply_inline(r.xid, scenes::pattern(300)); },

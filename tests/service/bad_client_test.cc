@@ -1,5 +1,5 @@
-// Clients that break the protocol, or stop taking part, are nobody's trouble but their own: each
-// gets its error or loses its connection, with a reason, while somebody else's Calls go on.
+// Clients that break the protocol, or stop responding, harm only themselves: each gets its error or
+// loses its connection, with a reason, while other clients' Calls continue.
 #include "bad_peer.h"
 
 #include <functional>
@@ -40,7 +40,7 @@ struct BadClient : BadPeer {
   }
 };
 
-// Somebody else makes Calls all the time.
+// Another client makes Calls all the time.
 class BadClients : public ::testing::Test {
  protected:
   explicit BadClients(const service::ServerOptions& options = {},
@@ -60,19 +60,19 @@ class BadClients : public ::testing::Test {
       if (!bad.provider->arm()) continue;
       EXPECT_TRUE(host.loop->run_once(fabric::kMillisecond));
     }
-    // What it has to say to that.
+    // Drives the bad client, too.
     bad.step();
     return true;
   }
   bool connect(BadClient& bad) {
     return until(bad, [&] { return bad.saw(EventType::kEstablished); });
   }
-  // The n-th message that it gets; all before have come.
+  // Returns the n-th message that it receives; all earlier ones have arrived.
   ByteVector answer(BadClient& bad, std::size_t n) {
     EXPECT_TRUE(until(bad, [&] { return bad.received() > n; })) << n;
     return bad.message(n);
   }
-  // Nobody else noticed.
+  // The other client is not affected.
   void check_good() {
     const std::size_t before = good.done.size();
     EXPECT_TRUE(host.until([&] { return good.done.size() >= before + 20; }));
@@ -82,7 +82,7 @@ class BadClients : public ::testing::Test {
     EXPECT_EQ(counters.calls.calls,
               counters.responder.replies + counters.calls.reply_refused + counters.calls.cancelled);
   }
-  // It lost its connection.
+  // Its connection was closed.
   void check_closed(CloseReason reason, const char* what) {
     check_good();
     ASSERT_EQ(server.emitted().closed.size(), 1U);
@@ -111,14 +111,14 @@ TEST_F(BadClients, PrivateDataOfAnotherProtocolIsNone) {
 TEST_F(BadClients, GarbageGetsErrorsAndNothingElse) {
   BadClient bad({});
   ASSERT_TRUE(connect(bad));
-  // Another version; a list that does not end; no Call in it.
+  // Another version; a list without end; no Call in it.
   bad.send(0, words(5, 9, 32, 0, 0, 0, 0));
   EXPECT_EQ(answer(bad, 0), words(5, 1, 32, 4, 1, 1, 2));
   bad.send(1, words(6, 1, 32, 0, 1, 0, 1, 4096, 0, 0, 1));
   EXPECT_EQ(answer(bad, 1), words(6, 1, 32, 4, 2));
   bad.send(2, words(7, 1, 32, 0, 0, 0, 0, 7, 0, 2));
   EXPECT_EQ(payload_of(answer(bad, 2)), words(7, 1, 0, 0, 0, 4));  // GARBAGE_ARGS
-  // Not even a header, a Reply, an RDMA_ERROR, an RDMA_DONE: nobody to answer.
+  // Not even a header, a Reply, an RDMA_ERROR, an RDMA_DONE: none of them is answered.
   bad.send(3, ByteVector{1, 2, 3});
   bad.send(4, words(1, 1, 32, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0));
   bad.send(5, words(1, 1, 32, 4, 2));
@@ -132,7 +132,7 @@ TEST_F(BadClients, GarbageGetsErrorsAndNothingElse) {
 TEST_F(BadClients, CallsBeyondTheGrantEndTheirConnection) {
   BadClient bad({});
   ASSERT_TRUE(connect(bad));
-  // Before the first Reply one Call may be outstanding, and this one is for a minute.
+  // Before the first Reply, one Call may be in flight, and this one lasts a minute.
   bad.send(0, open_header(1).encode(echo_call(1, Proc::kSleep, 60'000'000)));
   for (std::uint32_t i = 1; i < 10; ++i) bad.send(i, null_call(i + 1));
   ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
@@ -167,10 +167,10 @@ TEST_F(BadClients, TwoCallsWithOneXidAreTwoCalls) {
 
 // ----- chunks
 
-// Memory that a chunk names without having a right to.
+// Memory that a chunk names without access rights.
 struct BadChunk {
   const char* name;
-  // The handle and offset of a segment of 4096 bytes, `other` being another connection.
+  // The handle and offset of a segment of 4096 bytes; `other` is another connection.
   fabric::MemoryRegion (*advertise)(BadClient& bad, fabric::Connection& other, Access wrong);
 };
 
@@ -180,7 +180,7 @@ std::uint8_t* area(BadClient& bad) {
 
 class ChunkOutside : public BadClients, public ::testing::WithParamInterface<BadChunk> {
  protected:
-  // A Call whose chunk is `bad`'s; its connection is lost, and nothing else.
+  // A Call with the chunk `bad`: only its connection is lost.
   void run(Access wrong, const std::function<ByteVector(const wire::Segment&)>& call,
            const char* operation) {
     BadClient bad({});
@@ -191,7 +191,7 @@ class ChunkOutside : public BadClients, public ::testing::WithParamInterface<Bad
     bad.send(0, call({e.handle, 4096, e.offset}));
     ASSERT_TRUE(until(bad, [&] { return bad.saw(EventType::kDisconnected); }));
     EXPECT_EQ(bad.received(), 0U);
-    // Not even in part, where it could be.
+    // Nothing is written, not even where it would be permitted.
     EXPECT_EQ(std::count(area(bad), area(bad) + 16384, 0), 16384);
     check_closed(CloseReason::kPeer, operation);
   }
@@ -290,7 +290,7 @@ TEST_F(BadClients, SegmentsOfOneByteOfNoneAndOfFourGiB) {
   EXPECT_EQ(wire::load_be32(sunk.data() + 24), 0U);  // ECHO_OK
   EXPECT_EQ(wire::load_be32(sunk.data() + 48), sum);
 
-  // Every second one without any; and the last as long as can be told.
+  // Every second segment is empty, and the last one has the maximum length.
   h = open_header(2);
   h.writes.emplace_back();
   for (std::uint32_t i = 0; i < 40; ++i) {
@@ -318,7 +318,7 @@ TEST_F(BadClients, SegmentsOfOneByteOfNoneAndOfFourGiB) {
   check_good();
 }
 
-// ----- who stops taking part
+// ----- clients that stop responding
 
 class ImpatientServer : public BadClients {
  protected:
@@ -330,7 +330,7 @@ class ImpatientServer : public BadClients {
   }
 };
 
-// Its fabric says for ever that it has no Receive, as it told us to let it.
+// Its fabric always answers that it has no Receive, and we allow unlimited retries.
 TEST_F(ImpatientServer, RepliesThatAreNotTakenEndTheirConnection) {
   BadClient bad({.receives = 0});
   ASSERT_TRUE(connect(bad));
@@ -340,7 +340,7 @@ TEST_F(ImpatientServer, RepliesThatAreNotTakenEndTheirConnection) {
   EXPECT_EQ(counters.responder.replies, counters.calls.calls);
 }
 
-// It acknowledges what it is sent and answers no Read; the fabric does not ask for ever.
+// It acknowledges data and answers no Read; the fabric's retries are limited.
 TEST_F(BadClients, ReadsThatAreNotAnsweredEndTheirConnection) {
   BadClient bad({.faults = "drop op=read-response dir=out", .retry_count = 1});
   ASSERT_TRUE(connect(bad));
@@ -367,7 +367,7 @@ class SmallServer : public BadClients {
   }
 };
 
-// As many Calls as it may have, each with a long Read chunk that it does not let anybody read.
+// All permitted Calls, each with a long Read chunk that cannot be read.
 TEST_F(SmallServer, WhatIsHeldForOneIsNotTakenFromOthers) {
   BadClient bad({.faults = "drop op=read-response dir=out"});
   ASSERT_TRUE(connect(bad));
@@ -389,9 +389,9 @@ TEST_F(SmallServer, WhatIsHeldForOneIsNotTakenFromOthers) {
   EXPECT_EQ(counters.responder.error_chunk, 0U);
 }
 
-// ----- connections that do not come about, and those that were
+// ----- connections that are not established, and closed ones
 
-// A server in this thread, whose fabric never gives up by itself.
+// A server in this thread, whose fabric never times out by itself.
 class LonelyServer : public ::testing::Test {
  protected:
   static service::ServerOptions options() {
@@ -428,7 +428,7 @@ TEST_F(LonelyServer, AConnectionThatIsNeverEstablishedIsGivenUp) {
   EXPECT_THAT(parts.emitted.closed, SizeIs(0));
 }
 
-// Whatever comes and goes: nothing of it stays.
+// Connections come and go, and leave nothing behind.
 TEST(Steadiness, ConnectionsThatWereLeaveNothingBehind) {
   ServerParts parts;
   ClientHost host;
@@ -448,7 +448,7 @@ TEST(Steadiness, ConnectionsThatWereLeaveNothingBehind) {
     };
     ASSERT_TRUE(both_until([&] { return echo.client().up() == 4; }));
     for (int i = 0; i < 8; ++i) echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
-    // In the middle of them, or behind them.
+    // Close it in the middle of Calls, or after them.
     ASSERT_TRUE(both_until([&] { return echo.done.size() >= (round % 2 == 0 ? 1U : 8U); }));
     echo.client().close();
     ASSERT_TRUE(both_until([&] { return parts.server->connections() == 0; }));
@@ -458,7 +458,7 @@ TEST(Steadiness, ConnectionsThatWereLeaveNothingBehind) {
   EXPECT_EQ(parts.loop->memory().registered(), registered);
   EXPECT_THAT(parts.emitted.connected, SizeIs(120));
   EXPECT_THAT(parts.emitted.closed, SizeIs(120));
-  // Places are taken again.
+  // Slots are reused.
   service::LoopMember nobody;
   EXPECT_LT(static_cast<std::uint32_t>(parts.loop->add_cookie(nobody, 0)), 10U);
 }

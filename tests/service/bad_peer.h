@@ -1,4 +1,4 @@
-// A connection by hand, to be misused.
+// A connection driven by hand, to break rules.
 #pragma once
 
 #include "support/channel_ends.h"
@@ -17,14 +17,14 @@ ByteVector words(Word... values) {
   return bytes;
 }
 
-// A Call of the echo program, RPC header and arguments. DDP-eligible arguments behind those given
-// are at Position 40 + 4 * their number.
+// Returns a Call of the echo program: RPC header and arguments. DDP-eligible arguments after the
+// given ones are at Position 40 + 4 * their number.
 template <typename... Word>
 ByteVector echo_call(std::uint32_t xid, service::echo::Proc proc, Word... arguments) {
   return words(xid, 0, 2, service::echo::kProgram, 1, proc, 0, 0, 0, 0, arguments...);
 }
 
-// Its header; chunks are added by who sends it.
+// Returns its header; the sender adds chunks.
 inline protocol::testing::OpenHeader open_header(std::uint32_t xid) {
   protocol::testing::OpenHeader h;
   h.header.xid = xid;

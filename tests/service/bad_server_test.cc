@@ -1,5 +1,5 @@
-// Servers that break the protocol: a client's memory holds what it offered for writing and nothing
-// else changes, each Call ends, and who accepts connections for nothing is asked less and less.
+// Servers that break the protocol: only memory that a client advertised for writing changes, each
+// Call ends, and a server that accepts connections in vain is retried less and less often.
 #include "bad_peer.h"
 
 #include <functional>
@@ -27,7 +27,7 @@ struct BadServer : BadPeer {
   BadServer() : BadPeer(kServerHost, {}) {
     listener = provider->listen(service::kDefaultPort, 0).value();
   }
-  // The first request that waits.
+  // Returns the first pending request.
   std::unique_ptr<fabric::Connection> request() {
     const auto found = std::ranges::find(events, EventType::kRequest, &fabric::Event::type);
     if (found == events.end()) return nullptr;
@@ -35,7 +35,7 @@ struct BadServer : BadPeer {
     events.erase(found);
     return wanted;
   }
-  // Takes it as `connection`, with Receives from 20 times its number on.
+  // Accepts it as `connection`, with Receives numbered from 20 times its number.
   void accept(std::unique_ptr<fabric::Connection> wanted,
               std::span<const std::uint8_t> private_data = {}, std::uint64_t receives = 20) {
     connection = std::move(wanted);
@@ -49,8 +49,8 @@ struct BadServer : BadPeer {
   std::uint64_t accepted = 0;
 };
 
-// A client, and Calls of it with a Read chunk and a Write chunk that lie in one block of memory,
-// each with 0xa5 around it.
+// A client with Calls that have a Read chunk and a Write chunk in one block of memory, each with
+// guard bytes 0xa5 around it.
 class BadServers : public ::testing::Test, public service::ClientObserver {
  protected:
   static constexpr std::uint32_t kBlock = 16384;
@@ -78,7 +78,7 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
         },
         fabric::kMillisecond);
   }
-  // With as many connections as the client has, of which the last one is `server.connection`.
+  // Connects all of the client's connections; the last one is `server.connection`.
   void connect(std::span<const std::uint8_t> private_data = {}) {
     for (std::uint32_t i = 1; i <= client->connections(); ++i) {
       std::unique_ptr<fabric::Connection> wanted;
@@ -100,7 +100,7 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
     spec.timeout = timeout;
     return client->call_on(connection, spec).value();
   }
-  // What the server gets into its n-th Receive.
+  // Returns the message in the server's n-th Receive.
   OpenHeader got(std::uint64_t n) {
     EXPECT_TRUE(until([&] { return server.completion(n) != nullptr; })) << n;
     return open(server.message(n));
@@ -112,7 +112,7 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
     return h;
   }
   static ByteVector reply_body(std::uint32_t xid) { return words(xid, 1, 0, 0, 0, 0, 0, 0); }
-  // What answers it, with all of the Write chunk unused.
+  // Returns its Reply, with all of the Write chunk unused.
   static ByteVector reply_to(const OpenHeader& call, std::uint32_t credit = 8) {
     OpenHeader h = reply_header(call.header.xid, credit);
     h.writes = call.writes;
@@ -121,7 +121,7 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
     }
     return h.encode(reply_body(call.header.xid));
   }
-  // Nothing was written that was not asked for, nor was anything from where it may not be.
+  // Checks that no write was outside the Write chunk, and that no data came from elsewhere.
   void check_memory(std::uint8_t result = 0x22) const {
     for (std::uint32_t i = 0; i < kBlock; ++i) {
       const bool argument = i >= kArgument && i < kArgument + kArgumentBytes;
@@ -156,7 +156,7 @@ class BadServers : public ::testing::Test, public service::ClientObserver {
 struct Trespass {
   const char* name;
   Operation operation;
-  // Given the chunks of a Call, and those of one on another connection.
+  // Given the chunks of a Call, and those of a Call on another connection.
   fabric::MemoryRegion (*where)(const OpenHeader& call, const OpenHeader& other);
 };
 
@@ -189,7 +189,7 @@ TEST_P(TrespassTest, EndsTheConnectionAndChangesNothing) {
   EXPECT_EQ(client->state(0), LinkState::kUp);
   check_memory();
   EXPECT_EQ(std::count(mine, mine + kBytes, 0x77), std::ptrdiff_t{kBytes});
-  EXPECT_THAT(ends, IsEmpty());  // it is sent again
+  EXPECT_THAT(ends, IsEmpty());  // it is resent
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TrespassTest,
@@ -292,7 +292,7 @@ TEST_F(BadServers, ErrorsAndRepliesThatBreakARuleEndTheirCallAlone) {
               return h.encode(reply_body(c.header.xid));
             }),
             CallStatus::kBadReply);
-  // Nothing is granted any more: one Call goes on at a time.
+  // With no grant, one Call at a time continues.
   EXPECT_EQ(answer([](const OpenHeader& c) { return reply_to(c, 0); }), CallStatus::kReplied);
   EXPECT_EQ(answer([](const OpenHeader& c) { return reply_to(c, 0); }), CallStatus::kReplied);
   EXPECT_EQ(client->counters().requester.zero_grants, 2U);
@@ -326,7 +326,7 @@ TEST_F(BadServers, ARejectionIsEmittedAsFarAsItCanBeRead) {
   EXPECT_EQ(lost[0].find_first_of("\x1b["), std::string::npos);
 }
 
-// Its fabric says for ever that there is no Receive, as it told ours to let it.
+// Its fabric always answers that there is no Receive, and we allow unlimited retries.
 TEST_F(BadServers, WhoTakesNoCallsIsLeft) {
   service::ClientOptions options = to_server();
   options.probe = 20 * fabric::kMillisecond;
@@ -339,10 +339,10 @@ TEST_F(BadServers, WhoTakesNoCallsIsLeft) {
   ASSERT_TRUE(until([&] { return !lost.empty(); }));
   EXPECT_EQ(lost[0], "no sign of life");
   EXPECT_EQ(client->counters().lost, 1U);
-  EXPECT_THAT(ends, IsEmpty());  // it is sent again
+  EXPECT_THAT(ends, IsEmpty());  // it is resent
 }
 
-// Between three quarters and all of it.
+// Between three quarters of the time and all of it.
 ::testing::Matcher<Time> waited(Time wait) {
   return ::testing::AllOf(::testing::Ge(wait - wait / 4), ::testing::Le(wait));
 }
@@ -352,11 +352,12 @@ constexpr Time kFirst = 1000 * fabric::kMicrosecond;
 TEST_F(BadServers, WhoDropsEachConnectionIsAskedLessAndLessAndThenNoMore) {
   service::ClientOptions options = to_server();
   options.backoff_first = kFirst;
-  options.backoff_most = 100 * fabric::kSecond;  // up for so long it would be of use
+  // A connection that lasts this long counts as usable.
+  options.backoff_most = 100 * fabric::kSecond;
   options.max_attempts = 5;
   start(options);
   call_on(0);
-  // Each has taken the Call.
+  // Each has received the Call.
   for (std::uint64_t i = 0; i < 5; ++i) {
     std::unique_ptr<fabric::Connection> wanted;
     ASSERT_TRUE(until([&] { return (wanted = server.request()) != nullptr; }));

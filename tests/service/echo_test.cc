@@ -1,4 +1,4 @@
-// Server and client over the user-space fabric: every procedure and size, whatever the thresholds.
+// Server and client over the soft fabric: every procedure and size, with all thresholds.
 #include "support/service_hosts.h"
 
 #include <random>
@@ -53,7 +53,7 @@ TEST_P(EchoOver, EveryProcedureAndSize) {
   options.private_data = s.client_says;
   options.max_segment = s.max_segment;
   EchoClient echo(host, options);
-  // One after the other, and all at once.
+  // One after another, and then all at once.
   for (const Request& r : every_request()) {
     echo.call(r);
     ASSERT_TRUE(echo.finish_calls()) << proc_name(r.proc) << " " << r.length;
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Thresholds, EchoOver,
                                            Setting{4096, 4096, false, true, 1024, 1U << 30},
                                            Setting{4096, 4096, true, false, 1024, 1U << 30}));
 
-// Both ends have one clock here, and the server has a Call between its sending and its Reply.
+// Both ends use the same clock, and the server has a Call after it was sent and before its Reply.
 TEST(Echo, TheServersTimesLieWithinTheRoundTrip) {
   RunningServer server;
   ClientHost host;
@@ -140,7 +140,7 @@ TEST(Echo, SeveralConnectionsAndClientsShareALoop) {
   for (const Done& d : first.done) ++used[d.connection];
   for (const int n : used) EXPECT_GT(n, 0);
 
-  // Both sides have counted the same.
+  // Both sides have the same counters.
   const service::ServerCounters& counted = server.stop();
   EXPECT_EQ(counted.accepted, 6U);
   protocol::MessageBytes bytes;

@@ -1,4 +1,4 @@
-// What goes wrong: servers that end and come again, Calls that are not answered, and limits.
+// Failures: servers that stop and restart, Calls without Reply, and limits.
 #include "support/service_hosts.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using service::echo::Verdict;
 
 constexpr Request kSleepLong{Proc::kSleep, 0, 0, 0, 60'000'000};
 
-// ----- servers end, and come again
+// ----- servers stop and restart
 
 TEST(Restart, CallsAreSentAgainUnderTheirXids) {
   auto server = std::make_unique<RunningServer>();
@@ -24,17 +24,17 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
   options.connections = 2;
   EchoClient echo(host, options);
   ASSERT_TRUE(host.until([&] { return echo.client().up() == 2; }));
-  // A grant of more than one, so that several Calls are outstanding.
+  // With a grant of more than one, several Calls can be in flight.
   for (int i = 0; i < 4; ++i) echo.call({Proc::kNull, 0, 0, 0, 0});
   ASSERT_TRUE(echo.finish_calls());
-  // Nobody answers these before the server is gone.
+  // These are not answered before the server stops.
   std::vector<std::uint32_t> xids;
   for (int i = 0; i < 4; ++i) xids.push_back(echo.call({Proc::kSleep, 0, 0, 0, 400'000}));
   ASSERT_TRUE(host.until([&] { return echo.client().outstanding() == 4; }));
   server.reset();
   ASSERT_TRUE(host.until([&] { return echo.client().up() == 0; }));
   EXPECT_EQ(echo.done.size(), 4U);
-  // One more, which waits for a connection.
+  // One more Call, which waits for a connection.
   echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
 
   server = std::make_unique<RunningServer>();
@@ -54,7 +54,7 @@ TEST(Restart, CallsAreSentAgainUnderTheirXids) {
   EXPECT_EQ(echo.lost.size() + 2, counters.attempts);
 }
 
-// Nobody tells the client: it has to find out, by Calls that are not acknowledged.
+// The client gets no notice: it detects the loss by Calls that are not acknowledged.
 TEST(Restart, AServerThatVanishesIsMissed) {
   auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
   ClientHost host(1, {}, nullptr, kShortAckTimeout);
@@ -71,7 +71,7 @@ TEST(Restart, AServerThatVanishesIsMissed) {
   EXPECT_GT(echo.client().counters().requester.resent, 0U);
 }
 
-// It has taken the Call, so nothing is left that it would not acknowledge.
+// The server has received the Call, so no packet is unacknowledged.
 TEST(Restart, AServerThatVanishesWhileACallWaitsIsMissed) {
   auto server = std::make_unique<RunningServer>(service::ServerOptions{}, "drop op=cm-dreq");
   ClientHost host;
@@ -120,11 +120,11 @@ TEST(Restart, AServerThatClosesAnswersNoMoreAndLetsGo) {
   EXPECT_EQ(parts.server->counters().closed_stopped, 1U);
 }
 
-// ----- clients wait, give up, and end
+// ----- clients wait, time out, and end
 
 TEST(Connecting, GivesUpAndEndsItsCalls) {
   ClientHost host;
-  const auto nobody = open_provider(kServerHost);  // answers, and does not listen
+  const auto nobody = open_provider(kServerHost);  // responds, and does not listen
   service::ClientOptions options = to_server();
   options.max_attempts = 3;
   EchoClient echo(host, options);
@@ -151,7 +151,7 @@ TEST(Connecting, GivesUpAndEndsItsCalls) {
 
 TEST(Connecting, SilenceEndsInTimeAndIsTriedAgainLaterAndLater) {
   ClientHost host;
-  const auto silent = open_provider(kServerHost);  // never asked to make progress
+  const auto silent = open_provider(kServerHost);  // never driven
   service::ClientOptions options = to_server();
   options.connect_timeout = 5 * fabric::kMillisecond;
   options.max_attempts = 4;
@@ -161,7 +161,7 @@ TEST(Connecting, SilenceEndsInTimeAndIsTriedAgainLaterAndLater) {
   EXPECT_EQ(echo.client().counters().timed_out, 4U);
   EXPECT_EQ(echo.lost.size(), 4U);
   EXPECT_EQ(echo.lost[0], "no answer in time");
-  // Four times five, and three quarters of one, two and four milliseconds at least.
+  // Four times five, plus at least three quarters of one, two and four milliseconds.
   EXPECT_GE(host.loop->now() - begun, 25 * fabric::kMillisecond);
 }
 
@@ -179,7 +179,7 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
   RunningServer server;
   ClientHost host;
   EchoClient echo(host);
-  // On a connection: where there is none yet, a Call that times out costs nothing.
+  // With a connection: without one, a Call that times out closes nothing.
   ASSERT_TRUE(host.until([&] { return echo.client().up() == 1; }));
   echo.call(kSleepLong, 200 * fabric::kMillisecond);
   ASSERT_TRUE(echo.finish_calls());
@@ -188,7 +188,7 @@ TEST(Calls, OneThatTimesOutCostsItsConnection) {
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[1].verdict, Verdict::kRight);
   EXPECT_EQ(echo.client().counters().established, 2U);
-  // There is no telling how long the other one would have taken.
+  // The other one's duration is unknown.
   EXPECT_EQ(echo.client().counters().durations.whole.count(), 1U);
   EXPECT_EQ(server.stop().calls.cancelled, 1U);
 }
@@ -257,13 +257,13 @@ TEST(Limits, ConnectionsBeyondAreRejectedWithAReason) {
   EchoClient second(host);
   ASSERT_TRUE(host.until([&] { return !second.lost.empty(); }));
   EXPECT_NE(second.lost[0].find("too many connections"), std::string::npos) << second.lost[0];
-  // There is room again.
+  // A slot is free again.
   first.client().finish();
   ASSERT_TRUE(host.until([&] { return second.client().up() == 1; }));
   EXPECT_GE(server.stop().rejected_full, 1U);
 }
 
-// Somebody who takes all places there are does not shut out others.
+// A client that uses all slots does not shut out others.
 TEST(Limits, AnEighthMoreConnectionsAreForPeersThatHaveNone) {
   service::ServerOptions server_options;
   server_options.max_connections = 8;
@@ -288,7 +288,7 @@ TEST(Limits, AnEighthMoreConnectionsAreForPeersThatHaveNone) {
 }
 
 TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
-  // Two MiB are the echo program's; the Receives of a connection are as many.
+  // Two MiB belong to the echo program; the Receives of a connection need as much.
   service::LoopOptions loop_options;
   loop_options.memory.limit = 64U << 20;
   service::ServerOptions server_options;
@@ -305,7 +305,7 @@ TEST(Limits, ConnectionsThatThereIsNoMemoryForAreRejected) {
   ASSERT_GT(echo.lost.size(), 0U);
   EXPECT_NE(echo.lost[0].find("too little memory"), std::string::npos) << echo.lost[0];
   EXPECT_EQ(echo.client().counters().rejected, echo.lost.size());
-  // Those that were admitted are served.
+  // Connections that were accepted are served.
   for (int i = 0; i < 20; ++i) echo.call({Proc::kSource, 65536, 0, 1, 0});
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_TRUE(echo.all_right());
@@ -324,7 +324,7 @@ TEST(Limits, AConnectionWhoseReceivesDoNotFitIsRejected) {
   options.max_attempts = 1;
   EchoClient echo(host, options);
   ASSERT_TRUE(host.until([&] { return echo.client().closed(); }));
-  // With less inline there is room.
+  // A smaller inline threshold needs less memory.
   options.inline_threshold = 1024;
   EchoClient modest(host, options);
   modest.call({Proc::kEcho, 2000, 0, 1, 0});
@@ -344,7 +344,7 @@ TEST(Limits, IdleConnectionsAreClosed) {
   service::ClientOptions options = to_server();
   options.max_attempts = 1;
   EchoClient echo(host, options);
-  // A Call that takes longer than that is no idleness.
+  // A Call that takes longer than that is not idleness.
   echo.call({Proc::kSleep, 0, 0, 0, 600'000});
   ASSERT_TRUE(echo.finish_calls());
   EXPECT_EQ(echo.done[0].attempts, 1U);

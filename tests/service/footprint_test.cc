@@ -1,4 +1,4 @@
-// What a thousand connections take, on either side, beyond the Receives that their credits require.
+// The memory of a thousand connections, on either side, beyond the Receives for their credits.
 #include "support/counting_new.h"
 #include "support/service_hosts.h"
 
@@ -20,7 +20,7 @@ class OnEach : public service::ClientObserver {
     options.inline_threshold = kThreshold;
     client_ = service::Client::create(*host.loop, options, *this).value();
   }
-  // One Call after another, on one connection after the other.
+  // Makes one Call after another, rotating over the connections.
   void next() {
     auto spec = call_.begin(kRequests[ended / kConnections]).value();
     if (!client_->call_on(static_cast<std::uint32_t>(ended % kConnections), spec)) ++wrong;
@@ -45,12 +45,12 @@ class OnEach : public service::ClientObserver {
 TEST(Footprint, AThousandConnections) {
   service::ServerOptions options;
   options.max_connections = kConnections;
-  // Of version 2 a Receive has 4096 bytes at least.
+  // In version 2, a Receive has at least 4096 bytes.
   options.version.versions = {protocol::kVersionOne, protocol::kVersionOne};
   options.inline_threshold = kThreshold;
   ServerParts parts(options);
   ClientHost host;
-  // Slabs are not counted, but the blocks of them that are in use.
+  // Counts blocks in use, not whole slabs.
   const auto all_bytes = [&] {
     return wire::testing::live_bytes() + host.loop->memory().in_use() +
            parts.loop->memory().in_use();
@@ -70,7 +70,7 @@ TEST(Footprint, AThousandConnections) {
   ASSERT_TRUE(run([&] { return on_each.ended == kConnections * OnEach::kRequests.size(); }));
   EXPECT_EQ(on_each.wrong, 0U);
 
-  // Both sides are here, so each connection counts twice.
+  // Both sides are in this process, so each connection counts twice.
   constexpr std::size_t kSides = 2ULL * kConnections;
   constexpr std::size_t kReceives = std::size_t{protocol::RequesterOptions{}.credits} * kThreshold;
   const std::size_t taken = all_bytes() - before;

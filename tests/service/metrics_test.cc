@@ -1,5 +1,4 @@
-// Figures of running endpoints: taken by their loops, when they are asked for, and served over
-// HTTP.
+// Metrics of running endpoints: collected by their loops on request, and served over HTTP.
 #include "support/exposition.h"
 #include "support/http_client.h"
 #include "support/service_hosts.h"
@@ -38,12 +37,12 @@ using ::testing::StartsWith;
 
 constexpr std::uint16_t kHttpPort = 9464;
 
-// Whoever waits so long fails.
+// A deadline; reaching it is a failure.
 steady_clock::time_point long_enough() {
   return steady_clock::now() + std::chrono::seconds(20);
 }
 
-// Counts how often figures were taken, and by which thread.
+// Counts the snapshots, and records their thread.
 struct Taken {
   std::atomic<int> times{0};
   std::thread::id by;
@@ -65,7 +64,7 @@ TEST(Metrics, FiguresAreTakenByTheLoopAndOnlyWhenSomebodyAsks) {
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(parts.loop->run_once(0));
   EXPECT_EQ(taken.times, 1);
 
-  // Two that ask before the loop's turn are answered together.
+  // Two requests before the loop's turn get the same snapshot.
   const std::uint64_t first = source.ask();
   const std::uint64_t second = source.ask();
   const fabric::Time before = parts.loop->now();
@@ -134,7 +133,7 @@ TEST(Metrics, BothSidesShowTheSame) {
   for (int i = 0; i < 4; ++i) both.echo.call({Proc::kEchoBulk, 65536, 0, 1, 0});
   const auto ended = [&] { return both.echo.done.size() == 44; };
   ASSERT_TRUE(both.until(ended));
-  // One that the server keeps.
+  // A Call that the server keeps.
   both.echo.call({Proc::kSleep, 0, 0, 0, 60'000'000});
   ASSERT_TRUE(both.until([&] { return both.parts.server->outstanding() == 1; }));
 
@@ -185,7 +184,7 @@ TEST(Metrics, AClientIsGrantedMoreThanItAsksFor) {
   EXPECT_EQ(c.client->most_credits, 4U);
 }
 
-// A server whose loop runs, and its figures at an address of this process's own.
+// A server with a running loop, and its metrics at an address of this process.
 class Served {
  public:
   explicit Served(std::function<metrics::TraceFigures()> trace = {})
@@ -247,12 +246,12 @@ TEST(Metrics, WhoAsksForATextGetsIt) {
   EXPECT_THAT(text, HasSubstr("# TYPE rpcrdma_calls_total counter\n"));
   for (const std::string accept :
        {"", "Accept: */*\r\n", "accept: application/openmetrics-text;version=1.0.0\r\n",
-        // Fields of one name are one list.
+        // Header fields of the same name form one list.
         "Accept: text/plain\r\nAccept: application/openmetrics-text\r\n"}) {
     const std::string openmetrics = scrape(here(), kHttpPort, accept, kOpenMetricsMedia);
     EXPECT_THAT(Exposition(openmetrics).problems(), IsEmpty()) << openmetrics;
     EXPECT_THAT(openmetrics, HasSubstr("# TYPE rpcrdma_calls counter\n")) << accept;
-    // What counts requests itself is not of it.
+    // The exposer's metrics about itself are not included.
     EXPECT_THAT(openmetrics, Not(HasSubstr("exposer"))) << accept;
   }
 }
@@ -275,11 +274,11 @@ TEST(Metrics, NothingIsServedButToGetAndHeadOfMetrics) {
   for (const std::string path : {"/", "/metrics/", "/metrics/x", "/other/%2e%2e/other"}) {
     EXPECT_EQ(status("GET " + path), 404) << path;
   }
-  // Nor is a body waited for, of which nothing comes.
+  // A request body that never arrives is not waited for.
   EXPECT_EQ(status("POST /metrics", "Content-Length: 1000000000\r\n"), 405);
 }
 
-// As memory that is not to be had would.
+// For example, out of memory.
 TEST(Metrics, WhatIsThrownEndsOneAnswerOnly) {
   std::atomic<bool> throws{true};
   Served served([&] {
@@ -328,10 +327,10 @@ TEST(Metrics, ALoopThatHasEndedIsEmittedAsItWas) {
   served.stop();
   const Exposition e(scrape(here(), kHttpPort));
   EXPECT_THAT(e.problems(), IsEmpty());
-  // The scrape has waited for it.
+  // The scrape waited for it.
   EXPECT_GE(e["rpcrdma_snapshot_age_seconds"], 1);
   EXPECT_EQ(e["rpcrdma_calls_total{role=\"server\"}"], 0);
-  // Nor does the end of the exposer wait for ever, while somebody scrapes.
+  // The exposer's destruction does not wait forever for a scrape, either.
   TcpConnection waiting(here(), kHttpPort);
   ASSERT_TRUE(waiting.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
   served.close();

@@ -1,6 +1,6 @@
-// A server and a client that run out of memory at each place in turn where they ask for some, in a
-// whole exchange: connections come, Calls of every kind, and go. Nobody ends but what there was no
-// memory for, nothing stays taken, and who comes afterwards is served.
+// A server and a client run out of memory at each allocation in turn during a whole exchange:
+// connections are opened, used by Calls of every kind, and closed. Only the affected Call or
+// connection fails, no memory leaks, and later clients are served.
 #include "support/counting_new.h"
 #include "support/sim_host.h"
 
@@ -35,7 +35,7 @@ using wire::testing::FailingNew;
 constexpr std::uint32_t kLongest = 64 << 10;
 constexpr std::uint32_t kTraceBytes = 1 << 20;
 
-// One whose own work meets the failing allocations, and not what the network does for it.
+// A host whose own allocations fail, and not those of the simulated network.
 class ScarceHost : public protocol::testing::SimHost {
  public:
   ScarceHost(soft::SimNetwork& net, const soft::AdapterOptions& options, FailingNew& failing)
@@ -72,7 +72,7 @@ struct World {
   std::vector<std::function<void()>> turns;
 
   World() { net.run_for(kSecond); }
-  // False: not within a simulated minute.
+  // Returns false after a simulated minute.
   [[nodiscard]] bool until(const std::function<bool()>& condition) {
     const Time end = clock + 60 * kSecond;
     Time idle = kMillisecond;
@@ -89,13 +89,13 @@ struct World {
 
 service::LoopOptions loop_options(World& world, trace::Tracer* tracer) {
   service::LoopOptions options;
-  options.memory.slab_bytes = 64 << 10;  // so that more are taken on the way
+  options.memory.slab_bytes = 64 << 10;  // so that more slabs are needed during the exchange
   options.clock = &world.clock;
   options.tracer = tracer;
   return options;
 }
 
-// What an endpoint of that profile leaves out (docs/rfc5666.md).
+// Turns off features that the profile lacks (docs/rfc5666.md).
 template <typename Options>
 void apply(service::Profile profile, Options& options) {
   options.profile = profile;
@@ -140,7 +140,7 @@ struct Server {
   std::uint64_t at_rest = 0;  // bytes in use without a connection
 };
 
-// Of every kind by which a Call and its Reply travel.
+// Every way to carry a Call and its Reply.
 constexpr std::array<Request, 8> kRequests{
     Request{Proc::kNull},
     Request{Proc::kEcho, 100},
@@ -175,7 +175,7 @@ struct Client : service::ClientObserver {
     });
   }
 
-  // What cannot be called has ended.
+  // A Call that cannot be started has ended.
   void call_all() {
     for (std::size_t i = 0; i < kRequests.size(); ++i) {
       auto spec = calls[i].begin(kRequests[i]).value();
@@ -202,7 +202,7 @@ struct Client : service::ClientObserver {
   std::size_t right = 0;
 };
 
-// All that a client wants, and its end.
+// Makes all of a client's Calls, and ends it.
 void exchange(World& world, Client& client) {
   client.call_all();
   ASSERT_TRUE(world.until([&] { return client.done(); }));
@@ -210,7 +210,7 @@ void exchange(World& world, Client& client) {
   ASSERT_TRUE(world.until([&] { return client.client->closed(); }));
 }
 
-// What is left when nobody is there any more, and that another one is served.
+// Checks that nothing is left of the old client, and that another one is served.
 void expect_all_well(World& world, service::Profile profile, Server& server) {
   FailingNew enough(0, 0);
   Client next(world, profile, 4, enough);
@@ -221,7 +221,7 @@ void expect_all_well(World& world, service::Profile profile, Server& server) {
   EXPECT_EQ(server.loop->memory().in_use(), server.at_rest);
 }
 
-// True while there was an allocation to fail.
+// Returns true if there was an allocation to fail.
 bool server_fails_at(service::Profile profile, std::size_t allocation, std::size_t failures) {
   World world;
   FailingNew failing(allocation, failures);
@@ -251,7 +251,7 @@ TEST_P(OutOfMemory, AServerLosesNoMoreThanWhatThereWasNoneFor) {
 }
 
 TEST_P(OutOfMemory, AServerWithoutAnyServesAgainWhenThereIsSome) {
-  // Every place once more, and from there on nothing is to be had.
+  // Each place again, and from there on all allocations fail.
   for (std::size_t allocation = 0; server_fails_at(GetParam(), allocation, FailingNew::kAll);
        ++allocation) {
     ASSERT_FALSE(::testing::Test::HasFailure()) << "at allocation " << allocation;

@@ -59,7 +59,7 @@ TEST(Reverse, EveryKindOfCallInBothVersions) {
   }
 }
 
-// 8167 section 5.4: they wait for the client to come back, and go out again with their XIDs.
+// 8167 section 5.4: they wait for the client to reconnect, and are resent with their XIDs.
 TEST(Reverse, CallsSurviveAReconnect) {
   for (const std::uint32_t version : {1U, 2U}) {
     CallbackServer server(with_reverse());
@@ -70,7 +70,7 @@ TEST(Reverse, CallsSurviveAReconnect) {
     ASSERT_TRUE(client.start(plan));
     ASSERT_TRUE(client.until([&] { return client.echo->counters().calls[6] >= 1; }));
     const auto before = client.connected;
-    // The server loses the connection, and cannot come back by itself.
+    // The server loses the connection, and cannot reconnect by itself.
     server.server.reset();
     ASSERT_TRUE(client.until([&] { return client.client().up() == 0; }));
     server.server =
@@ -78,7 +78,7 @@ TEST(Reverse, CallsSurviveAReconnect) {
             .value();
     ASSERT_TRUE(client.until([&] { return client.connected > before; }));
     const auto seen = client.echo->counters().calls[6];
-    plan.count = 0;  // ready again, and nothing more
+    plan.count = 0;  // waits for its end, and starts nothing
     ASSERT_TRUE(client.start(plan));
     const auto result = client.wait(kSession);
     ASSERT_TRUE(result);
@@ -95,7 +95,7 @@ TEST(Reverse, AClientThatComesBackUnseenTakesItsSessionAlong) {
   plan.request.sleep = 100'000;
   auto first = std::make_unique<CallbackClient>(host, server, speaking({1, 1}));
   ASSERT_TRUE(first->start(plan));
-  // Another connection of the same client's, while the first still stands.
+  // A second connection of the same client, while the first is still open.
   CallbackClient second(host, server, speaking({1, 1}));
   plan.count = 0;
   const auto started = second.start(plan);
@@ -132,7 +132,7 @@ TEST(Reverse, AServerWithoutReverseCreditsRefuses) {
   EXPECT_EQ(client.wait(kSession)->status, service::callback::Status::kNoSession);
 }
 
-// 8167 section 5.3: ERR_CHUNK, and nobody loses the connection for it.
+// 8167 section 5.3: ERR_CHUNK, and the connection survives.
 TEST(Reverse, ChunksThatAreSwitchedOffAreRefused) {
   CallbackServer server(with_reverse());
   ClientHost host;
@@ -147,7 +147,7 @@ TEST(Reverse, ChunksThatAreSwitchedOffAreRefused) {
   EXPECT_TRUE(client.lost.empty());
 }
 
-// draft-cel-nfsv4-rpcrdma-bidirection-01 sections 2.4, 2.5: what would need chunks is not sent.
+// draft-cel-nfsv4-rpcrdma-bidirection-01 sections 2.4, 2.5: Calls that need chunks are not sent.
 TEST(Reverse, TheConservativeServerUsesNoChunks) {
   service::callback::ProgramOptions callbacks;
   callbacks.inline_only = true;
@@ -169,7 +169,7 @@ TEST(Reverse, MoreCallsThanTheServerHasMemoryOrCreditsForEnd) {
   // Longer than the server's data.
   ASSERT_TRUE(client.start(plan_of(UINT32_MAX, Proc::kSource, kLongest + 1)));
   EXPECT_EQ(client.wait(kSession)->failed, UINT32_MAX);
-  // A depth beyond the credits is cut to them.
+  // A depth above the credits is reduced to them.
   ASSERT_TRUE(client.start(plan_of(100, Proc::kEcho, 10, 0, UINT32_MAX)));
   EXPECT_EQ(client.wait(kSession)->right, 100U);
 }
@@ -180,7 +180,7 @@ TEST(Reverse, ResultsTakeNoMoreMemoryThanThereIsForThem) {
   CallbackServer server(with_reverse(), callbacks);
   ClientHost host;
   CallbackClient client(host, server, speaking({2, 2}));
-  // One at a time finds room, and the others wait for it.
+  // One at a time fits, and the others wait for it.
   ASSERT_TRUE(client.start(plan_of(20, Proc::kSource, 60'000, 0, 8)));
   EXPECT_EQ(client.wait(kSession)->right, 20U);
   ASSERT_TRUE(client.start(plan_of(20, Proc::kEcho, 500, 0, 8)));
@@ -229,7 +229,7 @@ TEST(Reverse, OneClientDoesNotTakeTheSessionsOfAll) {
   EXPECT_EQ(second.second, service::callback::Status::kOk);
   EXPECT_EQ(start(host, 3).second, service::callback::Status::kTooMany);
   EXPECT_EQ(start(other, 3).second, service::callback::Status::kOk);
-  // With the end of one there is a place again.
+  // The end of one frees a slot.
   EXPECT_EQ(second.first->end(2)->status, service::callback::Status::kOk);
   EXPECT_EQ(start(host, 3).second, service::callback::Status::kOk);
 }
@@ -243,7 +243,7 @@ TEST(Reverse, WhatIsToGoOnHasToHaveBegun) {
   EXPECT_EQ(server.callback->sessions(), 0U);
 }
 
-// Either fills its credits, and the other's are apart (RFC 8167 section 4.1).
+// Each direction uses all of its credits, independently of the other (RFC 8167 section 4.1).
 TEST(Reverse, BothDirectionsAtOnce) {
   CallbackServer server(with_reverse());
   ClientHost host;

@@ -1,4 +1,4 @@
-// Clients and servers of the profile of RFC 5666, with each other and with those of RFC 8166.
+// Clients and servers with the profile of RFC 5666, with each other and with those of RFC 8166.
 #include "support/service_hosts.h"
 
 #include <rpcrdma/service/rpc_message.h>
@@ -52,7 +52,7 @@ TEST(Rfc5666OverAConnection, TheFirstCallAgreesOnThresholds) {
   EXPECT_EQ(info.configured->align, 64U);
   EXPECT_EQ(info.thresholds.send, 4096U);
   EXPECT_EQ(info.thresholds.receive, 4096U);
-  // SINK's argument fits inline, and is padded to where the server wants it.
+  // SINK's argument fits inline, and is padded to the server's alignment.
   EXPECT_EQ(echo.client().counters().requester.padded_calls, 3U);
   EXPECT_EQ(echo.client().counters().lost, 0U);
 }
@@ -99,7 +99,7 @@ TEST(Rfc5666OverAConnection, AnOrdinaryClientIsServed) {
   EXPECT_EQ(server.stop().responder.read_replies, 0U);
 }
 
-// maxrdmaread of 0: no Call of the client's has Read chunks.
+// maxrdmaread of 0: the client's Calls have no Read chunks.
 TEST(Rfc5666OverAConnection, AServerThatReadsNothingIsAskedToReadNothing) {
   service::ServerOptions options = server_of(Profile::k5666);
   options.config.max_reads = 0;
@@ -114,7 +114,7 @@ TEST(Rfc5666OverAConnection, AServerThatReadsNothingIsAskedToReadNothing) {
   EXPECT_EQ(server.stop().responder.bytes.read_chunks, 0U);
 }
 
-// One of 1 is obeyed: see protocol's tests for how many are under way.
+// A limit of 1 is obeyed: protocol's tests check the number in flight.
 TEST(Rfc5666OverAConnection, AClientThatIsReadOneByOne) {
   RunningServer server(server_of(Profile::k5666));
   ClientHost host;

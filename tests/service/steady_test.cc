@@ -1,5 +1,5 @@
-// In steady state a Call costs no allocation, from the client's call() to its outcome, on either
-// side. In one thread, since the counter knows only one.
+// In steady state a Call needs no allocation, from the client's call() to its outcome, on either
+// side. In one thread, since the counter covers only one.
 #include "support/counting_new.h"
 #include "support/service_hosts.h"
 
@@ -75,8 +75,8 @@ TEST(Steady, NoAllocationForACall) {
     for (const Request& r : requests) ASSERT_TRUE(run(r, 200));
   }
   ASSERT_TRUE(run({Proc::kSleep, 0, 0, 0, 10}, 100));
-  // A machine that stalls lets a queue become longer than it was before, and grow; which is not a
-  // matter of the number of Calls.
+  // If the machine stalls, a queue can become longer than ever before, and grow; that does not
+  // depend on the number of Calls.
   constexpr std::size_t kGrowths = 5;
   for (const Request& r : requests) {
     bool over = false;

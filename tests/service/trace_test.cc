@@ -1,4 +1,4 @@
-// What servers and clients tell of their connections, and how what each layer tells fits together.
+// Events of servers and clients about their connections, and the consistency of all layers' events.
 #include "support/service_hosts.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   EXPECT_EQ(server.active, 0);
   EXPECT_EQ(client.active, 1);
   EXPECT_EQ(client.version, 1);
-  EXPECT_EQ(server.version, 0);  // either of two
+  EXPECT_EQ(server.version, 0);  // not negotiated yet
   for (const auto& c : {server, client}) {
     EXPECT_EQ(c.port, 20049);
     EXPECT_EQ(c.inline_send, 2048U);
@@ -114,7 +114,7 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
     EXPECT_EQ(c.sees_peer_operations, 1);
     EXPECT_EQ(c.sent_private_data, wire::kPrivateDataBytes);
   }
-  // What one sent the other got, with what fills up the message.
+  // One side received what the other sent, followed by padding.
   const std::size_t n = wire::kPrivateDataBytes;
   EXPECT_EQ(part(of_server.all[0], 0, n), part(of_client.all[0], n, 2 * n));
   EXPECT_EQ(part(of_client.all[0], 0, n), part(of_server.all[0], n, 2 * n));
@@ -127,7 +127,7 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
 }
 
-// A client that is gone without a word: the server asks until its fabric gives up.
+// A client that disappears: the server retransmits until its fabric gives up.
 TEST(ServiceTrace, AConnectionThatFailsIsEmittedFromOneThatIsClosed) {
   Events of_server(1);
   service::ServerOptions options;
@@ -193,7 +193,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   const auto connections = of_server.of(trace::EventType::kConnection);
   ASSERT_THAT(connections, SizeIs(1));
   EXPECT_NE(connections[0].header.connection, ends[0].header.connection);
-  // Without private data of one side it is as if there were none.
+  // If one side sent no private data, the defaults apply.
   const auto connection = connections[0].as<trace::Connection>();
   EXPECT_EQ(connection.sent_private_data, 0);
   EXPECT_EQ(connection.inline_send, 1024U);
@@ -212,7 +212,7 @@ TEST(ServiceTrace, ConnectionsThatDoNotCome) {
   EXPECT_EQ(ends[1].as<trace::ConnectionEnd>().established, 1);
 }
 
-// Both sides of each operation, as each saw it.
+// Both sides' events about each operation.
 TEST(ServiceTrace, TheLayersShowOneStory) {
   Events of_server(1, true), of_client(2, true);
   ServerParts parts({}, {}, findings_after(of_server));
@@ -235,10 +235,10 @@ TEST(ServiceTrace, TheLayersShowOneStory) {
   EXPECT_EQ(of_server.tracer.ring().lost() + of_client.tracer.ring().lost(), 0U);
   for (Events* events : {&of_server, &of_client}) {
     events->take();
-    // All of a connection stands between its begin and its end.
+    // All events of a connection are between its start and its end.
     std::map<std::uint32_t, std::vector<trace::EventType>> types;
     for (const Event& e : events->all) types[e.header.connection].push_back(e.type());
-    // What they share is the memory that their pool registered.
+    // The shared part is the memory that their pool registered.
     EXPECT_THAT(types[0], ::testing::Each(trace::EventType::kRegistration));
     EXPECT_THAT(types[0], ::testing::Not(IsEmpty()));
     types.erase(0);
@@ -254,8 +254,8 @@ TEST(ServiceTrace, TheLayersShowOneStory) {
     EXPECT_THAT(events->of(trace::EventType::kCallEnd), SizeIs(60));
     EXPECT_THAT(events->of(trace::EventType::kMessage), SizeIs(120));
   }
-  // Bytes of operations by handle: what the responder posted and what the requester saw of it, in
-  // more parts.
+  // Bytes of operations by handle: the responder's posts, and the requester's view of them, in more
+  // parts.
   const auto bytes_of = [](Events& events, std::uint8_t side) {
     std::map<std::pair<trace::Transfer, std::uint32_t>, std::uint64_t> bytes;
     for (const Event& e : events.of(trace::EventType::kOperation)) {
@@ -268,10 +268,10 @@ TEST(ServiceTrace, TheLayersShowOneStory) {
   const auto posted = bytes_of(of_server, trace::kHere);
   EXPECT_THAT(posted, ::testing::Not(IsEmpty()));
   EXPECT_EQ(posted, bytes_of(of_client, trace::kPeer));
-  // What was exposed is withdrawn.
+  // Every advertised handle was invalidated.
   EXPECT_EQ(of_client.of(trace::EventType::kAdvertise).size(),
             of_client.of(trace::EventType::kInvalidate).size());
-  // Each message on one side is the other's.
+  // Each message of one side is the other's.
   std::multiset<std::string> sent, received;
   for (const Event& e : of_server.of(trace::EventType::kMessage)) {
     if (e.as<trace::Message>().side == trace::kHere) sent.insert(e.payload());
@@ -294,7 +294,7 @@ TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
   }
   const auto faults = of_server.of(trace::EventType::kFault);
   ASSERT_THAT(faults, SizeIs(2));
-  // Of the connection manager's packets nobody knows.
+  // Packets of the connection manager belong to no connection.
   EXPECT_EQ(faults[0].payload(), "delay dir=out op=cm-rep by=1us");
   EXPECT_EQ(faults[0].header.connection, 0U);
   EXPECT_EQ(faults[0].as<trace::Fault>().outgoing, 1);
@@ -304,7 +304,7 @@ TEST(ServiceTrace, DeclaredFaultsUnderTheirConnection) {
   EXPECT_EQ(faults[1].as<trace::Fault>().outgoing, 0);
   EXPECT_EQ(faults[1].as<trace::Fault>().action,
             static_cast<std::uint8_t>(soft::FaultAction::kDrop));
-  // And what came of it.
+  // And their consequences.
   const auto below = of_client.of(trace::EventType::kFabric);
   ASSERT_GE(below.size(), 2U);
   EXPECT_EQ(below[0].as<trace::Fabric>().kind, trace::FabricKind::kTimeout);

@@ -51,7 +51,7 @@ TEST(VersionsOverAConnection, TheHighestThatBothSpeak) {
   }
 }
 
-// Whatever else is sent would be refused too: the connection is given up, and all Calls end.
+// Any other message would be refused, too: the connection is closed, and all Calls end.
 TEST(VersionsOverAConnection, NoneInCommonEndsTheConnection) {
   for (const Versions own : {Versions{1, 1}, Versions{2, 2}}) {
     const std::uint32_t other = 3 - own.low;
@@ -73,12 +73,12 @@ TEST(VersionsOverAConnection, NoneInCommonEndsTheConnection) {
     EXPECT_EQ(counters.established, 1U);
     EXPECT_EQ(counters.given_up, 1U);
     EXPECT_EQ(echo.lost.size(), 1U);
-    // The first Call went out before anything was granted.
+    // The first Call was sent before anything was granted.
     EXPECT_EQ(server.stop().responder.error_version, 1U);
   }
 }
 
-// A server that knows version 1 alone is not asked for 2 again.
+// A server that supports only version 1 does not get version 2 again.
 TEST(VersionsOverAConnection, WhatAServerLacksIsRemembered) {
   auto server = std::make_unique<RunningServer>(server_of({1, 1}));
   ClientHost host;
@@ -92,7 +92,7 @@ TEST(VersionsOverAConnection, WhatAServerLacksIsRemembered) {
   EXPECT_EQ(server->stop().responder.error_version, 0U);
 }
 
-// One that drops what it does not know is tried in version 1 on the next connection.
+// A server that drops unknown versions gets version 1 on the next connection.
 TEST(VersionsOverAConnection, ASilentServerIsTriedInVersionOne) {
   RunningServer server(server_of({1, 1}), "drop dir=out op=send msg=1 attempt=1-9");
   ClientHost host(1, {}, nullptr, kShortAckTimeout);
@@ -103,7 +103,7 @@ TEST(VersionsOverAConnection, ASilentServerIsTriedInVersionOne) {
   ASSERT_TRUE(host.until([&] { return !echo.lost.empty(); }));
   EXPECT_NE(echo.lost[0].find("no answer to the first message of version 2"), std::string::npos)
       << echo.lost[0];
-  // Whose first Reply is lost again, though it is the answer now.
+  // Its first Reply is lost again, although version 1 is correct now.
   ASSERT_TRUE(host.until([&] { return echo.client().outstanding() == 1; }));
   ASSERT_TRUE(host.until([&] { return echo.client().counters().requester.resent >= 1; }));
   while (echo.client().counters().established < 3)
@@ -128,8 +128,8 @@ TEST(VersionsOverAConnection, PrivateDataChangesVersionTwoOnlyIfAsked) {
       ASSERT_TRUE(echo.finish_calls());
     }
     EXPECT_TRUE(echo.all_right());
-    // If the threshold is that of the private data the third is short: the second's Reply has shown
-    // that the server does so, too.
+    // If the threshold is that of the private data, the third Call is short: the second one's Reply
+    // has shown that the server uses it, too.
     EXPECT_EQ(echo.client().counters().requester.long_calls, asked ? 2U : 3U);
   }
 }

@@ -1,4 +1,4 @@
-// The command rpcrdma while it runs, ended at the latest when a test is over.
+// Runs the command rpcrdma in the background, at most until the end of the test.
 #pragma once
 
 #include "command.h"
@@ -15,8 +15,8 @@ namespace rpcrdma::e2e {
 
 class Background {
  public:
-  // What it writes is `out`; but its standard output goes to `file` where one is named. `program`:
-  // another one, by its path or as a shell finds it.
+  // Collects its output in `out`; if `file` is given, standard output goes there. `program`:
+  // another program, by path or name.
   explicit Background(const std::vector<std::string>& arguments, const std::string& file = {},
                       std::string program = RPCRDMA_COMMAND) {
     std::array<int, 2> ends{};
@@ -50,7 +50,7 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // Until `out` holds `text`; false when it ends before.
+  // Waits until `out` contains `text`; returns false if the program ends before.
   bool wait_for(const std::string& text) {
     char c = 0;
     while (out.find(text) == std::string::npos) {
@@ -62,7 +62,7 @@ class Background {
 
   void signal(int number) const { ::kill(child_, number); }
 
-  // Waits for the end; exit status, or 128 and the signal.
+  // Waits for the end; returns the exit status, or 128 plus the signal.
   int finish() {
     char c = 0;
     while (::read(end_, &c, 1) == 1) out += c;

@@ -32,7 +32,7 @@ struct CallbackServer {
   std::unique_ptr<service::Server> server;
 };
 
-// One connection, over which it calls the callback program; its echo program is called in turn.
+// One connection: calls the callback program, which calls its echo program.
 class CallbackClient : public service::ClientObserver {
  public:
   CallbackClient(ClientHost& host, CallbackServer& server, service::ClientOptions options)
@@ -53,7 +53,7 @@ class CallbackClient : public service::ClientObserver {
         fabric::kMillisecond);
   }
 
-  // One Call, to its end; nothing if it was not answered as it should be.
+  // Makes one Call and waits for its end; returns nothing unless it succeeds.
   std::optional<service::callback::Result> start(const service::callback::Plan& plan) {
     return one(call_.start(plan), service::callback::Proc::kStart);
   }

@@ -1,4 +1,4 @@
-// Runs the command rpcrdma, as a shell would.
+// Runs the command rpcrdma in a shell.
 #pragma once
 
 #include "json.h"
@@ -23,7 +23,7 @@ struct Result {
   std::string err;  // standard error
 };
 
-// A folder that is gone at the end.
+// A folder that is deleted at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -54,7 +54,7 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// `shell`: a command line in which RPCRDMA stands for the program.
+// `shell`: a command line; RPCRDMA is replaced by the program.
 inline Result run(const std::string& shell) {
   const TemporaryFolder folder;
   const std::string line = "RPCRDMA() { " RPCRDMA_COMMAND " \"$@\"; }; " + shell;

@@ -1,4 +1,4 @@
-// Loopback addresses of a test's own.
+// Loopback addresses for one test alone.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace rpcrdma::e2e {
 
-// One that no other test on this machine uses at this time.
+// Returns an address that no other test on this machine uses at the same time.
 inline std::string own_address(int last) {
   const auto pid = static_cast<unsigned>(::getpid());
   return fmt::format("127.{}.{}.{}", 100 + pid % 100, pid / 100 % 256, last);

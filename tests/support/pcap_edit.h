@@ -40,7 +40,7 @@ struct PcapEdit {
   }
 };
 
-// Makes the ICRC of such a packet right again, after a change of what stands before it.
+// Recomputes the ICRC of such a packet after a change.
 inline void mend_icrc(std::string& record) {
   constexpr std::size_t kIp = 16 + 14;
   constexpr std::size_t kBth = kIp + 20 + 8;

@@ -1,4 +1,4 @@
-// A connection by hand, of any provider: any bytes in any order, and what came back.
+// A connection of any provider driven by hand: sends any bytes in any order, and records answers.
 #pragma once
 
 #include "two_peers.h"
@@ -17,14 +17,14 @@ template <typename Provider>
 struct ScriptedPeerOf : PeerOf<Provider> {
   static constexpr std::size_t kReceiveBytes = 4096;
   static constexpr std::size_t kSendArea = 512U << 10;
-  static constexpr std::size_t kChunkArea = 1U << 20;  // from here on, for chunks
+  static constexpr std::size_t kChunkArea = 1U << 20;  // offset of the memory for chunks
 
   using PeerOf<Provider>::PeerOf;
   using PeerOf<Provider>::buffer;
   using PeerOf<Provider>::done;
   using PeerOf<Provider>::events;
 
-  // Numbered from `first` on, each with a place of its own.
+  // Numbered from `first`, each with its own buffer.
   void post_receives(std::uint64_t count, std::uint64_t first = 0) {
     for (std::uint64_t i = first; i < first + count; ++i) {
       this->receive(i, i * kReceiveBytes, kReceiveBytes);
@@ -44,7 +44,7 @@ struct ScriptedPeerOf : PeerOf<Provider> {
     const auto found = std::ranges::find(done, id, &fabric::Completion::id);
     return found == done.end() ? nullptr : &*found;
   }
-  // What came into the n-th Receive.
+  // Returns the message in the n-th Receive.
   [[nodiscard]] ByteVector message(std::uint64_t n) const {
     const fabric::Completion* const c = completion(n);
     const auto begin = buffer.begin() + static_cast<std::ptrdiff_t>(n * kReceiveBytes);
@@ -53,7 +53,7 @@ struct ScriptedPeerOf : PeerOf<Provider> {
   [[nodiscard]] std::uint32_t word(std::size_t n, std::size_t at_word) const {
     return wire::load_be32(buffer.data() + n * kReceiveBytes + 4 * at_word);
   }
-  // With Send With Invalidate of `invalidate`, unless it is 0.
+  // Uses Send With Invalidate of `invalidate`, unless it is 0.
   void send(std::uint64_t n, const ByteVector& message, std::uint32_t invalidate = 0) {
     const std::size_t at = kSendArea + n * kReceiveBytes;
     std::copy(message.begin(), message.end(), buffer.begin() + static_cast<std::ptrdiff_t>(at));

@@ -1,4 +1,5 @@
-// A server in a thread of its own and clients in the test's, on loopback addresses of this process.
+// A server in a thread of its own and clients in the test's thread, on loopback addresses of this
+// process.
 #pragma once
 
 #include "two_peers.h"
@@ -25,9 +26,9 @@ namespace rpcrdma::testing {
 
 inline constexpr std::uint32_t kLongest = 1U << 20;
 inline constexpr std::uint8_t kServerHost = 2;
-// 4.096 us * 2^n. Each timeout in a row is twice as long, up to a second: a peer that has vanished
-// is given up after 4 seconds by default, after one with kShortAckTimeout, which the peer takes
-// over with the connection.
+// 4.096 us * 2^n. Each consecutive timeout is twice as long, up to a second: a dead peer is
+// detected after 4 seconds by default, after one second with kShortAckTimeout, which the peer
+// adopts with the connection.
 inline const std::uint8_t kDefaultAckTimeout = soft::AdapterOptions{}.ack_timeout;
 inline constexpr std::uint8_t kShortAckTimeout = 11;
 
@@ -45,7 +46,7 @@ inline std::unique_ptr<soft::SoftProvider> open_provider(
   return opened ? std::move(*opened) : nullptr;
 }
 
-// What a server tells of its connections.
+// Collects a server's notifications about its connections.
 struct Recorded : service::ServerObserver {
   void on_connected(const service::ConnectionInfo& c) override { connected.push_back(c.number); }
   void on_closed(const service::ConnectionInfo& c, service::CloseReason reason,
@@ -66,7 +67,7 @@ struct Recorded : service::ServerObserver {
   std::vector<std::string> rejected;
 };
 
-// The echo program behind a server; not running yet.
+// A server with the echo program; not running yet.
 struct ServerParts {
   explicit ServerParts(const service::ServerOptions& options = {}, std::string_view faults = {},
                        const service::LoopOptions& loop_options = {}, const soft::CmLimits& cm = {})
@@ -86,7 +87,7 @@ struct ServerParts {
   std::unique_ptr<service::Server> server;
 };
 
-// One that runs until stop(), or its end.
+// A server that runs until stop(), or destruction.
 class RunningServer {
  public:
   explicit RunningServer(const service::ServerOptions& options = {}, std::string_view faults = {},
@@ -97,7 +98,7 @@ class RunningServer {
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
 
-  // What its counters are when it has ended.
+  // Stops it and returns its counters.
   const service::ServerCounters& stop() {
     if (thread_.joinable()) {
       parts_.loop->stop();
@@ -106,7 +107,7 @@ class RunningServer {
     }
     return counters_;
   }
-  // Of one that has ended.
+  // Notifications of a server that has ended.
   const Recorded& emitted() const { return parts_.emitted; }
 
  private:
@@ -123,14 +124,14 @@ inline service::ClientOptions to_server() {
   return options;
 }
 
-// A loop, and what echo Calls need.
+// A loop, and the data that echo Calls need.
 struct LoopHost {
   LoopHost(fabric::Provider& provider, const service::LoopOptions& options)
       : loop(service::Loop::create(provider, options).value()),
         pattern(service::echo::Pattern::create(loop->memory(), kLongest).value()) {}
 
-  // False when it did not come so within twenty seconds.
-  // `wait`: for the loop at a time, when others have to run, too.
+  // Returns false after twenty seconds.
+  // `wait`: the longest time in the loop at once, if others have to run, too.
   bool until(const std::function<bool()>& condition,
              fabric::Time wait = 100 * fabric::kMillisecond) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -150,7 +151,7 @@ struct OpenedProvider {
   std::unique_ptr<soft::SoftProvider> provider;
 };
 
-// With a provider of its own.
+// A loop with a provider of its own.
 struct ClientHost : OpenedProvider, LoopHost {
   explicit ClientHost(std::uint8_t host = 1, std::string_view faults = {},
                       trace::Tracer* tracer = nullptr,
@@ -170,7 +171,7 @@ struct Done {
   std::optional<service::echo::ServerTimes> server_times;
 };
 
-// A client that makes echo Calls and keeps how they ended.
+// A client that makes echo Calls and records their ends.
 class EchoClient : public service::ClientObserver {
  public:
   explicit EchoClient(LoopHost& host, const service::ClientOptions& options = to_server())
@@ -194,7 +195,7 @@ class EchoClient : public service::ClientObserver {
     ++made;
     return xid.value_or(0);
   }
-  // True when all Calls have ended.
+  // Returns true when all Calls have ended.
   bool finish_calls() {
     return host_.until([&] { return done.size() == made; });
   }
@@ -241,7 +242,7 @@ class EchoClient : public service::ClientObserver {
   std::unique_ptr<service::Client> client_;
 };
 
-// With a server in this thread.
+// The same, with a server in this thread.
 inline bool both_until(ClientHost& host, ServerParts& parts,
                        const std::function<bool()>& condition) {
   return host.until(

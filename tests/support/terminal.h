@@ -1,4 +1,4 @@
-// The command rpcrdma on a terminal of its own, which the test plays.
+// Runs the command rpcrdma on a pseudo terminal that the test reads.
 #pragma once
 
 #include "command.h"
@@ -49,7 +49,7 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  // Until `text` stands on the screen; false when the program ends before.
+  // Waits until the screen shows `text`; returns false if the program ends before.
   bool wait_for(const std::string& text) {
     while (screen().find(text) == std::string::npos) {
       if (!read()) return false;
@@ -64,15 +64,15 @@ class Terminal {
     ::ioctl(own_, TIOCSWINSZ, &size);
   }
   void signal(int number) const { ::kill(child_, number); }
-  // Exit status, or 128 and the signal.
+  // Returns the exit status, or 128 plus the signal.
   int finish() {
     while (read()) {
     }
     return status_;
   }
 
-  // Lines from the first to the last that was written to. What is written beyond the right edge
-  // would stand in it too.
+  // Returns the screen's lines from the first to the last one written. Text beyond the right edge
+  // would appear in them, too.
   [[nodiscard]] std::string screen() const {
     std::vector<std::string> lines;
     std::size_t line = 0;
@@ -95,9 +95,9 @@ class Terminal {
     for (const std::string& l : lines) text += l + '\n';
     return text;
   }
-  // Everything that was written.
+  // All output.
   [[nodiscard]] const std::string& all() const { return all_; }
-  // Of the terminal, as they were before and are now.
+  // Compares the terminal's modes before and now.
   [[nodiscard]] bool modes_restored() const { return same(before_, modes()); }
 
  private:
@@ -111,8 +111,8 @@ class Terminal {
            a.c_lflag == b.c_lflag;
   }
 
-  // Some more of what it writes; false when it has ended. What was written takes a while to get to
-  // this end, so a mark is sent behind the program's last words.
+  // Reads more output; returns false when the program has ended. Output reaches this end with a
+  // delay, so a mark is sent behind the program's last output.
   bool read() {
     if (ended_) return false;
     char bytes[4096];
@@ -138,7 +138,7 @@ class Terminal {
 
   static constexpr char kEnd = '\001';
   bool ended_ = false;
-  int own_ = -1, other_ = -1;  // the other is kept open, so that its modes can be asked for
+  int own_ = -1, other_ = -1;  // the second stays open to query its modes
   pid_t child_ = -1;
   int status_ = -1;
   termios before_{};

@@ -1,5 +1,5 @@
-// Two endpoints in one thread that are connected to each other: of any provider, or of the
-// user-space fabric on two loopback addresses of this process's own.
+// Two connected endpoints in one thread: of any provider, or of the soft fabric on two loopback
+// addresses of this process.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct PeerOf {
   }
   ~PeerOf() {
     connection.reset();
-    // Requests that nobody has taken up are connections, too.
+    // Requests that were not accepted are connections, too.
     events.clear();
     if (provider != nullptr) provider->deregister_memory(memory);
   }
@@ -80,7 +80,7 @@ struct PeerOf {
   }
 };
 
-// Null, and a failure, when it cannot be had.
+// Returns null, and fails the test, if it is not available.
 inline std::unique_ptr<soft::SoftProvider> open_soft(const soft::ProviderOptions& options) {
   auto opened = soft::SoftProvider::open(options);
   EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
@@ -89,7 +89,7 @@ inline std::unique_ptr<soft::SoftProvider> open_soft(const soft::ProviderOptions
 
 using Peer = PeerOf<soft::SoftProvider>;
 
-// Addresses that no other test on this machine uses at this time.
+// Addresses that no other test on this machine uses at the same time.
 inline fabric::Address own_address(std::uint8_t last) {
   const auto pid = static_cast<std::uint32_t>(::getpid());
   return fabric::make_ipv4(127, static_cast<std::uint8_t>(100 + pid % 100),
@@ -104,8 +104,8 @@ class TwoPeersOf {
              const fabric::Address& to, std::size_t bytes = 4U << 20)
       : client(std::move(first), bytes), server(std::move(second), bytes), server_address_(to) {}
 
-  // One and the other by turns, until `condition` holds; false when both have been silent for ten
-  // seconds.
+  // Drives both alternately until `condition` holds; returns false when both have been silent for
+  // ten seconds.
   template <typename Condition>
   bool until(Condition&& condition) {
     while (!condition()) {
@@ -120,7 +120,7 @@ class TwoPeersOf {
     return true;
   }
 
-  // Until the server is asked.
+  // Connects, until the server has the request.
   void request(const fabric::ConnectionOptions& options = {}) {
     listener = server.provider->listen(kPort, 0).value();
     client.connection = client.provider->connect(server_address_, kPort, options).value();

@@ -1,4 +1,4 @@
-// The plugin and `rpcrdma decode` say the same of every message of every capture.
+// The plugin and `rpcrdma decode` agree about every message of every capture.
 #include "tshark_once.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace rpcrdma::wireshark_tests {
 namespace {
 
-// Field by field; both sides in the words of `rpcrdma decode --json`.
+// Fields by name; both sides use the names of `rpcrdma decode --json`.
 using Fields = std::map<std::string, json>;
 using Messages = std::map<std::uint64_t, Fields>;  // by frame
 
@@ -25,7 +25,7 @@ json truth(const json* field) {
   return field == nullptr ? json() : json(*field == "1");
 }
 
-// Seconds with nine digits behind the point, as nanoseconds.
+// Converts seconds with nine decimals to nanoseconds.
 json nanoseconds(const json* field) {
   if (field == nullptr) return nullptr;
   std::string digits = field->get<std::string>();
@@ -131,7 +131,7 @@ Fields of_tshark(const json& layer) {
                     ? wire::later_type_name(dialect(f["dialect"]), proc.get<std::uint32_t>())
                     : wire::proc_name(version, proc.get<std::uint32_t>());
   }
-  // decode tells of a 0 also where the header has no such word.
+  // decode reports a 0 even if the header has no such word.
   if (f["version"] == 2 && f["inv_handle"].is_null()) f["inv_handle"] = 0;
   f["complete"] = truth(first(layer, "rpcrdma.complete"));
   f["option_type"] = number(first(layer, "rpcrdma.opt.type"));
@@ -186,7 +186,7 @@ Fields of_decode(const json& m) {
   json operations = json::array();
   for (json o : m["operations"]) {
     o["time_ns"] = nanoseconds_of_us(o["time_us"]);
-    // Where it belongs is shown with segments (links); that it is complete has no field.
+    // Segments (links) show its location; no field shows that it is complete.
     for (const char* name : {"list", "chunk", "segment", "complete", "time_us"}) o.erase(name);
     operations.push_back(o);
   }
@@ -198,8 +198,9 @@ Fields of_decode(const json& m) {
   return f;
 }
 
-// Operations that `told`, this message or the other half of its Call, has for the chunks that this
-// message's header names: a Call's reads are told with it, what is written with its Reply.
+// Adds the operations that `recorded`, this message or the other half of its Call, reports for the
+// chunks in this message's header: decode lists a Call's Reads with the Call, and its Writes with
+// the Reply.
 void add_links_of(const json& message, const json& recorded, json& links) {
   for (const json& o : recorded["operations"]) {
     const json& list = o["list"];
@@ -247,8 +248,8 @@ Messages by_decode(const std::string& file) {
   return messages;
 }
 
-// What decode says of no message, since its evidence is more than one, or an operation. Wireshark
-// shows it with a frame of its evidence, which may have a message.
+// Findings that decode assigns to no message, since the evidence is several messages or an
+// operation. Wireshark shows each with a frame of its evidence, which may have a message.
 std::set<json> findings_of_connections(const std::string& file, const Messages& recorded) {
   std::set<json> rest;
   const Result r = tshark("RPCRDMA analyze --json " + file);
@@ -299,7 +300,7 @@ void expect_same(const std::string& name, const Messages& shown, const Messages&
     for (const auto& [field, value] : fields) {
       const auto ours = it->second.find(field);
       json seen = ours == it->second.end() ? json() : ours->second;
-      // Of a Call without an answer decode does not tell what was written for it.
+      // For a Call without Reply, decode does not report the data written for it.
       if (field == "links" && fields.at("match").is_null()) seen = of_reads(seen);
       if (seen == value || (field == "findings" && said(value, seen, of_connections))) continue;
       if (++different > 20) continue;
@@ -313,8 +314,9 @@ void expect_same(const std::string& name, const Messages& shown, const Messages&
   }
 }
 
-// What Wireshark reads and `rpcrdma decode` does not yet: encapsulations, link types, fragments, a
-// file with nanoseconds for microseconds. The messages in it are those of another capture.
+// Input that Wireshark can read and `rpcrdma decode` cannot yet: encapsulations, link types,
+// fragments, a file with nanoseconds in place of microseconds. The messages in it equal those of
+// another capture.
 struct ReadByWiresharkAlone {
   const char* capture;
   const char* same_as;

@@ -1,4 +1,4 @@
-// The plugin beside what Wireshark brings: preferences, protocols switched off, Decode As.
+// The plugin together with Wireshark's features: preferences, disabled protocols, Decode As.
 #include "lines.h"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 namespace rpcrdma::wireshark_tests {
 namespace {
 
-// Everything that is shown of all packets but those of the connection manager, whose private data
-// only the plugin knows.
+// Shows everything about all packets except those of the connection manager, whose private data
+// only the plugin decodes.
 constexpr const char* kAll = " -P -V -Y '!infiniband.mad'";
 
 void expect_as_without(const std::string& name, const std::string& options, const char* what) {
@@ -51,8 +51,8 @@ INSTANTIATE_TEST_SUITE_P(Linux, Beside,
                            return name;
                          });
 
-// Where only lines are asked for, those of RDMA Reads and Writes are written without Wireshark's
-// dissectors, and of messages less is kept.
+// If only columns are needed, the plugin writes those of RDMA Reads and Writes without Wireshark's
+// dissectors, and keeps less of each message.
 TEST(WiresharkLines, AreTheSameWithATreeAndWithout) {
   for (const char* name : {"linux-nfs3.pcap", "linux-nfs41.pcap", "linux-deleg.pcap",
                            "linux-non-rpc.pcap", "rules/RP-02.pcap", "rules/RETX-STORM.pcap",

@@ -1,4 +1,4 @@
-// With the plugin Wireshark shows no fewer RPC messages than without it, of any capture.
+// With the plugin, Wireshark shows no fewer RPC messages than without it, in any capture.
 #include "lines.h"
 #include "tshark_once.h"
 
@@ -11,7 +11,7 @@ namespace rpcrdma::wireshark_tests {
 namespace {
 
 struct Frame {
-  std::uint64_t messages = 0;  // of RPC
+  std::uint64_t messages = 0;  // RPC messages
   bool nfs = false;
   bool sent_again = false;  // a copy, or a retransmission
   std::set<std::string> xids;
@@ -48,7 +48,8 @@ Frames frames_of(Plugin plugin, const std::string& file, bool two_passes = false
   return frames;
 }
 
-// Where the built-in dissector shows more than there is, or what is not kept.
+// Captures in which the built-in dissector shows too much, or results that the plugin does not
+// keep.
 struct Exception {
   const char* capture;
   std::uint64_t frame;
@@ -57,7 +58,7 @@ struct Exception {
 constexpr std::array kExceptions = {
     Exception{"rules/OPS-01-kind.pcap", 7,
               "data that was read from a Write chunk is no RPC message"},
-    Exception{"rules/RD-09-read-twice.pcap", 11, "a Call, half of which is still to be read"},
+    Exception{"rules/RD-09-read-twice.pcap", 11, "a Call that has been read only in half"},
     Exception{"rules/HDR-09-chunks.pcap", 15,
               "data for one of two Calls with one XID, of which "
               "one was answered"},
@@ -70,8 +71,8 @@ bool is_exception(const std::string& name, std::uint64_t frame) {
                      [&](const Exception& e) { return name == e.capture && frame == e.frame; });
 }
 
-// A frame in which the built-in dissector has no RPC shows the message instead: one with Read
-// chunks can be whole in more than one sense.
+// Returns whether the plugin shows the RPC message with another frame: one with Read chunks can be
+// complete in more than one sense.
 bool is_elsewhere(const Frame& frame, const Frames& ours, const Frames& plain, bool nfs) {
   return !frame.xids.empty() && std::any_of(ours.begin(), ours.end(), [&](const auto& other) {
     return !plain.contains(other.first) && other.second.nfs >= nfs &&
@@ -115,7 +116,7 @@ TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
   }
   EXPECT_GE(messages, expected) << name;
 
-  // Wireshark goes through the frames first and shows them then; tshark does so with -2.
+  // Wireshark analyzes all frames before it shows any; tshark does so with -2.
   const Frames again = frames_of(Plugin::kOurs, file, true);
   EXPECT_EQ(again.size(), ours.size()) << name;
   for (const auto& [number, frame] : ours) {

@@ -17,7 +17,7 @@ constexpr std::size_t kIp = 20;
 constexpr std::size_t kUdp = 8;
 constexpr std::size_t kHeaders = kEthernet + kIp + kUdp;
 
-// Of an Ethernet frame with RoCEv2 over IPv4: where its ICRC is; otherwise 0.
+// Returns the offset of the ICRC in an Ethernet frame with RoCEv2 over IPv4; otherwise 0.
 std::size_t icrc_at(const Record& r) {
   const std::vector<std::uint8_t>& d = r.data;
   if (d.size() < kHeaders + wire::kBthBytes + 4 || wire::load_be16(&d[12]) != 0x0800) return 0;
@@ -35,7 +35,7 @@ void sign(Record& r, std::size_t at) {
 using Random = std::mt19937_64;
 
 void spoil(std::vector<std::uint8_t>& data, std::size_t from, std::size_t to, Random& random) {
-  // Steps between spoilt bytes, rather than a draw for each byte.
+  // Draws distances between damaged bytes, rather than a decision for each byte.
   std::geometric_distribution<std::size_t> step(0.02);
   for (std::size_t at = from + step(random); at < to; at += 1 + step(random)) {
     data[at] = static_cast<std::uint8_t>(random());
@@ -71,7 +71,7 @@ void readdress(std::vector<Record>& capture, std::uint16_t copy) {
   for (Record& r : capture) {
     const std::size_t icrc = icrc_at(r);
     if (icrc == 0) continue;
-    // The middle bytes of both.
+    // The middle bytes of both addresses.
     wire::store_be16(&r.data[kEthernet + 13], copy);
     wire::store_be16(&r.data[kEthernet + 17], copy);
     sign(r, icrc);

@@ -1,4 +1,4 @@
-// Captures with random damage: the same seed does the same.
+// Captures with random damage: the same seed gives the same result.
 #pragma once
 
 #include "dissection.h"
@@ -8,18 +8,18 @@
 
 namespace rpcrdma::wireshark::testing {
 
-// One way in which a capture can be spoilt. All but kBytes leave packets that the analyzer goes
-// into: their ICRCs are made anew.
+// A kind of damage. All except kBytes keep packets valid for the analyzer: their ICRCs are
+// recomputed.
 enum class Damage : std::uint8_t {
   kBytes,    // any byte, with a probability of 2 in 100, as editcap -E does
-  kPayload,  // the same behind the base transport header
-  kWords,    // words of the first message bytes get values that lengths and counts must not have
-  kCut,      // some frames are captured in part
-  kOrder,    // frames are lost, swapped and there twice
+  kPayload,  // the same, behind the base transport header
+  kWords,    // words in the first message bytes get invalid lengths and counts
+  kCut,      // some frames are cut short
+  kOrder,    // frames are lost, swapped and duplicated
 };
 inline constexpr unsigned kDamages = 5;
 
-// Gives all RoCEv2 packets other addresses, those of a copy's own.
+// Changes the addresses of all RoCEv2 packets, so that each copy has its own.
 void readdress(std::vector<Record>& capture, std::uint16_t copy);
 
 void damage(std::vector<Record>& capture, Damage kind, std::uint64_t seed);

@@ -1,3 +1,5 @@
+// Runs libwireshark's dissection in-process, renders trees and columns as text, and compares
+// passes.
 #include "dissection.h"
 
 #include <cstdio>
@@ -62,7 +64,7 @@ void look(proto_node* node, gpointer data) {
   const field_info* const info = PNODE_FINFO(node);
   if (info != nullptr) {
     const int id = info->hfinfo->id;
-    // What is shown is made into text, as the window does.
+    // Renders labels, as the window does.
     const std::string label = label_of(node);
     walk.text += label + "\n";
     if (id == fields.ours) walk.ours = true;
@@ -89,7 +91,7 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  // What is shown.
+  // Returns the visible text.
   std::string dissect(std::size_t i, bool first_time, Seen& seen) {
     const Record& r = capture_[i];
     record_.rec_type = REC_TYPE_PACKET;
@@ -140,7 +142,8 @@ class Opened {
 }  // namespace
 
 void init_wireshark(const char* program) {
-  // Nothing of the user's; and memory comes from malloc(), where a sanitizer sees its ends.
+  // Ignores the user's configuration; uses malloc() for memory, so that a sanitizer sees its
+  // bounds.
   for (const char* folder : {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME"}) {
     setenv(folder, "/not/existing", 1);
   }

@@ -1,5 +1,5 @@
-// What Wireshark's own dissectors make of the messages that the plugin gives them: captures of
-// Linux, read once unless said otherwise.
+// Wireshark's own dissectors decode the RPC messages that the plugin passes to them: Linux
+// captures, read in one pass unless noted.
 #include "lines.h"
 #include "support/pcap_edit.h"
 
@@ -22,8 +22,8 @@ std::string hex(const std::string& bytes) {
   return text;
 }
 
-// The payload of READs or WRITEs as `rpcrdma extract` has it, by XID and in hexadecimal. `kind`: of
-// the chunks. `procedure`: whose.
+// Returns the payload of READs or WRITEs as `rpcrdma extract` writes it, by XID, in hexadecimal.
+// `kind`: of the chunks. `procedure`: of the Calls.
 std::map<std::uint64_t, std::string> extracted(const std::string& name, const std::string& kind,
                                                const std::string& procedure) {
   const e2e::TemporaryFolder folder;
@@ -91,7 +91,7 @@ TEST_P(NfsCapture, ReadRepliesSayHowLongTheirDataIs) {
   }
 }
 
-// Where its arguments are whole: at the last response of the server's RDMA Reads.
+// In the frame that completes its arguments: the last response of the server's RDMA Reads.
 TEST_P(NfsCapture, WriteCallsAreShownWithTheLastOfTheirData) {
   std::map<std::uint64_t, std::uint64_t> whole;  // by XID
   const Result r = tshark("RPCRDMA decode --json " + capture(GetParam()));
@@ -183,7 +183,7 @@ TEST(WiresharkShows, CapturesThatBeginInAConnection) {
   EXPECT_EQ(dissected(cut, kWriteCalls), dissected(whole, kWriteCalls));
 }
 
-// What was changed of every packet changes nothing of what is shown of it.
+// A change to every packet must not change its display.
 template <class Change>
 void expect_as_usual(const std::string& name, Change change) {
   const std::string whole = readable("linux-nfs3.pcap");
@@ -218,7 +218,7 @@ void lengthen(std::string& record, std::uint32_t by) {
   }
 }
 
-// TFTP and DNS have ports below RoCE's, and Wireshark asks them first.
+// TFTP and DNS have lower ports than RoCE, and Wireshark tries those first.
 class SourcePort : public ::testing::TestWithParam<int> {};
 
 TEST_P(SourcePort, OfAnotherProtocolDoesNotMislead) {
@@ -276,7 +276,7 @@ TEST(WiresharkShows, RoceInVxlan) {
   });
 }
 
-// RoCEv1, whose GRH has no UDP port by which Wireshark would find it.
+// RoCEv1 has a GRH and no UDP port by which Wireshark could recognize it.
 TEST(WiresharkShows, RoceVersion1InVxlan) {
   expect_as_usual("v1", [](std::string& record) {
     const std::string bth = record.substr(kUdp + 8);
@@ -301,7 +301,7 @@ TEST(WiresharkShows, RoceVersion1InVxlan) {
   });
 }
 
-// The packets of `name` as PPP, `of_each` in a frame by PPP multiplexing (RFC 3153).
+// Wraps the packets of `name` in PPP, `of_each` per frame with PPP multiplexing (RFC 3153).
 std::string multiplexed(const std::string& name, std::size_t of_each) {
   constexpr char kPpp = 9;
   e2e::PcapEdit edit(e2e::read_file(capture(name)));
@@ -324,7 +324,7 @@ std::string multiplexed(const std::string& name, std::size_t of_each) {
   return file;
 }
 
-// By column: the values of a field in the order of the packets, whatever frames they are in.
+// By column: a field's values in the order of packets, in whichever frames they are.
 std::vector<Row> values(const std::string& line) {
   std::vector<Row> all;
   for (const Row& row : fields(line)) {
@@ -353,7 +353,7 @@ TEST(WiresharkShows, EachOfSeveralPacketsInAFrame) {
   }
 }
 
-// An ICMP error has in it what it is about: no packet that somebody sent once more.
+// An ICMP error quotes a packet; the quotation is not a retransmission.
 TEST(WiresharkShows, NoMessageInWhatAnErrorQuotes) {
   const std::string usual = readable("cases/ok-5-getattr.pcap");
   e2e::PcapEdit edit(e2e::read_file(capture("cases/ok-5-getattr.pcap")));
@@ -381,7 +381,7 @@ TEST(WiresharkShows, DataOfPacketsInIpFragments) {
   EXPECT_EQ(rows[0][1].size(), 2 * 65536U);
 }
 
-// Our ECHO and the connection configuration.
+// The program ECHO, and the connection configuration.
 TEST(WiresharkShows, TheRpcHeaderOfProgramsThatItDoesNotKnow) {
   const auto rows = fields("-r " + readable("cases/protocol-own-5666-no-offer.pcapng") +
                            " -Y rpc.program -e rpc.msgtyp -e rpc.program -e rpc.repframe "
@@ -397,7 +397,7 @@ TEST(WiresharkShows, TheRpcHeaderOfProgramsThatItDoesNotKnow) {
   }
 }
 
-// One Call, its Reply, all packets of their operations, and nothing else.
+// One Call, its Reply and all packets of their operations, and nothing else.
 TEST(WiresharkShows, WhatBelongsToAnExchange) {
   const std::string file = readable("linux-nfs3.pcap");
   json call;

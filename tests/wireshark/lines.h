@@ -1,4 +1,4 @@
-// What programs print, as lines and columns.
+// Splits the output of programs into lines and columns.
 #pragma once
 
 #include "tshark.h"
@@ -26,8 +26,8 @@ inline Row lines(const std::string& text) {
   return all;
 }
 
-// A row for each packet, a column for each field of -e; of tshark's fields those of one packet are
-// joined by commas.
+// Returns a row for each packet with a column for each field of -e; tshark joins the values of one
+// packet by commas.
 inline std::vector<Row> fields(const std::string& tshark_line) {
   const Result r = tshark("TSHARK -T fields " + tshark_line);
   if (r.status != 0) throw std::runtime_error(tshark_line + ": " + r.err);
@@ -36,7 +36,7 @@ inline std::vector<Row> fields(const std::string& tshark_line) {
   return rows;
 }
 
-// Where tshark can read it.
+// Copies a file to a place where tshark can read it.
 inline std::string readable(const std::string& name) {
   static std::map<std::string, std::string> copies;
   std::string& copy = copies[name];

@@ -1,4 +1,4 @@
-// Recordings of our own endpoints: Wireshark shows of every message what `rpcrdma decode` says.
+// Recordings of endpoints: Wireshark shows the same about every message as `rpcrdma decode`.
 #include "lines.h"
 #include "support/background.h"
 #include "support/own_address.h"
@@ -12,7 +12,7 @@
 namespace rpcrdma::wireshark_tests {
 namespace {
 
-// As tshark writes it with -E aggregator=,
+// Formats values as tshark does with -E aggregator=,
 template <class Value>
 void append(std::string& list, const Value& value) {
   if (!list.empty()) list += ',';
@@ -95,8 +95,8 @@ Row recorded(const json& m) {
   return row;
 }
 
-// Findings that are of a connection decode tells with none of its messages; Wireshark has to put
-// them somewhere, and shows them with a frame that is evidence.
+// decode assigns findings about a connection to none of its messages; Wireshark needs a frame for
+// them, and picks one of the evidence.
 bool is_of_connection(const json& analysis, const std::string& rule, const std::string& frame) {
   for (const json& f : analysis["findings"]) {
     if (f["rule"] != rule) continue;

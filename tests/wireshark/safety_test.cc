@@ -1,5 +1,5 @@
-// The plugin on captures that are whole, damaged, and opened again and again: nothing crashes, no
-// dissector is at fault, and what a capture took is given back when it is closed.
+// The plugin on captures that are whole, damaged, or opened repeatedly: no crash, no dissector bug,
+// and closing a capture frees its memory.
 #include "damage.h"
 #include "dissection.h"
 #include "support/live_bytes.h"
@@ -19,16 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Damaged copies: all of them where the address sanitizer sees what they do; each kind of damage
-// also in a build as it is shipped.
-constexpr unsigned kCopies = report::testing::kSanitized ? 200 : 50;  // of a real capture
-constexpr unsigned kShortCopies =
-    report::testing::kSanitized ? 20 : 5;  // of one that breaks a rule
-constexpr std::size_t kWindow = 60;        // frames of a damaged copy
+// Damaged copies: many with the address sanitizer, which sees their effect; some of each kind also
+// in a release build.
+constexpr unsigned kCopies = report::testing::kSanitized ? 200 : 50;     // of a real capture
+constexpr unsigned kShortCopies = report::testing::kSanitized ? 20 : 5;  // of one with a violation
+constexpr std::size_t kWindow = 60;                                      // frames per damaged copy
 
 const fs::path kCaptures = RPCRDMA_TEST_CAPTURES;
 
-// So many frames in a row: the beginning, with the connection's set-up, every fourth time.
+// Returns that many consecutive frames: every fourth time the first ones, with the connection's
+// set-up.
 std::vector<Record> window(const std::vector<Record>& capture, std::size_t frames,
                            std::uint64_t seed) {
   if (capture.size() <= frames) return capture;
@@ -38,8 +38,8 @@ std::vector<Record> window(const std::vector<Record>& capture, std::size_t frame
   return {first, first + static_cast<std::ptrdiff_t>(frames)};
 }
 
-// Copies share a file, as connections of their own: whenever Wireshark opens one it reads all its
-// tables of names anew, and keeps the old ones.
+// Copies share a file, as separate connections: whenever Wireshark opens a file it reads all its
+// name tables again, and keeps the old ones.
 class Copies {
  public:
   static constexpr std::uint16_t kTogether = 100;
@@ -87,7 +87,7 @@ TEST_P(Real, WholeIsDissectedWithoutFault) {
   EXPECT_EQ(seen.bugs, "");
   EXPECT_EQ(seen.unstable, "");
   EXPECT_EQ(seen.ours != 0, speaks);
-  // Wireshark's own dissector calls READs malformed.
+  // Wireshark's own dissector reports READs as malformed.
   EXPECT_EQ(seen.malformed, 0U);
 }
 
@@ -102,7 +102,7 @@ TEST_P(Real, DamagedIsDissectedWithoutFault) {
   }
 }
 
-// Of ours, all of which is C++: Wireshark keeps some of its own each time.
+// Counts memory of the plugin, which is all C++: Wireshark keeps some of its own each time.
 TEST(WiresharkReload, GivesMemoryBack) {
   const std::vector<Record> capture = window(read_capture(kCaptures / "linux-nfs41.pcap"), 150, 0);
   std::size_t after_5 = 0;
@@ -127,7 +127,7 @@ std::vector<fs::path> captures_in(const char* folder) {
   return paths;
 }
 
-// In tunnels, on other link types, with several messages that the analyzer does not take.
+// In tunnels, on other link types, and with messages that the analyzer does not recognize.
 TEST(WiresharkSafety, CasesAreShownAlikeEachTime) {
   const std::vector<fs::path> paths = captures_in("cases");
   ASSERT_GT(paths.size(), 70U);
@@ -138,8 +138,8 @@ TEST(WiresharkSafety, CasesAreShownAlikeEachTime) {
   }
 }
 
-// Every capture in which a rule is broken or kept, those of the dialects of version 2, and of cases
-// from bug reports.
+// Every capture that breaks or follows a rule, those of the dialects of version 2, and cases from
+// bug reports.
 TEST_P(Rules, DamagedIsDissectedWithoutFault) {
   std::vector<fs::path> paths;
   for (const char* folder : {"rules", "dialects", "cases"}) {

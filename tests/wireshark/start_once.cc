@@ -1,7 +1,7 @@
-// Preloaded into tshark, which then starts once for many command lines: to register its dissectors
-// takes ten times as long as to read one of our captures. When tshark has done so it waits here.
-// Each line of standard input is a command line, its arguments separated by kSeparator; a child
-// process continues with it as if tshark had been started so, and its exit status is written to the
+// Preloaded into tshark, so that it starts once for many command lines: registering its dissectors
+// takes ten times as long as reading a test capture. After registration, tshark waits here. Each
+// line of standard input is a command line, its arguments separated by kSeparator; a child process
+// continues with it as if tshark had been started with it, and its exit status is written to the
 // pipe kStatus.
 #include "start_once.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace rpcrdma::wireshark_tests::start_once;
 
-std::vector<std::string> words;  // of the command line, tshark's own name first
+std::vector<std::string> words;  // the command line, with tshark's name first
 std::vector<char*> arguments;
 
 template <class Function>
@@ -30,7 +30,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-// False at the end of the input.
+// Returns false at the end of the input.
 bool read_line(std::string& line) {
   line.clear();
   char c = 0;
@@ -55,7 +55,7 @@ void become(const std::string& line) {
   arguments.push_back(nullptr);
 }
 
-// Returns in a child that has a command line, and nowhere else.
+// Returns only in a child, with a command line.
 void serve() {
   for (std::string line; read_line(line);) {
     std::fflush(nullptr);
@@ -70,7 +70,7 @@ void serve() {
 
 }  // namespace
 
-// What tshark calls when its dissectors are registered, and before it looks at its arguments.
+// tshark calls this after it has registered its dissectors, and before it reads its arguments.
 extern "C" [[gnu::visibility("default")]] void* epan_load_settings() {
   void* const settings = next<void*()>("epan_load_settings")();
   serve();
@@ -89,6 +89,6 @@ extern "C" [[gnu::visibility("default")]] int ws_getopt_long(int count, char* co
   return parse(count, values, options, long_options, index);
 }
 
-// At its end, when it has written everything. To give back what all dissectors have takes longer
-// than to read a capture.
+// tshark calls this at its end, after all output. Freeing the memory of all dissectors takes longer
+// than reading a capture.
 extern "C" [[gnu::visibility("default")]] void epan_cleanup() {}

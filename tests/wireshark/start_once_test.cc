@@ -1,4 +1,4 @@
-// tshark that starts once writes what tshark writes that is started for each command line.
+// The preloaded tshark writes the same output as a tshark started for each command line.
 #include "lines.h"
 #include "tshark_once.h"
 

@@ -1,4 +1,4 @@
-// Wireshark's statistics say what `rpcrdma analyze` says, when the file is read once.
+// Wireshark's statistics agree with `rpcrdma analyze`, in a single pass.
 #include "lines.h"
 #include "tshark_once.h"
 
@@ -18,7 +18,7 @@ json analysis(const std::string& name) {
   return e2e::parse_json(r.out);
 }
 
-// Rows of a table by column, such as {"Severity", "note"}.
+// The rows of a table by column, such as {"Severity", "note"}.
 using Table = std::vector<std::map<std::string, std::string>>;
 Table table_in(const std::string& printed) {
   Table table;
@@ -43,7 +43,7 @@ Table statistics(const std::string& name, const char* which) {
 class Statistics : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Statistics, ResponseTimes) {
-  using Times = std::array<long long, 4>;  // Calls; least, greatest and all time in microseconds
+  using Times = std::array<long long, 4>;  // Calls; minimum, maximum and total in microseconds
   std::map<std::string, Times> recorded;
   const auto rounded = [](const json& ns) { return std::llround(ns.get<double>() / 1000); };
   const json all = analysis(GetParam());
@@ -93,9 +93,9 @@ TEST_P(Statistics, Connections) {
     expect("Errors", c["errors"]);
     const json& credits = c["credits"]["forward"];
     expect("Credits requested", credits["requested_max"]);
-    expect("Least granted", credits["granted_min"]);
-    expect("Most granted", credits["granted_max"]);
-    expect("Most in use", credits["in_use_max"]);
+    expect("Minimum granted", credits["granted_min"]);
+    expect("Maximum granted", credits["granted_max"]);
+    expect("Maximum in use", credits["in_use_max"]);
   }
   EXPECT_GT(at, 0U);
   EXPECT_EQ(shown.size(), at);
@@ -120,7 +120,7 @@ TEST_P(Statistics, Chunks) {
     expect("Bytes written", c["chunks"]["write"]["bytes"]);
     expect("Reply chunks", c["chunks"]["reply"]["chunks"]);
     expect("Bytes in Replies", c["chunks"]["reply"]["bytes"]);
-    expect("Operations elsewhere", c["unmatched_operations"]);
+    expect("Unmatched operations", c["unmatched_operations"]);
   }
   EXPECT_GT(at, 0U);
   EXPECT_EQ(shown.size(), at);
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Linux, Statistics, ::testing::ValuesIn(nfs_captures()),
                            return std::filesystem::path(instance.param).stem().string().substr(6);
                          });
 
-// ---- findings, of every capture
+// ---- findings of every capture
 
 // Wireshark's names: PI_ERROR, PI_WARN, PI_NOTE.
 std::string severity(const std::string& number) {
@@ -157,7 +157,7 @@ void expect_findings(const std::string& name) {
   }
   EXPECT_EQ(counted, recorded) << name;
 
-  // What is known already when the file is read once. Others have expert information, too.
+  // Findings known in a single pass. Other dissectors have expert information, too.
   for (const std::string& line : lines(r.out.substr(0, r.out.find("\n====")))) {
     const Row columns = split(line, "#");
     if (columns.size() != 4) continue;
@@ -176,7 +176,7 @@ void expect_findings(const std::string& name) {
   }
 }
 
-// By the first letter, so that they can run side by side.
+// By the first letter, so that they can run in parallel.
 class Findings : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Findings, AreThoseOfAnalyze) {

@@ -1,4 +1,4 @@
-// Runs tshark with the plugin that was built, without installing it.
+// Runs tshark with the plugin from the build tree, without installing it.
 #pragma once
 
 #include "support/command.h"
@@ -9,8 +9,8 @@ using e2e::capture;
 using e2e::Result;
 using nlohmann::json;
 
-// A home of its own: no preferences and no plugins but ours. As root tshark passes over both, so
-// there it runs as somebody else, who may read nothing else of ours.
+// A home of its own: no preferences, and only our plugin. As root, tshark ignores both, so it runs
+// as another user there, with access to nothing else.
 class Tshark {
  public:
   static const Tshark& instance() {
@@ -18,7 +18,7 @@ class Tshark {
     return one;
   }
 
-  // Where somebody else can read it.
+  // Copies a file to a place where that user can read it.
   [[nodiscard]] std::string copy(const std::string& file) const {
     std::string to = home_.file(std::to_string(++copies_) + "-" +
                                 std::filesystem::path(file).filename().string());
@@ -26,14 +26,15 @@ class Tshark {
     open_to_all(to);
     return to;
   }
-  // A path for a file that tests make.
+  // Returns a path for a file that a test creates.
   [[nodiscard]] std::string file(const std::string& name) const { return home_.file(name); }
 
-  // Folders of plugins.
+  // Plugin folders.
   static constexpr const char* kWithPlugin = "p";
   static constexpr const char* kPlain = "none";
 
-  // What starts tshark with the plugins of a folder; the last word is tshark itself.
+  // Returns the command that starts tshark with the plugins of a folder; the last word is tshark
+  // itself.
   [[nodiscard]] std::vector<std::string> command(const std::string& plugins) const {
     std::vector<std::string> words;
     if (geteuid() == 0) {
@@ -48,11 +49,11 @@ class Tshark {
     return words;
   }
 
-  // What start_once.cc is, where tshark can load it.
+  // The path of start_once.cc's library, where tshark can load it.
   [[nodiscard]] std::string start_once() const { return home_.file("start_once.so"); }
 
-  // `shell`: a command line in which TSHARK stands for tshark with the plugin, PLAIN for tshark as
-  // it is without, and RPCRDMA for the command.
+  // `shell`: a command line; TSHARK is replaced by tshark with the plugin, PLAIN by tshark without
+  // it, and RPCRDMA by the command.
   [[nodiscard]] Result run(const std::string& shell) const {
     return e2e::run("TSHARK() { " + shell_command(kWithPlugin) + " \"$@\"; }; PLAIN() { " +
                     shell_command(kPlain) + " \"$@\"; }; " + shell);
@@ -95,7 +96,8 @@ inline Result tshark(const std::string& shell) {
   return Tshark::instance().run(shell);
 }
 
-// What stands under `name` of a tree of fields: tshark writes one as it is, more as a list.
+// Returns all values of `name` in a tree of fields: tshark writes one as it is, and several as a
+// list.
 inline std::vector<json> all(const json& tree, const std::string& name) {
   const auto it = tree.find(name);
   if (it == tree.end()) return {};
@@ -109,7 +111,7 @@ inline const json* first(const json& tree, const std::string& name) {
   return it->is_array() ? &it->front() : &*it;
 }
 
-// A number as tshark writes it, decimal or hexadecimal.
+// Parses a number of tshark, decimal or hexadecimal.
 inline json number(const json* field) {
   if (field == nullptr) return nullptr;
   return std::stoull(field->get<std::string>(), nullptr, 0);

@@ -1,4 +1,4 @@
-// tshark, started once for all command lines of this process: see start_once.cc.
+// Runs the preloaded tshark, started once for all command lines of this process: see start_once.cc.
 #pragma once
 
 #include "start_once.h"
@@ -25,11 +25,11 @@ class TsharkOnce {
     return one;
   }
 
-  // What tshark takes for the file to read. It looks at `-r` before its dissectors are registered,
-  // so this is one name for all files.
+  // The file name that tshark gets. It reads `-r` before its dissectors are registered, so one link
+  // serves for all files.
   [[nodiscard]] const std::string& link() const { return link_; }
 
-  // As `tshark -r FILE ARGUMENTS...`; -V, -x, -O and -C are not known here.
+  // Like `tshark -r FILE ARGUMENTS...`; -V, -x, -O and -C are not supported.
   [[nodiscard]] Result run(const std::string& file,
                            const std::vector<std::string>& arguments) const {
     std::filesystem::remove(link_);
@@ -75,7 +75,7 @@ class TsharkOnce {
     status_ = status[0];
     child_ = ::fork();
     if (child_ == 0) {
-      // None of them is one of those that they become.
+      // No source descriptor is also a target.
       std::array<int, 4> from{lines[0], output_, errors_, status[1]};
       for (int& fd : from) fd = ::fcntl(fd, F_DUPFD, start_once::kStatus + 1);
       const std::array<int, 4> to{STDIN_FILENO, start_once::kOutput, start_once::kErrors,
@@ -90,7 +90,7 @@ class TsharkOnce {
     ::close(lines[0]);
     ::close(status[1]);
   }
-  // It ends with its input.
+  // tshark ends with its input.
   ~TsharkOnce() {
     ::close(lines_);
     ::waitpid(child_, nullptr, 0);

@@ -1,4 +1,4 @@
-// What differs between Wireshark's versions. Continuous integration has one of them; that of the
+// Differences between Wireshark's versions. Continuous integration has one of them; code for the
 // others is in wireshark-plugin/wireshark.h, and in no other file of the plugin.
 #include "tshark.h"
 
@@ -11,13 +11,13 @@ namespace {
 
 using ::testing::ContainsRegex;
 
-// Versions from 4.4 on ask the plugin itself, and list one that does not answer as "unknown".
+// Versions from 4.4 on query the plugin, and list one that does not answer as "unknown".
 TEST(WiresharkVersions, ThePluginIsListedAsADissector) {
   EXPECT_THAT(Tshark::instance().run("TSHARK -G plugins").out,
               ContainsRegex("rpcrdma_scope\\.so[ \t]+[^ \t]+[ \t]+dissector[ \t]"));
 }
 
-// Of 4.6's headers what 4.0 has and 4.6 deprecates, or declares with another type.
+// Parts of the headers that 4.0 has, and that 4.6 deprecates or declares with another type.
 TEST(WiresharkVersions, NothingIsUsedThatLaterOnesDeprecate) {
   const std::regex later(
       "\\b(tvb_(get|find|skip)_gu?int[0-9]+|tvb_(child_)?uncompress|tvb_get_const_stringz"

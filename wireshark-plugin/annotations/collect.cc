@@ -1,3 +1,5 @@
+// Writes the analyzer's results into the notes of frames, and decides in which frame each RPC
+// message is dissected.
 #include "collect.h"
 
 #include <algorithm>
@@ -59,14 +61,15 @@ bool has_read_chunks(const model::Message& m) {
   return !m.reads.empty();
 }
 
-// Bytes that a responder may leave out of a Read chunk.
+// Number of roundup bytes that a responder may omit when it reads a Read chunk.
 constexpr std::uint64_t kMaxRoundup = 3;
 
 bool is_read_chunk(const model::CallChunk& chunk) {
   return chunk.list == ChunkList::kRead;
 }
 
-// All that its Read chunks offer has been read, but for the last `left_out` bytes of each.
+// Returns whether its Read chunks were read completely, except for the last `left_out` bytes of
+// each.
 bool read_whole(const model::Call& call, std::uint64_t left_out) {
   return std::all_of(call.chunks.begin(), call.chunks.end(), [&](const model::CallChunk& chunk) {
     const std::uint64_t needed = chunk.length > left_out ? chunk.length - left_out : chunk.length;
@@ -81,9 +84,9 @@ bool every_segment_was_read(const model::Call& call) {
   });
 }
 
-// How much of the RPC message in an RDMA_MSGP stands before its padding at least. The padding, of
-// zeros, ends where the Send's length is a multiple of rdma_align: that may be the first such place
-// behind the RPC header, or a later one.
+// Returns the minimum length of the RPC message in an RDMA_MSGP, without its padding. The padding
+// consists of zeros and ends where the Send's length is a multiple of rdma_align: that can be the
+// first such offset behind the RPC header, or a later one.
 std::uint32_t end_before_padding(const model::Message& m, std::uint32_t rpc_header) {
   const auto header = wire::decode_header(m.bytes);
   if (!header || header->align == 0 || header->align > m.bytes.size()) return rpc_header;
@@ -98,10 +101,10 @@ wire::Bytes payload_of(const model::Message& m) {
   return wire::Bytes(m.bytes).subspan(std::min<std::size_t>(m.header_length, m.bytes.size()));
 }
 
-// How much was read of the last Read chunk, where the others are whole and in order.
+// How much of the last Read chunk was read, if the other chunks are complete and in order.
 struct LastChunk {
   const model::CallChunk* chunk = nullptr;
-  std::uint64_t end = 0;  // in the message, bytes
+  std::uint64_t end = 0;  // offset in the message, bytes
 };
 std::optional<LastChunk> last_chunk(const model::Call& call) {
   LastChunk last;
@@ -120,7 +123,7 @@ std::optional<LastChunk> last_chunk(const model::Call& call) {
   return last;
 }
 
-// Nothing is missing but the roundup of the last chunk, which was not read.
+// If only the roundup of the last chunk is missing, because it was not read, inserts it.
 bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
   const auto last = last_chunk(call);
   if (!last || last->end > rebuilt.bytes.size() ||
@@ -133,7 +136,7 @@ bool add_roundup(const model::Call& call, model::Rebuilt& rebuilt) {
   return true;
 }
 
-// The message up to where it cannot be put together.
+// Returns the message up to the first byte that cannot be reassembled.
 RpcNote front_of_rpc(const model::Call& call, std::vector<std::uint8_t> rebuilt) {
   std::uint64_t end = rebuilt.size();
   std::uint64_t length = model::is_external(call.message) ? 0 : payload_of(call.message).size();
@@ -160,7 +163,7 @@ RpcNote whole_rpc(std::vector<std::uint8_t> bytes) {
   return rpc;
 }
 
-// Write chunks of a Reply that bytes went through.
+// Returns whether a Reply's Write chunks carried data.
 bool writes(const wire::HeaderView& header) {
   for (const auto& chunk : header.writes) {
     for (const wire::Segment& segment : chunk) {
@@ -199,7 +202,7 @@ Session::Impl::Impl(const Options& options)
       context(session.context()) {}
 
 FrameAnnotation& Session::Impl::note(std::uint64_t frame) {
-  // What is known of a frame that is not there yet belongs to the newest one.
+  // Results about a frame that has not arrived yet go to the newest one.
   frame = std::min(frame, newest);
   return note_of_packet(frame, frame == newest ? newest_packet : 0);
 }
@@ -213,7 +216,7 @@ FrameAnnotation& Session::Impl::note_of_packet(std::uint64_t frame, std::uint32_
   if (frame >= frame_refs.size()) frame_refs.resize(frame + 1);
   Ref ref = frame_refs[frame] = made(frame_refs[frame]);
   for (; packet != 0; --packet) {
-    // A deque: what is made does not move what is there.
+    // A deque: push_back() does not move its elements.
     Ref& next = frames[ref - 1].next_packet;
     ref = next = made(next);
   }
@@ -257,13 +260,14 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   n.connection = context.connection_id(m.connection);
   n.match_frame = m.match_frame;
   n.latency_ns = m.latency_ns;
-  // A Call's line says nothing of its end.
+  // A Call's summary does not depend on its end.
   const bool reverse = context.model->reverse(m);
   const bool said = m.kind == Kind::kCall && !n.summary.empty() && n.reverse == reverse &&
                     n.procedure_known == m.rpc.known;
   n.reverse = reverse;
   if (!said) {
-    // Where its RPC message speaks for itself, and nobody asks again, that is enough.
+    // If Wireshark's own dissector shows the RPC message, and the frame is shown only once, a brief
+    // summary is enough.
     const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && !n.orphan &&
                        m.rpc.known && m.rpc.header_seen && is_dissected != nullptr &&
                        is_dissected(m.rpc.program);
@@ -278,7 +282,7 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   if (use == Use::kOnceWithoutFields) return;
   const filter::Inputs in = context.inputs(m, call, 0);
   write(n.before, in, fields_before());
-  // What was moved for a Call is known when it is over.
+  // The operations of a Call are complete when it is over.
   const bool waits = m.kind == Kind::kCall && m.match_frame == 0;
   write(n.behind, in, waits ? fields_of_ledger() : fields_behind());
   if (call != nullptr) n.operations = call->operations;
@@ -299,7 +303,7 @@ void Session::Impl::on_message(const model::MessageSeen& event) {
   n.call = call != nullptr ? static_cast<Ref>(call->message.id) : 0;
   if (m.first_frame != m.frame || !m.complete) n.bytes = m.bytes;
   n.connection = context.connection_id(m.connection);
-  // An answer ends its Call, and is concluded with it.
+  // A Reply or RDMA_ERROR ends its Call, and is concluded together with it.
   const bool answers = call != nullptr && (m.kind == Kind::kReply || m.kind == Kind::kError);
   FrameAnnotation& frame = note(m.frame);
   frame.connection = n.connection;
@@ -332,7 +336,7 @@ void Session::Impl::on_call_end(const model::CallEnded& event) {
   const model::Call& call = event.call;
   const model::Message* const answer = event.answer;
   const auto id = static_cast<Ref>(call.message.id);
-  // Answered before its Read chunks were read: its RPC message is nowhere yet.
+  // Answered before its Read chunks were read: no frame has its RPC message yet.
   if (message(id).rpc_frame == 0 && call.message.header_length != 0 && is_being_read(id)) {
     RpcNote rpc = front_of_rpc(call, model::rebuild_call(call).bytes);
     rpc.conversation = conversation(call.message);
@@ -350,7 +354,7 @@ bool Session::Impl::is_being_read(Ref call) const {
 void Session::Impl::place(const model::Message& m, RpcNote rpc) {
   const auto id = static_cast<Ref>(m.id);
   if (message(id).rpc_frame != 0) return;
-  // Dissected already, while it was held back?
+  // It may have been dissected while it was held back.
   const auto held = held_rpcs.find(m.frame);
   if (held != held_rpcs.end() && rpc.in_send) {
     rpc.conversation = held->second.conversation;
@@ -437,8 +441,8 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   if (reply.header_length == 0) return;
   const bool written = std::any_of(reply.write_segments.begin(), reply.write_segments.end(),
                                    [](const wire::Segment& s) { return s.length != 0; });
-  // Without its Call the results are bytes to Wireshark's dissectors, whole or not. One that was
-  // answered before they know.
+  // Without its Call, Wireshark's dissectors cannot decode the results, complete or not. The same
+  // applies if the Reply came before the Call was dissected.
   const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
   const bool external = model::is_external(reply);
   model::Rebuilt rebuilt;
@@ -447,11 +451,11 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     rebuilt = model::rebuild_reply(*call, reply);
   }
   RpcNote rpc;
-  // A Reply chunk can be returned empty, which no RPC message is.
+  // A Reply chunk can be returned empty, but an RPC message cannot be empty.
   if (rebuilt.complete() && !rebuilt.bytes.empty()) {
     rpc = whole_rpc(std::move(rebuilt.bytes));
   } else if (external) {
-    // What there is up to the first gap.
+    // The part before the first gap.
     if (written || rebuilt.bytes.empty()) return;
     rpc = whole_rpc(std::move(rebuilt.bytes));
     rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
@@ -459,14 +463,14 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     const bool as_it_was = !written && !has_read_chunks(reply) && !model::may_be_padded(reply);
     rpc = orphan || as_it_was ? inline_rpc(reply) : front_of_inline_rpc(reply);
   }
-  // The Reply must be found where its Call was put, also when the two directions of the connection
-  // have become one meanwhile.
+  // Wireshark must match the Reply with its Call, even if the connection's two directions were
+  // joined in the meantime.
   rpc.conversation = orphan ? conversation(reply) : message(call->message.id).conversation;
   message(reply.id).orphan = orphan;
   place(reply, std::move(rpc));
 }
 
-// RDMA2_OPTIONAL may carry an RPC message, of which the model knows nothing.
+// RDMA2_OPTIONAL can carry an RPC message, which the model does not decode.
 void Session::Impl::option_is_here(const model::Message& option) {
   const auto header = wire::decode_rpc(option.payload);
   if (!header) return;
@@ -477,8 +481,9 @@ void Session::Impl::option_is_here(const model::Message& option) {
   place(option, std::move(rpc));
 }
 
-// A packet behind a gap is held back by the tracker until that is explained. Wireshark's dissectors
-// match Calls and Replies in the order of frames, so they get what is whole in its Send at once.
+// The tracker holds back a packet behind a gap until the gap is explained. Wireshark's dissectors
+// match Calls and Replies in the order of frames, so they get an RPC message that is complete in
+// its Send at once.
 const RpcNote* Session::Impl::hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
                                        std::span<const std::uint8_t> send) {
   const auto to = receivers.find(receiver(address, qpn));
@@ -492,7 +497,7 @@ const RpcNote* Session::Impl::hold_rpc(std::span<const std::uint8_t> address, st
   const bool call = rpc->type == wire::MsgType::kCall;
   if (!call && writes(*header)) return nullptr;
   const std::uint32_t connection = context.model->canonical(to->second.connection);
-  // What was merged into another connection is its other direction.
+  // A connection that was merged into another one is its other direction.
   const int receiving = connection == to->second.connection ? to->second.side : 1 - to->second.side;
   const auto caller = static_cast<std::uint8_t>(call ? 1 - receiving : receiving);
   RpcNote note;
@@ -586,7 +591,7 @@ void Session::Impl::on_event(const trace_reader::Event& event) {
   if (event.connection != nullptr) reported_by(frame, *event.connection, event.local);
 }
 
-// What was found before lasts, or is over.
+// Updates a finding about a condition that lasts, or has ended.
 void Session::Impl::sum_up(const rules::Occurrence& o) {
   const rules::Evidence& e = o.evidence;
   const std::uint32_t connection = context.connection_id(e.connection->index);
@@ -628,7 +633,7 @@ void Session::Impl::on_finding(const rules::Occurrence& o) {
 }
 
 void Session::Impl::on_evict(const roce::Connection& connection) {
-  // The last moment to ask.
+  // The connection's state is deleted after this: copies it now.
   static_cast<void>(row(context.connection_id(connection.index)));
 }
 

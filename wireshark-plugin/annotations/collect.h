@@ -1,4 +1,4 @@
-// The inside of a Session: hears what the analyzer says and writes it down.
+// The implementation of a Session: observes the analyzer and writes notes.
 #pragma once
 
 #include <cstdint>
@@ -39,24 +39,24 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
 
   void take(const capture::Frame& frame) noexcept;
 
-  // The note of a frame, made if it is not there: of the newest one, that of the packet that is
-  // being looked at; of others, that of their first packet.
+  // Returns the note of a frame, and creates it if needed. For the newest frame, it is the note of
+  // the current packet; for others, of their first packet.
   FrameAnnotation& note(std::uint64_t frame);
   FrameAnnotation& note_of_packet(std::uint64_t frame, std::uint32_t packet);
   FrameAnnotation& note(std::uint64_t frame, const roce::Connection& connection);
-  // `side` of the connection tells of itself, in a recording.
+  // In a recording: marks the note as reported by `side` of the connection.
   void reported_by(FrameAnnotation& note, const roce::Connection& connection, std::size_t side);
   MessageNote& message(std::uint64_t id);
-  // Writes down what is concluded of `m`, over what was there.
+  // Writes the conclusions about `m`, in place of earlier ones.
   void conclude(MessageNote& note, const model::Message& m, const model::Call* call);
   void write(FieldLog& field_log, const filter::Inputs& in, const filter::FieldSet& fields);
-  // Its RPC message is known as far as it ever will be: goes to the frame that is being looked at.
+  // Called when no more of the Call's RPC message can arrive: attaches it to the current frame.
   void call_is_here(const model::Call& call);
-  // `call`: null where it is not known.
+  // `call`: null if it is not known.
   void reply_is_here(const model::Message& reply, const model::Call* call);
   void option_is_here(const model::Message& option);
-  // The RPC message in the Send of `m`: all of it, or as much as is as it was before chunks or
-  // padding changed it.
+  // Returns the RPC message in the Send of `m`: all of it, or the part in front of the first chunk
+  // or padding.
   [[nodiscard]] static RpcNote inline_rpc(const model::Message& m);
   [[nodiscard]] static RpcNote front_of_inline_rpc(const model::Message& m);
   void place(const model::Message& m, RpcNote rpc);
@@ -66,7 +66,7 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   [[nodiscard]] const RpcNote* hold_rpc(std::span<const std::uint8_t> address, std::uint32_t qpn,
                                         std::span<const std::uint8_t> send);
 
-  // Those of the frame before, where nobody looks at frames again.
+  // Frees the RPC messages of the previous frame, if frames are not shown again.
   void forget_rpcs();
 
   Use use = Use::kAgain;
@@ -82,9 +82,9 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   std::deque<RpcNote> rpcs;
   std::deque<FindingNote> findings;
   std::deque<EventNote> events;
-  mutable std::vector<ConnectionRow> rows;  // by ID - 1; ID 0: it has none yet
+  mutable std::vector<ConnectionRow> rows;  // by ID - 1; a connection with ID 0 has no row yet
   std::unordered_map<std::uint32_t, std::array<capture::Address, 2>> ends;  // by ID
-  // Addresses and QPNs to which messages were sent: as keys, to be found for any packet.
+  // Addresses and QPNs that messages were sent to, as keys to look up for any packet.
   struct Receiver {
     std::uint32_t connection = 0;  // index
     std::uint8_t side = 0;
@@ -92,17 +92,17 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   std::unordered_map<std::string, Receiver> receivers;
   [[nodiscard]] static std::string receiver(std::span<const std::uint8_t> address,
                                             std::uint32_t qpn);
-  // Of messages that are held back, or were: by frame.
+  // RPC messages that are or were held back: by frame.
   std::unordered_map<std::uint64_t, RpcNote> held_rpcs;
-  // Of Calls that were answered while their Read chunks were being read: by message.
+  // RPC messages of Calls that were answered while their Read chunks were being read: by message.
   std::unordered_map<Ref, RpcNote> late_calls;
-  // Those under way, by connection, initiator and first PSN.
+  // Operations in flight, by connection, initiator and first PSN.
   std::unordered_map<std::uint64_t, Ref> open_operations;
 
-  FieldLog draft;  // of one that is being written
+  FieldLog draft;  // the log of a note that is being written
 
-  std::uint64_t newest = 0;         // the frame that is being looked at
-  std::uint32_t newest_packet = 0;  // and which of its packets
+  std::uint64_t newest = 0;         // the current frame
+  std::uint32_t newest_packet = 0;  // the current packet of it
   std::uint64_t newest_other = 0;   // the last frame without RDMA
   std::int64_t newest_other_ns = 0;
   bool finished = false;

@@ -1,3 +1,4 @@
+// The compact encoding of logged fields: a kind, an ID, an extent, and a number or text.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -12,12 +13,12 @@ namespace {
 
 using decode::FieldId;
 
-// As most texts are: nothing in them is to be escaped.
+// True for most texts: nothing in them needs an escape.
 bool is_word(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-// By FieldId.
+// Fields of this protocol, by FieldId.
 const std::vector<bool>& ours() {
   static const std::vector<bool> all = [] {
     std::vector<bool> is(decode::kFieldCount);

@@ -1,3 +1,4 @@
+// The log returns every reported field unchanged, within its limits.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +94,7 @@ void report_foreign(FieldLogSink& sink) {
   sink.open(field("rpc"), 28, 100, "Call");
   sink.number(field("rpc.xid"), 28, 4, 7, nullptr);
   sink.open(field("rpc"), 32, 8, "deeper");
-  sink.number(field("rpcrdma.xid"), 0, 4, 8, nullptr);  // within what is not ours
+  sink.number(field("rpcrdma.xid"), 0, 4, 8, nullptr);  // inside a field of another protocol
   sink.close();
   sink.bytes(field("rpc.cred.body"), 40, 100, long_body);
   sink.text(field("rpc.program_name"), 60, 4, "a\nb");
@@ -123,7 +124,7 @@ TEST(NotesTape, WritesForeignFieldsAsText) {
   EXPECT_EQ(all[4], kClosed);
   EXPECT_EQ(all[5].kind, Kind::kForeign);
   EXPECT_EQ(all[5].length, 100U);
-  EXPECT_LT(all[5].text.size(), 300U);  // not all of a long value
+  EXPECT_LT(all[5].text.size(), 300U);  // a long value is truncated
   EXPECT_EQ(all[6].kind, Kind::kForeign);
   EXPECT_EQ(all[6].text.find('\n'), std::string::npos);
   EXPECT_EQ(all[7], kClosed);
@@ -138,7 +139,7 @@ TEST(NotesTape, LeavesOutWhatIsBeyondItsLimitAndStaysInBalance) {
   sink.open(segment, 0, 0, "");
   sink.number(xid, 0, 4, 1, nullptr);
   sink.open(segment, 0, 0, "");
-  sink.open(segment, 0, 0, "");  // one too many, and what is in it
+  sink.open(segment, 0, 0, "");  // one more than the limit, with its content
   sink.number(xid, 0, 4, 2, nullptr);
   sink.open(segment, 0, 0, "");
   sink.close();
@@ -158,7 +159,7 @@ TEST(NotesTape, LeavesOutWhatIsBeyondItsLimitAndStaysInBalance) {
   EXPECT_EQ(read(field_log), expected);
 }
 
-// Wireshark takes texts for C strings in UTF-8.
+// Wireshark expects texts as C strings in UTF-8.
 TEST(NotesTape, TextHasNoNulAndIsUtf8) {
   FieldLog field_log;
   FieldLogSink sink(field_log);

@@ -1,12 +1,11 @@
-// The analyzer's pipeline with an observer that writes down, for each frame, what Wireshark is to
-// show with it.
+// The analyzer's session with an observer that writes, for each frame, the notes that Wireshark
+// shows.
 //
-// A message stands with the frame in which its Send ends. Its RPC message goes to Wireshark's own
-// dissectors once, in the frame with which all of it is there: that of the Send, or of the last
-// RDMA Read response for a Call with Read chunks. That must be the frame that is being looked at
-// when it is known, since Wireshark's dissectors match Calls and Replies in the order of frames; a
-// message that was held back behind a gap in the capture is dissected with a later frame than its
-// own.
+// A message belongs to the frame in which its Send ends. Its RPC message goes to Wireshark's own
+// dissectors once, in the frame that completes it: the Send's, or that of the last RDMA Read
+// response for a Call with Read chunks. That must be the current frame at the time, since
+// Wireshark's dissectors match Calls and Replies in the order of frames. A message that was held
+// back behind a gap in the capture is therefore dissected with a later frame than its own.
 #include "collect.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace rpcrdma::annotations {
 
 namespace {
 
-// With every frame number a word is kept; one that no capture has would take all memory.
+// A word is kept for every frame number up to the newest: an absurd number would use all memory.
 constexpr std::uint64_t kMaxFrame = UINT32_MAX;
 
 }  // namespace
@@ -57,7 +56,7 @@ void Session::Impl::take(const capture::Frame& frame) noexcept {
   try {
     session.pipeline().frame(frame);
   } catch (const std::exception&) {
-    failure = "out of memory: what follows is not analyzed";
+    failure = "out of memory: the rest of the capture is not analyzed";
   }
 }
 
@@ -66,7 +65,7 @@ void Session::finish() noexcept {
   if (s.finished || s.failure != nullptr) return;
   s.finished = true;
   if (s.newest_other > s.newest) {
-    // Any that is not RoCE: Ethernet with ARP.
+    // Any frame that is not RoCE: Ethernet with ARP.
     std::array<std::uint8_t, 14> ethernet{};
     ethernet[12] = 0x08;
     ethernet[13] = 0x06;
@@ -83,7 +82,7 @@ void Session::finish() noexcept {
     s.session.pipeline().finish();
     s.session.finish_rules();
   } catch (const std::exception&) {
-    s.failure = "out of memory: findings are not complete";
+    s.failure = "out of memory: findings are incomplete";
   }
 }
 

@@ -1,4 +1,4 @@
-// What is noted of frames, on real traffic whose facts were read from it by other means: frame
+// Notes of frames, with real traffic. The expected values were read from it by other tools; frame
 // numbers are those of the captures.
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ const MessageNote* message_of(const Session& session, std::uint64_t frame) {
   return note != nullptr && note->message != 0 ? &session.message(note->message) : nullptr;
 }
 
-// The messages whose RPC is whole with a frame, by the frames of their Sends.
+// The messages whose RPC message is complete with a frame, by the frames of their Sends.
 std::vector<std::uint64_t> rpcs_with(const Session& session, std::uint64_t frame) {
   std::vector<std::uint64_t> sends;
   const FrameAnnotation* const note = session.find(frame);
@@ -86,7 +86,7 @@ TEST(NotesSession, CallAndReplyKnowEachOther) {
   EXPECT_FALSE(call->reverse);
 }
 
-// As far as known: with the Call alone nothing is said of its Reply.
+// The Call alone does not show its Reply.
 TEST(NotesSession, CallWaitsForItsReply) {
   Session session({});
   const std::vector<Kept> frames = frames_of("linux-nfs41.pcap");
@@ -118,7 +118,7 @@ TEST(NotesSession, RpcOfAnInlineMessageIsInItsSend) {
   EXPECT_EQ(message_of(*session, 137)->rpc_frame, 137U);
 }
 
-// Its data was read by four operations, of which the last ends with frame 580.
+// Four operations read its data; the last one ends with frame 580.
 TEST(NotesSession, RpcOfACallWithReadChunksIsWholeWithTheLastReadResponse) {
   const auto session = session_of("linux-nfs41.pcap");
   const MessageNote* const call = message_of(*session, 505);
@@ -135,7 +135,7 @@ TEST(NotesSession, RpcOfACallWithReadChunksIsWholeWithTheLastReadResponse) {
   EXPECT_EQ(session->rpc(session->find(647)->rpc).conversation, rpc.conversation);
 }
 
-// RDMA Writes come before the Reply that tells of them.
+// RDMA Writes precede the Reply that returns their chunks.
 TEST(NotesSession, RpcOfAReplyIsWholeWithItsSend) {
   const auto session = session_of("linux-nfs41.pcap");
   EXPECT_EQ(rpcs_with(*session, 253), Frames{253});  // READ through a Write chunk
@@ -169,8 +169,8 @@ TEST(NotesSession, EveryRpcIsThereOnceAndCallsComeFirst) {
   }
 }
 
-// Wireshark's dissectors would take what is padding, or missing, for arguments and results: they
-// get what stands before that, as the front of a longer message.
+// Wireshark's dissectors would decode padding or gaps as arguments and results: they get only the
+// bytes before those, as the front of a longer message.
 TEST(NotesSession, AnRpcThatIsNotWholeEndsWhereItIsNoLongerCertain) {
   for (const char* name :
        {"cases/protocol-c03-msgp-write.pcap", "cases/protocol-own-5666-no-offer.pcapng"}) {
@@ -191,7 +191,7 @@ TEST(NotesSession, AnRpcThatIsNotWholeEndsWhereItIsNoLongerCertain) {
   }
 }
 
-// Its last three frames are ARP, the last of them 90 s behind the Calls that nobody answers.
+// The last three frames are ARP, the last one 90 s behind the Calls without Reply.
 TEST(NotesSession, CallsAgeUntilTheLastFrameOfAnyKind) {
   constexpr std::uint64_t kLastOfRdma = 71;
   const auto findings = [&](bool others) {
@@ -231,7 +231,7 @@ TEST(NotesSession, OperationsAreWithTheirPackets) {
   }
   EXPECT_EQ(call->operations[0].first_frame, 507U);
   EXPECT_EQ(call->operations[0].last_frame, 536U);
-  // A READ's data in between.
+  // An RDMA operation with a READ's data.
   const OperationNote& middle = session->operation(session->find(200)->operation);
   EXPECT_EQ(session->message(middle.call).frame, 187U);
   EXPECT_EQ(middle.operation.list, model::ChunkList::kWrite);
@@ -285,7 +285,7 @@ TEST(NotesSession, ProfileDecidesWhatIsAFinding) {
   }
 }
 
-// The Call in frame 187 has no answer any more.
+// The Call in frame 187 has no Reply.
 TEST(NotesSession, FinishShowsWhatWaited) {
   Session session({});
   const std::vector<Kept> frames = frames_of("linux-nfs41.pcap");
@@ -300,7 +300,7 @@ TEST(NotesSession, FinishShowsWhatWaited) {
   EXPECT_GT(message_of(session, 187)->operations.size(), unfinished);
   ASSERT_NE(session.connection(1), nullptr);
   EXPECT_EQ(session.connection(1)->unanswered, 1U);
-  // Frames that come later change nothing, nor does another end.
+  // Later frames change nothing, nor does another finish().
   const std::size_t in_all = session.findings();
   give(session, frames[252]);
   session.finish();
@@ -341,7 +341,7 @@ TEST(NotesSession, NumbersThatNoFrameHasAreNothing) {
   EXPECT_EQ(session.connection(0), nullptr);
   EXPECT_EQ(session.connections(), 0U);
   EXPECT_FALSE(session.speaks_rpc(0));
-  // One that would take all memory.
+  // A frame number that would use all memory.
   std::vector<Kept> frames = frames_of("linux-nfs41.pcap");
   frames.at(60).frame.number = UINT64_MAX;
   give(session, frames[60]);
@@ -387,7 +387,7 @@ TEST(NotesSession, OtherTrafficHasNoMessages) {
   }
 }
 
-// RPC is dissected whether or not anybody knows the program.
+// RPC is dissected even if no dissector knows the program.
 TEST(NotesSession, MessagesOfUnknownProgramsArePutTogetherToo) {
   Options options;
   options.is_dissected = [](std::uint32_t) { return false; };
@@ -398,7 +398,7 @@ TEST(NotesSession, MessagesOfUnknownProgramsArePutTogetherToo) {
   EXPECT_EQ(rpcs_with(*session, 580), Frames{505});
 }
 
-// Replies to Calls that came before the capture began.
+// Replies to Calls from before the capture.
 TEST(NotesSession, RpcOfAReplyWithoutItsCallIsInItsSend) {
   const std::vector<Kept> frames = frames_of("linux-nfs41.pcap");
   ASSERT_EQ(frames.size(), kFrames41);
@@ -416,7 +416,7 @@ TEST(NotesSession, RpcOfAReplyWithoutItsCallIsInItsSend) {
   EXPECT_FALSE(message_of(*whole, 139)->orphan);
 }
 
-// What is in the frames of the capture `name` comes as so many packets of one frame.
+// Feeds the frames of the capture `name` as several packets of one frame.
 std::unique_ptr<Session> session_of_packets(const std::string& name, std::size_t of_each) {
   auto session = std::make_unique<Session>(Options());
   const std::vector<Kept> frames = frames_of(name);
@@ -462,18 +462,18 @@ TEST(NotesSession, OnlyTheNewestFrameHasNextPackets) {
   for (std::size_t i = 0; i < 3; ++i) give(session, frames[i]);
   capture::Frame call = frames[3].frame;
   call.data = frames[3].data;
-  session.next_packet(call);  // of frame 4, which did not come
+  session.next_packet(call);  // of frame 4, which was not fed
   EXPECT_EQ(session.find(4), nullptr);
   session.frame(call);
   EXPECT_NE(message_of(session, 4), nullptr);
 }
 
-// A Call behind a gap is dissected with its own frame, and not once more when the gap is explained.
+// A Call behind a gap is dissected with its own frame, and not again when the gap is explained.
 TEST(NotesSession, RpcOfAHeldMessageStaysWithItsFrame) {
   const std::vector<Kept> frames = frames_of("cases/ok-5-getattr.pcap");
   Session session({});
   for (std::size_t i = 0; i < 7; ++i) give(session, frames[i]);
-  // A Call and all that belongs to it are lost, so the next one waits for an acknowledgement.
+  // A Call with all its packets is lost, so the next one waits for an acknowledgment.
   give(session, frames[11]);
   ASSERT_EQ(message_of(session, 12), nullptr);
   const std::array<std::uint8_t, 4> server{10, 77, 0, 1};
@@ -499,7 +499,8 @@ TEST(NotesSession, RpcOfAHeldMessageStaysWithItsFrame) {
   }
 }
 
-// The roundup of its chunk was not read; a chunk has a wrong position: what there is.
+// The roundup of its chunk was not read, or a chunk has a wrong position: shows the part that can
+// be reassembled.
 TEST(NotesSession, CallsThatCannotBePutTogetherAreThereInPart) {
   const auto roundup = session_of("rules/OPS-03-read-no-roundup.pcap");
   ASSERT_EQ(rpcs_with(*roundup, 9), Frames{4});

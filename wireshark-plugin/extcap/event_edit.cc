@@ -26,7 +26,7 @@ std::optional<std::span<const std::uint8_t>> EventEdit::edit(const trace::EventV
     return std::nullopt;
   }
   if (auto endpoint = trace::read_event<trace::Endpoint>(view)) {
-    rings_.clear();  // sums begin anew
+    rings_.clear();  // counters restart
     endpoint->left_out |= options_.left_out;
     put_changed(view, *endpoint);
   } else if (auto loss = trace::read_event<trace::Loss>(view)) {
@@ -61,7 +61,7 @@ void EventEdit::put(trace::EventHeader header, std::span<const std::uint8_t> fix
   std::copy(payload.begin(), payload.end(), at);
 }
 
-// What a newer endpoint tells behind the fields that are known here stays.
+// Fields that a newer endpoint adds behind the known ones are kept.
 template <typename Event>
 void EventEdit::put_changed(const trace::EventView& view, const Event& event) {
   std::vector<std::uint8_t> fixed(view.fixed.begin(), view.fixed.end());

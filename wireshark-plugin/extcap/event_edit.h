@@ -1,6 +1,6 @@
-// Makes of an endpoint's events those that were asked for, so that the stream still says nothing
-// false: who reads it is told which types were left out, the sums of Loss events are of what is
-// left, and an event of which bytes of a message were cut is a whole one with fewer of them.
+// Filters and truncates an endpoint's events, and keeps the stream consistent: the recording names
+// the excluded types, the counters of Loss events match the remaining events, and an event with a
+// truncated message is well-formed.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ class EventEdit {
  public:
   struct Options {
     std::uint64_t left_out = 0;  // trace::type_bit()
-    std::size_t snaplen = 0;     // bytes of a message, or of an RDMA Read or Write; 0: all
+    std::size_t snaplen = 0;     // bytes kept of a message, or of an RDMA Read or Write; 0: all
   };
-  // By the latest Loss events, of all rings.
+  // From the latest Loss events of all rings.
   struct Sums {
-    std::uint64_t emitted = 0;  // without those left out
+    std::uint64_t emitted = 0;  // without excluded ones
     std::uint64_t lost = 0;
   };
 
   explicit EventEdit(const Options& options) : options_(options) {}
 
-  // The event to be written in place of this one, valid until the next call; nothing: it is left
-  // out. `view`: of event_bytes().
+  // Returns the event to write in place of this one, valid until the next call; nothing: the event
+  // is excluded. `view`: of event_bytes().
   [[nodiscard]] std::optional<std::span<const std::uint8_t>> edit(const trace::EventView& view);
 
   [[nodiscard]] Sums sums() const;
@@ -45,7 +45,7 @@ class EventEdit {
   void put_changed(const trace::EventView& view, const Event& event);
 
   const Options options_;
-  std::map<std::uint32_t, Ring> rings_;  // of which there are 255 at most
+  std::map<std::uint32_t, Ring> rings_;  // at most 255
   std::vector<std::uint8_t> event_;
 };
 

@@ -17,7 +17,7 @@ constexpr std::string_view kPrefix = "rpcrdma.";
 constexpr std::string_view kPackets = ".packets";
 constexpr std::string_view kSocket = ".sock";
 
-// Of "/run/user/1000/rpcrdma/serve.4711.sock".
+// Converts "/run/user/1000/rpcrdma/serve.4711.sock".
 std::string interface_of(const std::string& path) {
   std::string_view file = path;
   file.remove_prefix(file.rfind('/') + 1);
@@ -25,7 +25,7 @@ std::string interface_of(const std::string& path) {
   return fmt::format("{}{}", kPrefix, file);
 }
 
-// For a sentence in braces, which is a line.
+// Escapes a text for a sentence in braces, which must be one line.
 std::string in_braces(const std::string& text) {
   std::string valid(decode::valid_utf8(text));
   std::replace_if(
@@ -42,7 +42,7 @@ std::string display(const RunningEndpoint& e, const char* what) {
 
 std::string unknown(const std::string& interface) {
   return fmt::format(
-      "{}: no endpoint of this user runs by that name now; ask for the list of interfaces anew",
+      "{}: no endpoint of this user with that name is running; refresh the list of interfaces",
       interface);
 }
 
@@ -86,12 +86,12 @@ std::string list_options(std::string_view interface) {
   const bool packets = is_packets_interface(interface);
   std::string text = fmt::format(
       "arg {{number=0}}{{call=--snaplen}}{{display=Snap length}}{{type=unsigned}}{{range=0,65535}}"
-      "{{default=0}}{{tooltip=Bytes of each {} that are kept; 0: all}}\n",
-      packets ? "packet" : "message, and of what RDMA Reads and Writes move,");
+      "{{default=0}}{{tooltip=Bytes to keep of each {}; 0: all}}\n",
+      packets ? "packet" : "message, and of the data of each RDMA Read and Write");
   if (packets) return text;
   text +=
       "arg {number=1}{call=--events}{display=Events}{type=multicheck}"
-      "{tooltip=Who tells, connections and what was lost are always there}\n";
+      "{tooltip=Event types to capture. Identity, connections and losses are always included}\n";
   for (const Kind& kind : kKinds) {
     text += fmt::format("value {{arg=1}}{{value={}}}{{display={}}}{{default=true}}\n", kind.name,
                         kind.label);

@@ -1,5 +1,5 @@
-// Endpoints of this user as interfaces of Wireshark: of each its events, and where it runs over
-// RDMA in user space its packets.
+// Lists the user's endpoints as Wireshark interfaces: one for each endpoint's events, and one for
+// its packets if it runs on the soft fabric.
 #pragma once
 
 #include <string>
@@ -13,19 +13,20 @@
 
 namespace rpcrdma::extcap {
 
-// "rpcrdma.serve.4711", or "rpcrdma.serve.4711.packets": by the name of the socket's file.
+// "rpcrdma.serve.4711", or "rpcrdma.serve.4711.packets": derived from the name of the socket's
+// file.
 [[nodiscard]] std::string events_interface(const trace::RunningEndpoint& endpoint);
 [[nodiscard]] std::string packets_interface(const trace::RunningEndpoint& endpoint);
 [[nodiscard]] bool is_packets_interface(std::string_view interface);
-// It has the form of one.
+// Returns whether the text has the form of an interface's name.
 [[nodiscard]] bool is_interface(std::string_view interface);
 
-// What extcap answers are made of.
+// The answers to extcap's queries.
 [[nodiscard]] std::string list_interfaces(const std::vector<trace::RunningEndpoint>& endpoints);
 [[nodiscard]] std::string list_link_types(std::string_view interface);
 [[nodiscard]] std::string list_options(std::string_view interface);
 
-// Error, for a person: its endpoint does not run, or cannot be connected to.
+// Errors are messages for the user: the endpoint does not run, or refuses the connection.
 [[nodiscard]] tl::expected<base::FileDescriptor, std::string> connect(const std::string& interface);
 
 }  // namespace rpcrdma::extcap

@@ -18,7 +18,7 @@ tl::expected<std::uint64_t, std::string> left_out_by(std::string_view wanted) {
     if (kind == kKinds.end()) {
       std::array<std::string_view, kKinds.size()> names;
       std::ranges::transform(kKinds, names.begin(), &Kind::name);
-      return tl::unexpected(fmt::format("--events {}: not a kind of event; there are {}", name,
+      return tl::unexpected(fmt::format("--events {}: not a kind of event; known kinds: {}", name,
                                         fmt::join(names, ", ")));
     }
     left_out &= ~kind->types;

@@ -1,5 +1,5 @@
-// The kinds of events that a capture can be without. The others are always there: who tells,
-// connections and their ends, and what was lost.
+// The kinds of events that a capture can exclude. All other events are always included: identity,
+// connections and their ends, and losses.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace rpcrdma::extcap {
 
 struct Kind {
-  std::string_view name;    // as the option has it
-  std::string_view label;   // for people
+  std::string_view name;    // in the option
+  std::string_view label;   // in Wireshark's dialog
   std::uint64_t types = 0;  // trace::type_bit()
 };
 
@@ -25,17 +25,17 @@ inline constexpr std::array<Kind, 7> kKinds = [] {
   return std::array<Kind, 7>{{
       {"messages", "Messages", bits(kMessage)},
       {"operations", "RDMA Reads and Writes", bits(kOperation, kOperationEnd)},
-      {"memory", "Memory registered, exposed and withdrawn",
+      {"memory", "Memory registered, advertised and invalidated",
        bits(kAdvertise, kInvalidate, kRegistration)},
       {"credits", "Credits and posted Receives", bits(kCredits, kCreditWait, kReceives)},
       {"calls", "Calls with the parts of their time", bits(kCall, kCallEnd)},
-      {"errors", "What the endpoint found wrong", bits(kError)},
-      {"fabric", "Retransmissions, NAKs, declared faults", bits(kFabric, kFault)},
+      {"errors", "Errors that the endpoint detected", bits(kError)},
+      {"fabric", "Retransmissions, NAKs, injected faults", bits(kFabric, kFault)},
   }};
 }();
 
-// `wanted`: names of kinds with commas between them, perhaps none. Gives the types of the others.
-// Error: what is no kind, for a person.
+// `wanted`: names of kinds separated by commas, or empty. Returns the types of all other kinds.
+// Error: an unknown kind, as a message for the user.
 [[nodiscard]] tl::expected<std::uint64_t, std::string> left_out_by(std::string_view wanted);
 
 }  // namespace rpcrdma::extcap

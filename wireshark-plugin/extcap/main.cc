@@ -1,6 +1,6 @@
-// rpcrdma-extcap: running endpoints of RPC-over-RDMA as interfaces that Wireshark can capture from
-// (docs/extcap.md). Wireshark starts it with the options that its extcap interface names; an error
-// is one line on standard error, which Wireshark shows.
+// rpcrdma-extcap: presents running RPC-over-RDMA endpoints as capture interfaces to Wireshark
+// (docs/extcap.md). Wireshark runs it with the options of its extcap interface, and shows its
+// errors, which are one line on standard error.
 #include "interfaces.h"
 #include "kinds.h"
 #include "pump.h"
@@ -18,7 +18,7 @@
 namespace rpcrdma::extcap {
 namespace {
 
-constexpr int kPatienceMs = 30'000;  // until Wireshark reads the pipe that it has made
+constexpr int kPatienceMs = 30'000;  // for Wireshark to open the pipe that it created
 constexpr int kFailed = 1;
 constexpr std::uint32_t kLongestSnaplen = 65535;
 
@@ -37,21 +37,22 @@ int failed(const std::string& why) {
 
 int answer(const std::string& text) {
   std::fputs(text.c_str(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : failed("standard output cannot be written");
+  return std::fflush(stdout) == 0 ? 0 : failed("cannot write to standard output");
 }
 
 int list() {
   const auto endpoints = trace::list_endpoints();
-  // It is no fault of Wireshark's user that endpoints cannot be looked for: the others stay.
+  // A failed search for endpoints must not hide Wireshark's other interfaces: it exits with
+  // success.
   if (!endpoints) failed(endpoints.error().message);
   return answer(list_interfaces(endpoints.value_or(std::vector<trace::RunningEndpoint>{})));
 }
 
 int capture(const Options& options, bool all_events) {
-  if (options.fifo.empty()) return failed("--capture: give --fifo FILE, too");
+  if (options.fifo.empty()) return failed("--capture requires --fifo FILE");
   if (!options.filter.empty()) {
     return failed(fmt::format(
-        "{}: there are no capture filters for endpoints; choose kinds of events instead, or use a "
+        "{}: endpoints have no capture filters; choose kinds of events instead, or use a "
         "display filter",
         options.filter));
   }
@@ -76,40 +77,40 @@ int capture(const Options& options, bool all_events) {
 }
 
 int run(int argc, char** argv) {
-  command_line::Command program("rpcrdma-extcap",
-                                "Running endpoints of RPC-over-RDMA, as interfaces for Wireshark");
+  command_line::Command program(
+      "rpcrdma-extcap", "Running RPC-over-RDMA endpoints as capture interfaces for Wireshark");
   program.version(fmt::format("rpcrdma-extcap {}", version::text()));
   Options o;
   program.flag("--extcap-interfaces", o.interfaces, "List the interfaces");
-  program.option("--extcap-version", o.version, "Wireshark's own");
-  program.option("--extcap-interface", o.interface, "The interface that is meant");
-  program.flag("--extcap-dlts", o.link_types, "Print its link types");
-  program.flag("--extcap-config", o.config, "Print its options");
-  program.option("--extcap-reload-option", o.reload, "None can be: they do not change");
-  program.flag("--capture", o.capture, "Capture from it");
-  program.option("--extcap-capture-filter", o.filter, "None is known");
+  program.option("--extcap-version", o.version, "Version of Wireshark; ignored");
+  program.option("--extcap-interface", o.interface, "The interface to query or capture from");
+  program.flag("--extcap-dlts", o.link_types, "Print the link types of the interface");
+  program.flag("--extcap-config", o.config, "Print the options of the interface");
+  program.option("--extcap-reload-option", o.reload,
+                 "Reload an option; prints nothing, since options do not change");
+  program.flag("--capture", o.capture, "Capture from the interface");
+  program.option("--extcap-capture-filter", o.filter, "A capture filter; always rejected");
   program.option("--fifo", o.fifo, "The pipe to write to");
-  program
-      .option("--snaplen", o.snaplen, "Bytes of each message, or packet, that are kept; 0: all (0)")
+  program.option("--snaplen", o.snaplen, "Bytes to keep of each message or packet; 0: all (0)")
       .range(0, kLongestSnaplen);
   const command_line::Option& events =
-      program.option("--events", o.events, "Kinds of events, with commas between them (all)");
+      program.option("--events", o.events, "Kinds of events, separated by commas (all)");
   const command_line::Parsed parsed = command_line::parse(program, argc, argv);
   if (parsed.outcome == command_line::Parsed::Outcome::kShow) return answer(parsed.text);
   if (parsed.outcome == command_line::Parsed::Outcome::kRefused) return failed(parsed.text);
   if (o.interfaces) return list();
   if (!o.link_types && !o.config && !o.capture && o.filter.empty()) {
-    return failed("it is for Wireshark to start; see --help, and --extcap-interfaces");
+    return failed("this program is run by Wireshark; see --help, and --extcap-interfaces");
   }
   if (!is_interface(o.interface)) {
-    return failed(fmt::format("--extcap-interface {}: no interface of this program",
+    return failed(fmt::format("--extcap-interface {}: no such interface",
                               o.interface.empty() ? "is missing" : o.interface));
   }
   if (o.link_types) return answer(list_link_types(o.interface));
   if (o.config) return answer(o.reload.empty() ? list_options(o.interface) : std::string());
   if (o.capture) return capture(o, !events.given());
-  // Wireshark asks whether it is a filter: what is printed says that it is not.
-  return answer("There are no capture filters for endpoints.\n");
+  // Wireshark validates a capture filter: any output means that it is invalid.
+  return answer("Endpoints have no capture filters.\n");
 }
 
 }  // namespace

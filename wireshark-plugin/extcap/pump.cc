@@ -1,3 +1,4 @@
+// The loop between the endpoint's socket and Wireshark's pipe, with its buffer, signals and ends.
 #include "pump.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kAtOnce = std::size_t{256} << 10;
-// While more waits for Wireshark nothing is taken from the endpoint, which counts what it loses.
+// While this many bytes wait for Wireshark, nothing is read from the endpoint, which counts its
+// losses.
 constexpr std::size_t kMostWaiting = std::size_t{4} << 20;
 constexpr milliseconds kLookAgain{20};
 constexpr milliseconds kLastWait{250};
@@ -59,7 +61,7 @@ class Pump {
   }
   [[nodiscard]] bool waits() const { return gone_ != waiting_.size(); }
 
-  // Milliseconds; -1: for ever.
+  // Milliseconds; -1: forever.
   [[nodiscard]] int patience() const {
     const auto until = by_signal_ ? deadline_ : blocks_.deadline();
     if (!until) return -1;
@@ -70,7 +72,7 @@ class Pump {
   void step() {
     std::array<pollfd, 3> watched{
         pollfd{signals_, static_cast<short>(by_signal_ ? 0 : POLLIN), 0},
-        // That its reader has gone is told without being asked for.
+        // poll() reports a closed reader without being asked.
         pollfd{fifo_, static_cast<short>(waits() ? POLLOUT : 0), 0},
         pollfd{ended_ || waiting_.size() - gone_ > kMostWaiting ? -1 : from_, POLLIN, 0}};
     if (::poll(watched.data(), watched.size(), patience()) < 0) {
@@ -96,7 +98,7 @@ class Pump {
     if (ended_) return;
     ended_ = true;
     if (!edit_.begun() && !by_signal_) {
-      why_ = "the endpoint has ended, or it has as many readers as it takes";
+      why_ = "the endpoint has ended, or has the maximum number of readers";
     }
     edit_.end(waiting_);
   }
@@ -105,12 +107,12 @@ class Pump {
     const ssize_t n = ::recv(from_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (n < 0) {
       if (errno == EAGAIN || errno == EINTR) return;
-      return end();  // it was killed with something that it had not read
+      return end();  // it was killed and left data unread
     }
     if (n == 0) return end();
     const auto whole = blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n)));
     constexpr std::string_view kNoStream =
-        "what comes from the endpoint is no stream of events or packets";
+        "the endpoint sent something other than a stream of events or packets";
     if (!edit_.add(whole, waiting_)) {
       why_ = kNoStream;
     } else if (blocks_.broken()) {
@@ -122,7 +124,7 @@ class Pump {
     const ssize_t n = ::write(fifo_, waiting_.data() + gone_, waiting_.size() - gone_);
     if (n > 0) {
       gone_ += static_cast<std::size_t>(n);
-      // Moved rarely enough that each byte is moved once at most, on average.
+      // Moved so rarely that each byte is moved at most once on average.
       if (gone_ >= waiting_.size() - gone_) {
         waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(gone_));
         gone_ = 0;
@@ -140,12 +142,12 @@ class Pump {
   StreamEdit edit_;
   base::WholeBlocks blocks_;
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(kAtOnce);
-  std::vector<std::uint8_t> waiting_;  // for Wireshark
-  std::size_t gone_ = 0;               // of these
-  bool ended_ = false;                 // nothing more comes
+  std::vector<std::uint8_t> waiting_;  // bytes that wait for Wireshark
+  std::size_t gone_ = 0;               // number of them already written
+  bool ended_ = false;                 // the endpoint sends nothing more
   bool by_signal_ = false;
   bool reader_gone_ = false;
-  Clock::time_point deadline_;  // of what still waits when a signal has come
+  Clock::time_point deadline_;  // for waiting bytes, after a signal
   std::string why_;
 };
 
@@ -169,7 +171,7 @@ tl::expected<FileDescriptor, std::string> open_fifo(const std::string& path, int
     FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (fd.get() >= 0) return fd;
     if (errno != ENXIO && errno != EINTR) return error(path, errno);
-    if (Clock::now() >= deadline) return tl::unexpected(path + ": nobody reads this pipe");
+    if (Clock::now() >= deadline) return tl::unexpected(path + ": no process reads this pipe");
     pollfd wait{signals, POLLIN, 0};
     if (::poll(&wait, 1, static_cast<int>(kLookAgain.count())) > 0) return FileDescriptor();
   }

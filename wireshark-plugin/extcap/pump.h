@@ -1,5 +1,5 @@
-// Carries an endpoint's stream to Wireshark until one of them has gone. It waits for all of them at
-// once, so that it ends with Wireshark even while nothing comes from the endpoint.
+// Copies an endpoint's stream to Wireshark until either of them ends. It waits for both at once, so
+// it ends with Wireshark even while the endpoint is silent.
 #pragma once
 
 #include "stream_edit.h"
@@ -13,20 +13,21 @@
 
 namespace rpcrdma::extcap {
 
-// SIGTERM, SIGINT and SIGHUP as something to read; they do nothing else from then on. Before other
-// threads begin. SIGPIPE is ignored.
+// Converts SIGTERM, SIGINT and SIGHUP into a readable descriptor; they have no other effect from
+// then on. Call it before other threads start. SIGPIPE is ignored.
 [[nodiscard]] tl::expected<base::FileDescriptor, std::string> take_signals();
 
-// The pipe that Wireshark makes, for writing. Wireshark opens its end after it has started this
-// program; for that so long is waited. -1: a signal has come meanwhile. Errors, for a person: it
-// is not there; nobody reads it.
+// Opens the pipe that Wireshark creates, for writing. Wireshark opens its end after it has started
+// this program, so this waits for the given time. Returns -1 if a signal arrives first. Errors are
+// messages for the user: the pipe does not exist, or no process reads it.
 [[nodiscard]] tl::expected<base::FileDescriptor, std::string> open_fifo(const std::string& path,
                                                                         int signals,
                                                                         int patience_ms);
 
-// When the endpoint ends, all that it told is written, and statistics; the same by a signal, of
-// what has come, as far as it is read soon. When who reads the pipe has gone nothing more is.
-// Error, for a person: it cannot be written, or what comes is no endpoint's, or does not come.
+// When the endpoint ends, all its data and statistics are written. After a signal, the same applies
+// to the data received so far, if Wireshark reads it soon. When the pipe's reader closes it,
+// nothing more is written. Errors are messages for the user: the pipe cannot be written, or the
+// endpoint sends something else or nothing.
 [[nodiscard]] tl::expected<void, std::string> pump(const base::FileDescriptor& from,
                                                    const base::FileDescriptor& fifo, int signals,
                                                    StreamEdit edit,

@@ -1,5 +1,5 @@
-// When it ends: with its endpoint, with Wireshark, by a signal. Each in a process of its own, as a
-// signal is for the whole of it.
+// The ends of the pump: with its endpoint, with Wireshark, by a signal. Each test runs in a process
+// of its own, since a signal affects the whole process.
 #include "pump.h"
 
 #include "support/live_hub.h"
@@ -29,7 +29,7 @@ class ExtcapPump : public trace::HubTest {
     if (child_ > 0) ::kill(child_, SIGKILL);
   }
 
-  // Carries what the hub's socket gives into the pipe.
+  // Copies from the hub's socket into the pipe.
   void start_pump() {
     const std::string socket = hub_->socket_path();
     child_ = ::fork();
@@ -98,10 +98,10 @@ TEST_F(ExtcapPump, EndsBySignalWhileNobodyReads) {
   start_pump();
   ::kill(child_, SIGTERM);
   const int status = finish();
-  EXPECT_TRUE(status == 7 || status == 128 + SIGTERM) << status;  // before it takes signals
+  EXPECT_TRUE(status == 7 || status == 128 + SIGTERM) << status;  // before it handles signals
 }
 
-// One that has as many readers as it takes closes the connection at once.
+// An endpoint with the maximum number of readers closes the connection at once.
 TEST_F(ExtcapPump, AnEndpointThatSaysNothingIsAnError) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -110,7 +110,7 @@ TEST_F(ExtcapPump, AnEndpointThatSaysNothingIsAnError) {
   const FileDescriptor file(::open(path("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   const auto done = pump(from, file, -1, StreamEdit({}));
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error(), HasSubstr("as many readers"));
+  EXPECT_THAT(done.error(), HasSubstr("maximum number of readers"));
   EXPECT_EQ(std::filesystem::file_size(path("file")), 0U);
 }
 
@@ -120,7 +120,8 @@ TEST_F(ExtcapPump, WhatIsNoStreamIsAnError) {
   const FileDescriptor from(ends[0]), to(ends[1]);
   ASSERT_EQ(::write(to.get(), "no pcapng at all", 16), 16);
   const FileDescriptor file(::open(path("file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  EXPECT_THAT(pump(from, file, -1, StreamEdit({})).error(), HasSubstr("no stream of events"));
+  EXPECT_THAT(pump(from, file, -1, StreamEdit({})).error(),
+              HasSubstr("other than a stream of events"));
 }
 
 TEST_F(ExtcapPump, AnEndpointThatIsSilentIsAnError) {
@@ -136,7 +137,7 @@ TEST_F(ExtcapPump, AnEndpointThatIsSilentIsAnError) {
 TEST_F(ExtcapPump, APipeThatNobodyReadsIsAnError) {
   const auto fifo = open_fifo(path("fifo"), -1, 1);
   ASSERT_FALSE(fifo);
-  EXPECT_THAT(fifo.error(), HasSubstr("nobody reads"));
+  EXPECT_THAT(fifo.error(), HasSubstr("no process reads"));
   EXPECT_THAT(open_fifo(path("none"), -1, kLongMs).error(), HasSubstr("No such file"));
 }
 

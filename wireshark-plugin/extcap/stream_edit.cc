@@ -22,8 +22,8 @@ void append(std::vector<std::uint8_t>& out, Bytes bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// The same packet with other data. It still tells how many there were of it, unless an older
-// endpoint told less than is told now. `old`: bytes that it had captured.
+// Copies a packet with other data. Keeps its original length, unless an older endpoint reported
+// less than is reported now. `old`: number of bytes captured before.
 void put_packet(Bytes block, std::size_t old, Bytes data, Bytes more,
                 std::vector<std::uint8_t>& out) {
   const std::size_t at = out.size();

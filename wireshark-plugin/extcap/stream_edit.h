@@ -1,5 +1,5 @@
-// Makes of the stream that comes from an endpoint the one that Wireshark gets: cut to the snap
-// length, without what was not wanted, and with statistics that tell Wireshark how much was lost.
+// Turns an endpoint's stream into Wireshark's: truncated to the snapshot length, without excluded
+// events, and with statistics of losses.
 #pragma once
 
 #include "event_edit.h"
@@ -17,20 +17,20 @@ namespace rpcrdma::extcap {
 class StreamEdit {
  public:
   struct Options {
-    bool packets = false;        // Ethernet frames, and not events
+    bool packets = false;        // Ethernet frames; false: events
     std::uint64_t left_out = 0;  // of events
-    std::uint32_t snaplen = 0;   // bytes of a packet, or of a message that an event tells; 0: all
+    std::uint32_t snaplen = 0;   // bytes kept of a packet, or of an event's message; 0: all
   };
 
   explicit StreamEdit(const Options& options)
       : options_(options), events_({options.left_out, options.snaplen}) {}
 
-  // `blocks`: whole ones, as base::WholeBlocks gives them; they may be anybody's. What is to be
-  // written is appended to `out`. False: they are not an endpoint's; nothing more can be done.
+  // `blocks`: whole blocks from base::WholeBlocks, possibly hostile. Appends output to `out`.
+  // Returns false if they are not from an endpoint; the stream then ends.
   [[nodiscard]] bool add(std::span<const std::uint8_t> blocks, std::vector<std::uint8_t>& out);
-  // Something has come.
+  // Returns whether any data has arrived.
   [[nodiscard]] bool begun() const { return begun_; }
-  // Nothing follows.
+  // Ends the stream.
   void end(std::vector<std::uint8_t>& out) const;
 
  private:

@@ -1,4 +1,4 @@
-// What Wireshark gets of an endpoint's stream, as a reader of it understands it.
+// The stream that Wireshark gets, as a reader of it decodes it.
 #include "stream_edit.h"
 
 #include "kinds.h"
@@ -78,7 +78,7 @@ std::vector<EventType> types(const Read& read) {
   return all;
 }
 
-// With a Message of 20 bytes that are told, of 100; of the others some were lost.
+// A Message event of 100 bytes with 20 recorded, and a loss of other events.
 TraceBuilder stream() {
   TraceBuilder t;
   t.begin("nfsd", "server on 192.0.2.1");
@@ -109,14 +109,14 @@ TEST(ExtcapStream, WithoutOptionsEventsStayAsTheyAre) {
   }
 }
 
-// As Wireshark shows it in the properties of a capture, and not before it is known.
+// Wireshark shows them in the capture's properties, once they are known.
 TEST(ExtcapStream, LossesAreInStatisticsToo) {
   const Bytes all = stream().pcapng();
   EXPECT_EQ(read(all).source.dropped, 0U);
   const Read whole = read(edited(all, {}));
   EXPECT_EQ(whole.source.dropped, 9U);
   EXPECT_EQ(whole.stats.lost, 9U);
-  // A capture that is ended from outside has them as soon as they are told.
+  // A capture that is stopped from outside has them as soon as they are reported.
   StreamEdit edit({});
   Bytes out;
   ASSERT_TRUE(edit.add(all, out));
@@ -157,7 +157,7 @@ TEST(ExtcapStream, BytesOfMessagesAreCutAndOfNothingElse) {
   }
 }
 
-// The fields that a newer endpoint adds stay behind those that are known.
+// Fields that a newer endpoint adds stay behind the known ones.
 TEST(ExtcapStream, NewerEventsStay) {
   TraceBuilder t;
   t.begin();
@@ -175,7 +175,7 @@ TEST(ExtcapStream, NewerEventsStay) {
   EXPECT_EQ(r.stats.missing, 0U);
 }
 
-// An Endpoint event of before it could be told what was left out.
+// An Endpoint event from before excluded types were recorded.
 TEST(ExtcapStream, OfAnOlderEndpointToo) {
   constexpr std::size_t kOldFixed = 24;
   TraceBuilder t;
@@ -225,7 +225,7 @@ TEST(ExtcapStream, WhatIsNoStreamIsRefused) {
   EXPECT_FALSE(edit.add(blocks.bytes(), out));
 }
 
-// Whatever an endpoint's socket may bring, and whoever made it.
+// An endpoint's socket can send any bytes.
 TEST(ExtcapStream, AnyBytesAreTakenOrRefused) {
   std::mt19937 random(7);
   const Bytes good = stream().pcapng();

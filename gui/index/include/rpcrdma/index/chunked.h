@@ -1,4 +1,4 @@
-// A list that grows at its end and never moves what it holds: for millions of small values.
+// A list for millions of small values: it grows at its end and never moves its elements.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Chunked {
     place = value;
     return place;
   }
-  // Of what it takes, bytes.
+  // Memory in use, bytes.
   [[nodiscard]] std::size_t footprint() const {
     return pieces_.size() * (kPerPiece * sizeof(T) + sizeof(void*));
   }

@@ -1,5 +1,5 @@
-// Credits of one direction of a connection over time, at any scale: what a window of time shows is
-// found in steps that depend on its columns and not on the messages in it, and no extreme is lost.
+// Credits of one direction of a connection over time, at any scale. The cost of showing a window of
+// time depends on its columns and not on its messages, and no extreme is lost.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace rpcrdma::index {
 
 struct CreditEntry {
   std::int64_t time_ns = 0;
-  std::uint64_t message = 0;    // ID; 0: an endpoint told of it beside messages
+  std::uint64_t message = 0;    // ID; 0: reported by an endpoint, without a message
   std::uint32_t requested = 0;  // by the latest Call
   std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
-  std::uint32_t in_use = 0;     // Calls outstanding
-  std::uint32_t waiting = 0;    // Calls that wait for a credit, as far as an endpoint tells
-  std::uint32_t limit = 0;  // Calls that may be outstanding, as its endpoint reports; 0: not known
+  std::uint32_t in_use = 0;     // Calls in flight
+  std::uint32_t waiting = 0;    // Calls that wait for a credit, if an endpoint reports them
+  std::uint32_t limit = 0;  // Calls that may be in flight, as its endpoint reports; 0: not known
 };
 
-// What was the case in a stretch of time.
+// Extremes in a stretch of time.
 struct CreditSpan {
   std::int64_t from_ns = 0, to_ns = 0;
-  bool any = false;  // otherwise nothing is known yet
+  bool any = false;  // false: nothing is known yet
   std::uint32_t requested_min = 0, requested_max = 0;
   std::uint32_t granted_min = 0, granted_max = 0;
   std::uint32_t in_use_min = 0, in_use_max = 0;
   std::uint32_t waiting_max = 0;
-  std::uint32_t limit_min = 0, limit_max = 0;  // of where it is known; 0: nowhere
-  // At some moment no further Call could go: all that was granted was in use, or Calls waited.
+  std::uint32_t limit_min = 0, limit_max = 0;  // where it is known; 0: nowhere
+  // At some moment no further Call could be sent: all granted credits were in use, or Calls waited.
   bool exhausted = false;
 
   void add(const CreditEntry& e);
@@ -38,23 +38,25 @@ struct CreditSpan {
 
 class CreditLog {
  public:
-  // In order of time; one that is earlier than the one before counts as that.
+  // Appends in order of time; an entry with an earlier time than the last one gets the last one's
+  // time.
   void add(CreditEntry entry);
 
-  // What another one has, too: they turned out to be one.
+  // Adds the entries of another log of the same connection.
   void merge(const CreditLog& other);
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] const CreditEntry& entry(std::size_t i) const { return entries_[i]; }
   // The latest entry at or before a time; size() when there is none.
   [[nodiscard]] std::size_t at(std::int64_t time_ns) const;
-  // [from, to) in `count` columns of equal width; what was the case when a column begins counts.
+  // Divides [from, to) into `count` columns of equal width; the state at the start of a column
+  // counts.
   [[nodiscard]] std::vector<CreditSpan> columns(std::int64_t from_ns, std::int64_t to_ns,
                                                 std::size_t count) const;
   [[nodiscard]] std::size_t footprint() const;
 
  private:
-  static constexpr std::size_t kFan = 32;  // entries in one of the first level, and so on
+  static constexpr std::size_t kFan = 32;  // entries in one sum of the first level, and so on
   static constexpr std::size_t kLevels = 4;
 
   // Adds entries [first, last) to `span`.

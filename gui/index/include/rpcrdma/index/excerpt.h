@@ -1,6 +1,6 @@
-// A stretch of a capture in full: its messages with their bytes, their Calls with what was moved
-// for them, and what else happened between. Read again from the file when somebody looks at it, so
-// that rows can be small.
+// A stretch of a capture in full: its messages with their bytes, their Calls with the RDMA
+// operations, and other packets between them. It is read again from the file when somebody looks at
+// it, so rows can be small.
 #pragma once
 
 #include <array>
@@ -19,20 +19,19 @@ namespace rpcrdma::index {
 
 struct Excerpt {
   struct Message {
-    std::uint64_t id = 0;                     // as in the store; 0: it is not there
+    std::uint64_t id = 0;                     // as in the store; 0: not in the store
     model::Message message;                   // with its bytes
-    std::shared_ptr<const model::Call> call;  // that it is or answers; null: not in the stretch
-    // What a tree shows before the fields of the bytes and behind them needs these two sides.
+    std::shared_ptr<const model::Call> call;  // its Call; null: not in the stretch
+    // Both sides, for the tree's items before and after the fields of the bytes.
     roce::Side sender, receiver;
     std::uint32_t connection = 0;  // ID
     bool reverse = false;
     model::InlineThresholds thresholds;
-    // The whole RPC message, where chunks hold some of it; empty otherwise, or when not all is
-    // there.
+    // The whole RPC message if chunks carry some of it; empty otherwise, or if bytes are missing.
     std::vector<std::uint8_t> rebuilt;
-    const char* incomplete = nullptr;  // why not all is there, a clause; null: it is
+    const char* incomplete = nullptr;  // why bytes are missing, a clause; null: none are
   };
-  // What is no message.
+  // A packet that is not an RPC-over-RDMA message.
   struct Event {
     enum class Kind : std::uint8_t { kSetUp, kOperation, kRefusal, kSentAgain, kRecorded };
     Kind kind = Kind::kRecorded;
@@ -40,8 +39,8 @@ struct Excerpt {
     std::uint64_t last_frame = 0;
     std::int64_t from_ns = 0, to_ns = 0;
     std::uint32_t connection = 0;  // ID
-    std::uint8_t sender = 0;       // 0 the client's end, 1 the server's
-    std::uint64_t call = 0;        // ID of the Call that it is for; 0: none is known
+    std::uint8_t sender = 0;       // 0 client, 1 server
+    std::uint64_t call = 0;        // ID of the Call that it serves; 0: not known
     bool read = false;             // kOperation: an RDMA Read
     bool complete = true, suspect = false;
     std::uint64_t bytes = 0;
@@ -49,25 +48,25 @@ struct Excerpt {
   };
   std::vector<Message> messages;  // in order
   std::vector<Event> events;      // in the order of their frames
-  bool cut = false;               // there was more than is put into an excerpt
+  bool cut = false;               // the stretch had more than fits into an excerpt
 
   [[nodiscard]] const Message* find(std::uint64_t id) const;
 };
 
-// What is to be read again.
+// The part of a capture to read again.
 struct Stretch {
   std::uint64_t first_frame = 0, last_frame = 0;
-  // Connections whose messages are wanted, by index; empty: all.
+  // Connections to include, by index; empty: all.
   std::vector<std::uint32_t> connections;
 };
 
-// Of a message: from its Call to its answer. `id`: in the store.
+// The stretch of a message, from its Call to its answer. `id`: in the store.
 [[nodiscard]] Stretch stretch_of(const Content& content, std::uint64_t id);
-// Of messages first..last, and their answers where those are near.
+// The stretch of messages first..last, and of their answers where those are near.
 [[nodiscard]] Stretch stretch_of(const Content& content, std::uint64_t first, std::uint64_t last);
 
-// `frames`: of Loading::frames(). Stops soon after `cancelled` is set, with what it has. Errors:
-// the file cannot be read any more, or was changed.
+// `frames`: from Loading::frames(). Stops soon after `cancelled` is set, and returns what it has.
+// Errors: the file is no longer readable, or was changed.
 [[nodiscard]] capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& frames,
                                                       const Stretch& stretch,
                                                       const std::atomic<bool>& cancelled);

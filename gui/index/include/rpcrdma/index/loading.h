@@ -1,5 +1,5 @@
-// Reads a capture, or what live endpoints tell, in a thread of its own, and keeps a Store up to
-// date with it.
+// Reads a capture, or the events of live endpoints, in a thread of its own, and keeps a Store up to
+// date.
 #pragma once
 
 #include <functional>
@@ -20,28 +20,29 @@ namespace rpcrdma::index {
 
 struct LoadOptions {
   rules::Profile profile = rules::Profile::k8166;
-  std::optional<wire::Dialect> dialect;  // of version 2; nothing: told from the messages
-  unsigned threads = 0;                  // of a file at most so many work; 0: as many as cores
-  // What cannot be read twice is kept in a file without a name in this folder.
+  std::optional<wire::Dialect> dialect;  // of version 2; nothing: determined from the messages
+  unsigned threads = 0;  // maximum number of threads for a file; 0: as many as cores
+  // Data that cannot be read twice is kept in an unnamed file in this folder.
   std::string folder = "/var/tmp";
 };
 
 class Loading {
  public:
-  // Called by the reading thread after the store was written. Not to block.
+  // Called by the reading thread after each update of the store. Must not block.
   using Changed = std::function<void()>;
 
-  // Each begins at once; `store`, which has to be empty, must outlive it. What goes wrong stands in
-  // Progress::error; errors here: it cannot be opened at all.
-  // `paths`: as of capture::open_files(); "-" is standard input.
+  // Each function starts to read at once; `store` must be empty and must outlive the Loading.
+  // Errors while reading appear in Progress::error; an error returned here means that nothing could
+  // be opened.
+  // `paths`: as for capture::open_files(); "-" is standard input.
   [[nodiscard]] static capture::Expected<std::unique_ptr<Loading>> files(
       Store& store, const std::vector<std::string>& paths, const LoadOptions& options,
       Changed changed);
-  // `endpoints`: as of trace::connect_endpoint(); of several, those that cannot be connected to
-  // are told in Integrity::damage.
+  // `endpoints`: as for trace::connect_endpoint(). If only some of them cannot be connected, they
+  // are listed in Integrity::damage.
   struct Stream {
     std::string name;
-    base::FileDescriptor fd;  // of trace::connect_endpoint()
+    base::FileDescriptor fd;  // from trace::connect_endpoint()
     capture::LiveStream::Check check = {};
   };
   [[nodiscard]] static capture::Expected<std::unique_ptr<Loading>> endpoints(
@@ -50,16 +51,16 @@ class Loading {
       Store& store, std::unique_ptr<capture::LiveSource> source, const LoadOptions& options,
       Changed changed);
 
-  // Ends it: as cancel(), and waits.
+  // Cancels as cancel() does, and waits for the thread.
   ~Loading();
   Loading(const Loading&) = delete;
   Loading& operator=(const Loading&) = delete;
 
-  // Nothing more is read; what was, stays. Returns at once.
+  // Stops reading; what was read stays. Returns at once.
   void cancel();
 
-  // A file that holds the frames, to be opened at one of Content::marks; frames of which the store
-  // knows are in it.
+  // Path of a file that holds the frames, to open at one of Content::marks. It holds every frame
+  // that the store knows.
   [[nodiscard]] const std::string& frames() const;
   [[nodiscard]] const LoadOptions& options() const;
 

@@ -1,8 +1,8 @@
-// Which messages a display filter takes, found bit by bit, so that whoever waits sees the first
-// ones at once and can stop it.
+// Finds the messages that match a display filter, step by step, so that the first ones are visible
+// at once and the search can be stopped.
 //
-// A filter for what rows have (row.h) is answered from them. Any other reads the frames again, as
-// far as the store knows them, with the analyzer.
+// A filter on fields that rows have (row.h) is answered from the rows. Any other filter makes the
+// analyzer read the frames again, up to the last one that the store knows.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +19,27 @@ namespace rpcrdma::index {
 
 class Search {
  public:
-  // `store` must outlive it; `frames`: of Loading::frames(). `text`: as compile() took it.
+  // `store` must outlive this; `frames`: from Loading::frames(). `text`: as passed to compile().
   Search(const Store& store, std::string frames, filter::Filter filter);
   ~Search();
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
   struct Found {
-    // IDs, sorted. Some may be before those of earlier steps, since a Call matches when it is over,
-    // and some may have been among them, where more was found on a message since.
+    // IDs, sorted. Some may precede those of earlier steps, since a Call matches only when it is
+    // over. Some may repeat earlier ones, if more was found on a message since.
     std::vector<std::uint64_t> messages;
-    std::uint64_t done = 0, total = 0;  // messages looked at, of those that there are
+    std::uint64_t done = 0, total = 0;  // messages searched, and how many there are
     bool idle = false;                  // nothing more to do until the store grows
-    std::string error;                  // why it cannot go on; empty: it can
+    std::string error;                  // why the search stopped; empty: no error
   };
-  // Goes on for some milliseconds. For one thread at a time.
+  // Searches for some milliseconds. Must be called by one thread at a time.
   [[nodiscard]] Found step();
 
-  // Whether it reads the frames again.
+  // Whether the filter makes it read the frames again.
   [[nodiscard]] bool reads() const;
 
-  // The fields that rows answer.
+  // The fields that rows can answer.
   [[nodiscard]] static const std::bitset<decode::kFieldCount>& fields_of_rows();
 
  private:

@@ -1,5 +1,5 @@
-// What is known of a capture or of live endpoints while it is read, for those who show it: written
-// by one thread in batches, read by others at any time.
+// The analysis of a capture or of live endpoints while it is read, for the views: written by one
+// thread in batches, read by others at any time.
 #pragma once
 
 #include <array>
@@ -22,16 +22,16 @@
 
 namespace rpcrdma::index {
 
-// A connection as it stands.
+// The current state of a connection.
 struct ConnectionInfo {
-  std::uint32_t id = 0;            // as reports have it; 0: it is none of ours
-  std::array<std::string, 2> end;  // address and QPN; 0 the client, as far as that is known
-  std::uint8_t client = 0;         // which side of the tracker's that is
+  std::uint32_t id = 0;            // as in reports; 0: not an RPC-over-RDMA connection
+  std::array<std::string, 2> end;  // address and QPN; 0 the client, if that is known
+  std::uint8_t client = 0;         // the tracker's side that is the client
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
-  bool recorded = false;  // told by its endpoint, not found in packets
-  // "RoCEv2", "RoCEv1", "InfiniBand"; of what an endpoint tells, its provider: "soft fabric", or
-  // "device" where that does not see what the peer does.
+  bool recorded = false;  // reported by its endpoint, not seen in packets
+  // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or
+  // "device" if the provider does not see the peer's operations.
   const char* transport = "";
   std::uint32_t version = 0;
   wire::Dialect dialect = wire::Dialect::kDraft02;
@@ -44,50 +44,50 @@ struct ConnectionInfo {
   std::uint64_t inline_bytes = 0;
   std::array<std::uint64_t, 3> chunks{};         // by model::ChunkList
   std::array<std::uint64_t, 3> chunk_bytes{};    // moved
-  std::uint64_t retransmitted = 0, refused = 0;  // packets sent again; NAKs and RNR NAKs
+  std::uint64_t retransmitted = 0, refused = 0;  // retransmitted packets; NAKs and RNR NAKs
   std::uint64_t lost = 0;                        // by the capture, or events
   std::int64_t first_ns = 0, last_ns = 0;
   // The live endpoint that reported it ended without closing it.
   bool endpoint_ended = false;
-  // So many findings on it, by rules::Severity.
+  // Number of findings on it, by rules::Severity.
   std::array<std::uint64_t, 3> findings{};
 };
 
-// Breaches of one rule on one connection by one side, as one.
+// Violations of one rule by one side on one connection, counted together.
 struct FoundKind {
   const rules::Rule* rule = nullptr;
   rules::Severity severity = rules::Severity::kNote;
-  std::uint32_t connection = 0;  // ID; 0: of none
+  std::uint32_t connection = 0;  // ID; 0: none
   std::string peer;              // at fault; empty: neither
   std::string role;              // "client", "server"; empty: not known
   std::uint64_t count = 0;
-  std::vector<rules::Span> spans;  // of what lasts: the first ones
-  std::string text;                // of the first; of what lasts, of the latest
+  std::vector<rules::Span> spans;  // the first ones, of a condition that lasts
+  std::string text;                // of the first one; for a condition that lasts, of the latest
   std::string advice;
   struct Place {
-    std::uint64_t message = 0;  // 0: of none
+    std::uint64_t message = 0;  // 0: none
     std::uint64_t frame = 0;
   };
   std::vector<Place> places;  // the first ones
   static constexpr std::size_t kMostPlaces = 100;
 };
 
-// One breach: which kind of them, and on which message.
+// One violation: its kind and its message.
 struct Found {
   std::uint64_t message = 0;
   std::uint32_t kind = 0;
 };
 
-// How long Calls of one procedure took, and what they waited for. Nanoseconds.
+// Latency of the Calls of one procedure, and its parts. Nanoseconds.
 struct ProcedureTimes {
   report::ProcedureKey key;
   std::string label;
   std::uint64_t calls = 0, errors = 0;
   base::Histogram total;
-  // Of Calls with RDMA operations: to the first, to the end of the last, to the Reply.
+  // Parts for Calls with RDMA operations: to the first one, to the end of the last, to the Reply.
   base::Histogram before_data, data, after_data;
-  // As endpoints measured them: waiting for a credit, until it was handed to the fabric, from there
-  // to its Reply, until nothing of it was under way.
+  // Parts as endpoints measured them: waiting for a credit, until it was passed to the fabric, from
+  // there to its Reply, until nothing of it was in flight.
   base::Histogram waiting, sending, turn, completion;
   struct Slow {
     std::int64_t latency_ns = 0;
@@ -95,11 +95,11 @@ struct ProcedureTimes {
     std::uint64_t frame = 0;
     std::int64_t time_ns = 0;
   };
-  std::vector<Slow> slowest;  // first the slowest
+  std::vector<Slow> slowest;  // the slowest first
   static constexpr std::size_t kMostSlow = 50;
 };
 
-// Bytes that went through chunks, by model::ChunkList, over time, and how large chunks were.
+// Bytes moved through chunks, by model::ChunkList, over time, and chunk lengths.
 struct ChunkBin {
   std::array<std::uint64_t, 3> bytes{};
   void join(const ChunkBin& other) {
@@ -111,15 +111,15 @@ struct ChunkSums {
   std::array<std::array<std::uint64_t, 33>, 3> sizes{};  // by list, by the length's power of two
 };
 
-// What an endpoint told beside messages, and a person wants to know.
+// An event that no message shows, such as a closed connection or an injected fault.
 struct Notable {
   std::uint64_t frame = 0;
   std::int64_t time_ns = 0;
-  std::uint32_t connection = 0;  // ID; 0: of none
+  std::uint32_t connection = 0;  // ID; 0: none
   std::string text;
 };
 
-// Whether what is shown is all there was.
+// Whether the capture is complete.
 struct Integrity {
   std::uint64_t frames = 0, cut_short = 0, fragments = 0, unknown_link = 0;
   std::map<std::string, std::uint64_t> unread;  // report::CaptureSummary::unread
@@ -129,36 +129,38 @@ struct Integrity {
   std::string damage;
   trace_reader::ReaderStats events;
   bool finished = false;
-  rules::CaptureGaps capture_gaps;  // with `finished`
+  rules::CaptureGaps capture_gaps;  // valid once `finished` is set
 };
 
-// A live endpoint that is, or was, attached to.
+// A live endpoint that the window is or was attached to.
 struct LiveEndpoint {
   std::string name;  // its own, once it has reported that; any bytes
   bool ended = false;
-  bool in_order = true;  // with `ended`: it closed its connections; else it was killed, or crashed
+  // With `ended`: it closed its connections; false: it was killed, or crashed.
+  bool in_order = true;
   std::int64_t ended_ns = 0;  // since the epoch
-  std::string why;            // the stream broke off; empty: the endpoint ended it
+  std::string why;            // the reason why the stream broke off; empty: the endpoint ended it
 };
 
 struct Progress {
   std::uint64_t bytes_read = 0, bytes_total = 0;  // of the file as stored; total 0: not known
   bool finished = false;
   bool cancelled = false;
-  std::string error;             // why it ended before its end
-  std::int64_t finished_ns = 0;  // with `finished`: when, since the epoch
+  std::string error;             // why reading ended early
+  std::int64_t finished_ns = 0;  // with `finished`: the time, since the epoch
 };
 
-// Everything below is as of the latest batch. Only to be looked at through Store::read().
+// The data as of the latest batch. Access it only through Store::read().
 struct Content {
   Chunked<MessageRow> rows;
   std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
   std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
   std::vector<ConnectionInfo> connections;   // by index
-  std::vector<std::uint32_t> goes_on_as;     // index under which a connection goes on; its own: so
-  // Of connections whose index is kMostConnections or more only the messages are kept.
+  // Index of the connection that continues this one; otherwise its own.
+  std::vector<std::uint32_t> goes_on_as;
+  // For connections whose index is kMostConnections or more, only the messages are kept.
   static constexpr std::uint32_t kMostConnections = 65536;
-  // By index * 2 + side that calls.
+  // By index * 2 + the calling side.
   std::vector<std::unique_ptr<CreditLog>> credits;
   std::vector<std::unique_ptr<ChunkSums>> chunks;  // by index
   std::vector<FoundKind> kinds;
@@ -168,7 +170,7 @@ struct Content {
   std::map<report::ProcedureKey, ProcedureTimes> times;
   std::vector<Notable> notable;
   std::uint64_t notable_omitted = 0;
-  // Frames that set a connection up, by index: whoever reads later ones needs them.
+  // Frames that set up a connection, by index: a reader of later frames needs them.
   std::vector<std::vector<std::uint64_t>> set_up;
   std::vector<capture::Mark> marks;  // before frame kMarkEvery * n + 1
   Integrity integrity;
@@ -180,7 +182,7 @@ struct Content {
 
   static constexpr std::uint64_t kMarkEvery = 128;
 
-  // The index under which it is known now.
+  // The index under which the connection is known now.
   [[nodiscard]] std::uint32_t canonical(std::uint32_t index) const {
     while (index < goes_on_as.size() && goes_on_as[index] != index) index = goes_on_as[index];
     return index;
@@ -193,17 +195,17 @@ struct Content {
     const std::uint32_t at = canonical(index);
     return at < connections.size() && connections[at].id != 0 ? &connections[at] : nullptr;
   }
-  // Which end of ConnectionInfo sent it; and whether it is of the reverse direction.
+  // Which end of ConnectionInfo sent the message; and whether it belongs to the reverse direction.
   [[nodiscard]] std::size_t sender(const MessageRow& row) const;
   [[nodiscard]] bool reverse(const MessageRow& row) const;
-  // What its line says: "reply 0x2a RDMA_MSG credit 32 write 65536 | NFS v4 READ | ok".
+  // Returns its Info text: "reply 0x2a RDMA_MSG credit 32 write 65536 | NFS v4 READ | ok".
   [[nodiscard]] std::string summary(const MessageRow& row) const;
-  [[nodiscard]] std::size_t footprint() const;  // of rows, credits, findings; bytes
+  [[nodiscard]] std::size_t footprint() const;  // bytes of rows, credits and findings
 };
 
 class Store {
  public:
-  // Calls f(const Content&) while nothing is written. To be short: the reading thread waits.
+  // Calls f(const Content&) while nothing is written. f must be short: the reading thread waits.
   template <typename Function>
   auto read(Function&& f) const {
     const std::scoped_lock lock(mutex_);

@@ -7,8 +7,8 @@
 
 namespace rpcrdma::gui {
 
-// Follows endpoints that come and go while it is visible: each second it looks for their names, and
-// asks those that are new who they are in a thread of its own. Hidden, it does nothing.
+// Follows endpoints as they start and end while it is visible: each second it lists their names,
+// and asks new ones for their roles in a thread of its own. While hidden, it does nothing.
 class EndpointList : public QWidget {
   Q_OBJECT
  public:
@@ -22,7 +22,7 @@ class EndpointList : public QWidget {
   void refresh();
 
  Q_SIGNALS:
-  // The same: by the button, Enter, or a double click.
+  // Emitted for the selected endpoints, by the button, Enter, or a double click.
   void attach(const QStringList& sockets);
 
  protected:

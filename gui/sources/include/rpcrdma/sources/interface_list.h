@@ -1,4 +1,4 @@
-// The network interfaces that packets can be captured from, and a filter.
+// The network interfaces that packets can be captured from, and a capture filter.
 #pragma once
 
 #include <QString>
@@ -10,12 +10,12 @@
 
 namespace rpcrdma::gui {
 
-// Lists them when it is first shown, and when it is asked to again. Where that is not possible the
-// reason stands in their place, and what can be done.
+// Lists the interfaces when it is first shown, and on Refresh. If listing fails, it shows the
+// reason and what to do instead.
 class InterfaceList : public QWidget {
   Q_OBJECT
  public:
-  // Asked in a thread of its own.
+  // Called in a thread of its own.
   using Lister = std::function<capture::Expected<std::vector<capture::ListedInterface>>()>;
 
   explicit InterfaceList(QWidget* parent = nullptr, Lister lister = &capture::list_interfaces);
@@ -26,7 +26,7 @@ class InterfaceList : public QWidget {
 
  public Q_SLOTS:
   void refresh();
-  // Why capturing failed, in the widget; until the next attempt.
+  // Shows why capturing failed, until the next attempt.
   void show_problem(const QString& problem);
 
  Q_SIGNALS:

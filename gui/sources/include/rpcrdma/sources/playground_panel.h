@@ -1,5 +1,5 @@
-// "Try it": starts a server and a load within this process (trial/trial.h), and turns faults, rate
-// and credits up and down while they run.
+// "Playground": starts a server and a load within this process (playground/playground.h), and
+// controls faults, rate and credits while they run.
 #pragma once
 
 #include <QStringList>
@@ -12,19 +12,20 @@ class PlaygroundPanel : public QWidget {
   Q_OBJECT
  public:
   explicit PlaygroundPanel(QWidget* parent = nullptr);
-  ~PlaygroundPanel() override;  // stops the trial
+  ~PlaygroundPanel() override;  // stops the playground
 
   [[nodiscard]] bool running() const;
-  // Sockets of the trial that runs, the server's first; none: empty.
+  // Sockets of the running playground, the server's first; empty if it does not run.
   [[nodiscard]] QStringList endpoints() const;
 
  public Q_SLOTS:
-  // As the panel's fields say; in a thread of its own. What goes wrong stands in the panel.
+  // Starts a playground with the settings in the fields, in a thread of its own. Errors appear in
+  // the panel.
   void start();
   void stop();
 
  Q_SIGNALS:
-  // Sockets, for trace::connect_endpoint(): as endpoints().
+  // Emitted with the sockets, as for endpoints(), for trace::connect_endpoint().
   void started(const QStringList& endpoints);
   void stopped();
 

@@ -1,4 +1,4 @@
-// Bytes as offset, hexadecimal digits and ASCII. Paints the visible lines and no others.
+// Shows bytes as offset, hexadecimal digits and ASCII. Paints only the visible lines.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -20,23 +20,23 @@ class ByteView : public QAbstractScrollArea {
   explicit ByteView(QWidget* parent = nullptr);
 
   void set_bytes(const QByteArray& bytes);
-  // What can be pointed at.
+  // Sets the fields that the user can point at.
   void set_fields(std::vector<ByteField> fields);
-  // Highlights these bytes and brings them into sight; length 0: none.
+  // Highlights these bytes and scrolls to them; length 0: none.
   void set_marked(std::size_t offset, std::size_t length);
 
   [[nodiscard]] const QByteArray& bytes() const { return bytes_; }
   [[nodiscard]] std::pair<std::size_t, std::size_t> marked() const { return {marked_, length_}; }
   [[nodiscard]] int bytes_per_line() const;
-  // Where a byte is painted, of its hexadecimal digits; in the viewport.
+  // Returns where the hexadecimal digits of a byte are painted, in the viewport.
   [[nodiscard]] QRect rect_of(std::size_t offset) const;
 
   enum class CopyAs : std::uint8_t { kHex, kText, kArray };
-  // The marked bytes, or all.
+  // Returns the highlighted bytes, or all.
   [[nodiscard]] QString copy(CopyAs as) const;
 
  Q_SIGNALS:
-  // The smallest field that holds the byte that was pointed at.
+  // Emitted with the smallest field that holds the clicked byte.
   void field_selected(int id);
 
  protected:
@@ -51,7 +51,7 @@ class ByteView : public QAbstractScrollArea {
  private:
   [[nodiscard]] int line_height() const;
   [[nodiscard]] int character() const;
-  [[nodiscard]] int digits() const;  // of an offset
+  [[nodiscard]] int digits() const;  // width of an offset
   [[nodiscard]] int hex_x(int column) const;
   [[nodiscard]] int text_x(int column) const;
   [[nodiscard]] std::ptrdiff_t byte_at(const QPoint& at) const;  // -1: none

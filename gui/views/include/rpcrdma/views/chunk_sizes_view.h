@@ -1,4 +1,4 @@
-// The chunks of a connection: how large they were, and how many bytes went through them over time.
+// The chunks of a connection: their sizes, and the bytes moved through them over time.
 #pragma once
 
 #include <QWidget>
@@ -13,10 +13,10 @@ QT_END_NAMESPACE
 namespace rpcrdma::gui {
 
 struct ChunkSizes {
-  // By list: Read, Write, Reply; by the power of two that the length is below.
+  // By list: Read, Write, Reply; then by the power of two that exceeds the length.
   std::array<std::array<quint64, 33>, 3> sizes{};
   struct Bin {
-    double seconds = 0;  // since the start; its middle
+    double seconds = 0;  // since the start, at the middle of the interval
     std::array<double, 3> bytes_per_second{};
   };
   std::vector<Bin> rates;

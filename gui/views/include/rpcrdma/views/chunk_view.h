@@ -1,5 +1,4 @@
-// The chunks of one Call: each segment to scale, and in it the RDMA operations that moved its
-// bytes.
+// The chunks of one Call: each segment to scale, with the RDMA operations that moved its bytes.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -13,8 +12,8 @@ struct ChunkPicture {
   struct Operation {
     bool read = false;
     std::uint64_t offset = 0;  // in its segment, bytes
-    std::uint64_t length = 0;  // asked for
-    std::uint64_t bytes = 0;   // seen
+    std::uint64_t length = 0;  // as requested
+    std::uint64_t bytes = 0;   // as captured
     std::uint64_t first_frame = 0, last_frame = 0;
     std::int64_t first_ns = 0, last_ns = 0;
     bool complete = true, suspect = false, sent_again = false;
@@ -30,7 +29,7 @@ struct ChunkPicture {
   struct Chunk {
     List list = List::kRead;
     std::uint32_t index = 0;
-    std::uint32_t position = 0;  // Read list
+    std::uint32_t position = 0;  // of a Read chunk
     std::vector<Segment> segments;
   };
   QString title;
@@ -44,12 +43,12 @@ class ChunkView : public QAbstractScrollArea {
   explicit ChunkView(QWidget* parent = nullptr);
   void set_picture(ChunkPicture picture);
   [[nodiscard]] const ChunkPicture& picture() const { return picture_; }
-  // Of an operation, in the viewport; for those who click.
+  // Returns the rectangle of an operation, in the viewport, for clicks.
   [[nodiscard]] QRect rect_of(std::size_t chunk, std::size_t segment, std::size_t operation) const;
-  // Bytes of a segment that nobody moved, from, to.
+  // Returns the ranges of a segment that no operation moved, as from and to.
   [[nodiscard]] static std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps(
       const ChunkPicture::Segment& segment);
-  // What is told of a place: of an operation and its segment, or of a segment; empty: of nothing.
+  // Returns the tooltip at a point: of an operation and its segment, or of a segment; else empty.
   [[nodiscard]] QString text_at(const QPoint& point) const;
 
  Q_SIGNALS:

@@ -1,4 +1,4 @@
-// Credits over time: requested, granted, the limit, in use, waiting, of both directions on one
+// Credits over time: requested, granted, limit, in use and waiting, for both directions on one time
 // axis.
 #pragma once
 
@@ -17,20 +17,20 @@ struct CreditColumn {
   std::uint32_t granted_min = 0, granted_max = 0;
   std::uint32_t in_use_min = 0, in_use_max = 0;
   std::uint32_t waiting_max = 0;
-  std::uint32_t limit_min = 0, limit_max = 0;  // Calls that may be outstanding; 0: not known
-  bool exhausted = false;                      // at some moment nothing more could be sent
+  std::uint32_t limit_min = 0, limit_max = 0;  // Calls that may be in flight; 0: not known
+  bool exhausted = false;                      // at some moment no further Call could be sent
 };
 
-// Where the chart has its data from.
+// The chart's data source.
 class CreditSource {
  public:
   virtual ~CreditSource() = default;
-  // First and last moment; nothing without data.
+  // Returns the first and last moment; nothing without data.
   [[nodiscard]] virtual std::optional<std::pair<std::int64_t, std::int64_t>> range() const = 0;
-  // Direction 0 is forward, 1 reverse; empty: there is nothing of it.
+  // Direction 0 is forward, 1 reverse. Returns nothing if the direction has no data.
   [[nodiscard]] virtual std::vector<CreditColumn> columns(int direction, std::int64_t from_ns,
                                                           std::int64_t to_ns, int count) const = 0;
-  // The latest message at a moment; 0: none.
+  // Returns the latest message at a moment; 0: none.
   [[nodiscard]] virtual quint64 message_at(int direction, std::int64_t ns) const = 0;
 };
 
@@ -41,9 +41,9 @@ class CreditChart : public QWidget {
   explicit CreditChart(QWidget* parent = nullptr);
   ~CreditChart() override;
 
-  // Null: nothing to show. The source is the caller's, and outlives its use.
+  // Null: nothing to show. The caller owns the source and must keep it until it is replaced.
   void set_source(const CreditSource* source);
-  // Asks the source anew; goes with the end if that was in sight.
+  // Reads the source again. If the end was visible, scrolls to the new end.
   void refresh();
 
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> window() const { return {from_, to_}; }
@@ -51,15 +51,15 @@ class CreditChart : public QWidget {
   void undo();
   void redo();
   void show_all();
-  // What was drawn last.
+  // Returns what was drawn last.
   [[nodiscard]] const std::vector<CreditColumn>& drawn(int direction) const {
     return columns_[static_cast<std::size_t>(direction)];
   }
-  // What stands in the line of values under the cursor.
+  // Returns the line of values under the cursor.
   [[nodiscard]] QString values_at(std::int64_t ns) const;
-  void set_selected(std::optional<std::int64_t> ns);  // of the selected message
+  void set_selected(std::optional<std::int64_t> ns);  // the selected message's time
 
-  // A label below the chart: where it begins, and the place that it names.
+  // A label below the chart: its left edge, and the moment that it names.
   struct TimeLabel {
     int x = 0, tick = 0;
     QString text;
@@ -86,7 +86,7 @@ class CreditChart : public QWidget {
     std::uint32_t top = 1;
   };
   void ask();
-  void go(std::int64_t from, std::int64_t to);                  // without a note for undo
+  void go(std::int64_t from, std::int64_t to);                  // without an entry for undo
   void remember(std::pair<std::int64_t, std::int64_t> before);  // for undo, if it differs
   void zoom(double factor, double around);
   void pan(double part);
@@ -98,8 +98,8 @@ class CreditChart : public QWidget {
   [[nodiscard]] std::array<Pane, 2> panes() const;
 
   const CreditSource* source_ = nullptr;
-  std::int64_t first_ = 0, last_ = 0;  // of the source
-  std::int64_t from_ = 0, to_ = 0;     // shown
+  std::int64_t first_ = 0, last_ = 0;  // range of the source
+  std::int64_t from_ = 0, to_ = 0;     // range shown
   std::array<std::vector<CreditColumn>, 2> columns_;
   std::vector<std::pair<std::int64_t, std::int64_t>> undo_, redo_;
   std::optional<int> cursor_;  // x

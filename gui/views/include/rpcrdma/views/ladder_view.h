@@ -1,5 +1,5 @@
-// What the two peers of a connection send each other, one below the other, as protocol text books
-// draw it.
+// A sequence diagram of messages, RDMA operations and events between the two peers of a connection,
+// as in protocol textbooks.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -20,15 +20,15 @@ struct LadderItem {
     kRecorded
   };
   Kind kind = Kind::kCall;
-  quint64 message = 0;   // ID; 0: it is none
-  quint64 exchange = 0;  // ID of the Call that it belongs to; 0: of none
+  quint64 message = 0;   // ID; 0: not a message
+  quint64 exchange = 0;  // ID of the Call that it belongs to; 0: none
   quint64 frame = 0;
   std::int64_t from_ns = 0, to_ns = 0;
-  int side = 0;  // who sends or tells: 0 the left one
+  int side = 0;  // the sender or reporter: 0 the left one
   bool reverse = false;
   bool sent_again = false;
   bool incomplete = false;
-  int severity = -1;  // of the worst finding; -1: none
+  int severity = -1;  // severity of the worst finding; -1: none
   QString label, detail;
 };
 
@@ -39,8 +39,8 @@ class LadderView : public QAbstractScrollArea {
   explicit LadderView(QWidget* parent = nullptr);
 
   void set_peers(const QString& left, const QString& right);
-  // In order of time. `start_ns`: times count from there. What is selected, or else what was the
-  // first in sight, stays where it is.
+  // Items are in order of time. `start_ns`: times count from there. The selected item, or else the
+  // first visible one, keeps its place on screen.
   void set_items(std::vector<LadderItem> items, std::int64_t start_ns);
   void set_selected(quint64 message);
   [[nodiscard]] const std::vector<LadderItem>& items() const { return items_; }
@@ -49,7 +49,7 @@ class LadderView : public QAbstractScrollArea {
  Q_SIGNALS:
   void message_selected(quint64 id);
   void frame_selected(quint64 frame);
-  // An end of the items was scrolled to, by a person.
+  // Emitted when the user scrolls to an end of the items.
   void more_wanted(bool before);
 
  protected:
@@ -66,16 +66,16 @@ class LadderView : public QAbstractScrollArea {
   void layout();
   void draw(QPainter& painter, const LadderItem& item, int y, const LadderItem* before) const;
   void choose(std::size_t item);
-  // The same message, or else the same frame; none: items_.size().
+  // Returns the item with the same message, or else the same frame; items_.size() if there is none.
   [[nodiscard]] std::size_t find(quint64 message, quint64 frame) const;
 
   QString left_, right_;
   std::vector<LadderItem> items_;
   std::int64_t start_ns_ = 0;
   quint64 selected_ = 0;
-  quint64 exchange_ = 0;  // of the selected message
+  quint64 exchange_ = 0;  // exchange of the selected message
   std::size_t current_ = 0;
-  bool setting_ = false;  // what scrolls now is no person
+  bool setting_ = false;  // the view itself scrolls, not the user
 };
 
 }  // namespace rpcrdma::gui

@@ -1,5 +1,5 @@
-// How long Calls took, procedure by procedure: percentiles, a histogram, what the time was spent
-// on, and the slowest ones.
+// Latency of Calls by procedure: percentiles, a histogram, the parts of the latency, and the
+// slowest Calls.
 #pragma once
 
 #include <QTableWidget>

@@ -1,4 +1,4 @@
-// What a widget shows, as a file.
+// Saves a widget as a picture file.
 #pragma once
 
 #include <QString>
@@ -6,9 +6,9 @@
 
 namespace rpcrdma::gui {
 
-// At twice the size of the screen. Empty: done; else why it was not.
+// Saves at twice the screen's resolution. Returns an empty text, or why it failed.
 [[nodiscard]] QString save_png(QWidget& widget, const QString& path);
-// As lines and text, not as dots.
+// Saves lines and text as vectors.
 [[nodiscard]] QString save_svg(QWidget& widget, const QString& path);
 
 }  // namespace rpcrdma::gui

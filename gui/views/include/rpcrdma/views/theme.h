@@ -1,4 +1,4 @@
-// Colours of what is drawn, for light and dark windows.
+// Colours of charts and diagrams, for light and dark windows.
 #pragma once
 
 #include <QColor>
@@ -32,9 +32,9 @@ enum class Ink : std::uint8_t {
 [[nodiscard]] QColor ink(const QPalette& palette, Ink what);
 // 0 error, 1 warning, 2 note: rules::Severity.
 [[nodiscard]] QColor severity_colour(const QPalette& palette, int severity);
-// `part` of `colour` over the palette's base: 0 is the base, 1 the colour.
+// Mixes `part` of `colour` into the palette's base: 0 is the base, 1 the colour.
 [[nodiscard]] QColor tint(const QPalette& palette, const QColor& colour, double part);
-// Of axes, life lines and frames: QPalette::Mid is next to black in a dark window.
+// For axes, life lines and frames: QPalette::Mid is nearly black in a dark window.
 [[nodiscard]] QColor line_colour(const QPalette& palette);
 
 }  // namespace rpcrdma::gui

@@ -1,9 +1,9 @@
-// What a decoder reported, written down to be shown later, and more than once: the fields of a
-// message as a few bytes each.
+// Stores the fields of a message, as a decoder reports them, in a few bytes each, to be shown later
+// and more than once.
 //
-// Wireshark's functions leave by longjmp() when something does not fit, over whatever C++ has on
-// the stack. So nothing of a decoder may be under way when they are called: it reports to a tape,
-// and the tape is read in plain loops.
+// Wireshark's functions call longjmp() when bytes are missing, which skips C++ destructors.
+// Therefore no decoder may be active when they are called: it writes to a log, and plain loops read
+// the log.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace rpcrdma::annotations {
 
 using FieldLog = std::vector<std::uint8_t>;
 
-// What becomes of fields that are not our protocol's: those of "rpc", "nfs", "ib" and "cm", which
-// Wireshark has dissectors of its own for.
+// How to handle fields of other protocols: "rpc", "nfs", "ib" and "cm", which Wireshark dissects by
+// itself.
 enum class Foreign : std::uint8_t { kLeaveOut, kAsText };
 
 class FieldLogSink final : public decode::Sink {
  public:
-  // Appends to `out`, which the caller owns. More than `max_entries` are left out: a header can
-  // have thousands of segments, and Wireshark gives up on a packet with too many items.
+  // Appends to `out`, which the caller owns. Omits fields beyond `max_entries`: a header can have
+  // thousands of segments, and Wireshark rejects a packet with too many items.
   explicit FieldLogSink(FieldLog& out, Foreign foreign = Foreign::kLeaveOut,
                         std::size_t max_entries = kMaxEntries)
       : out_(out), foreign_(foreign), left_(max_entries) {}
@@ -43,7 +43,7 @@ class FieldLogSink final : public decode::Sink {
  private:
   [[nodiscard]] bool begin(std::uint8_t kind, decode::FieldId id, std::size_t offset,
                            std::size_t length);
-  // A field of another protocol, as a line of text; true if it was one.
+  // Logs a field of another protocol as a line of text. Returns whether it was one.
   bool foreign(decode::FieldId id, std::size_t offset, std::size_t length, std::string_view value);
   void put(std::uint64_t value);
   void put_text(std::string_view text);
@@ -51,7 +51,7 @@ class FieldLogSink final : public decode::Sink {
   FieldLog& out_;
   Foreign foreign_;
   std::size_t left_;
-  std::size_t skipped_depth_ = 0;  // within a subtree that is left out
+  std::size_t skipped_depth_ = 0;  // depth within an omitted subtree
 };
 
 struct LoggedField {
@@ -70,18 +70,18 @@ struct LoggedField {
   std::size_t offset = 0;
   std::size_t length = 0;
   std::uint64_t value = 0;
-  // kOpen: the summary; kNumber: the value's name, empty where the field's table has it; kText and
-  // kError: the text. Ends with a NUL and holds no other; valid UTF-8. kBytes: the bytes.
+  // kOpen: the summary; kNumber: the value's name, empty if the field's table has it; kText and
+  // kError: the text. It ends with its only NUL, and is valid UTF-8. kBytes: the bytes.
   const char* text = nullptr;
   std::size_t text_length = 0;
 };
 
-// Reads a tape from front to end. A plain value: longjmp() may leave it behind.
+// Reads a log from front to end. It has no destructor, so longjmp() may skip it.
 class FieldLogReader {
  public:
   explicit FieldLogReader(const FieldLog& field_log)
       : at_(field_log.data()), end_(field_log.data() + field_log.size()) {}
-  // False at the end.
+  // Returns false at the end.
   bool next(LoggedField& out);
 
  private:
