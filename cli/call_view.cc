@@ -41,7 +41,7 @@ void CallView::on_message(const model::MessageSeen& event) {
 void CallView::on_operation_end(const model::OperationSeen& event) {
   const roce::Operation& op = event.op;
   const model::Call* const call = event.call;
-  std::string of = "memory that no Call offered";
+  std::string of = "memory that no Call advertised";
   if (call != nullptr) {
     const model::CallSegment& s = call->segments[event.segment];
     of = fmt::format("{} chunk {} segment {}", model::chunk_list_name(s.list),
@@ -55,7 +55,7 @@ void CallView::on_operation_end(const model::OperationSeen& event) {
 
 void CallView::on_retransmission(const roce::Retransmission& event) {
   step(event.meta.time_ns, event.sender,
-       fmt::format("{} sent again",
+       fmt::format("{} retransmitted",
                    event.count == 1 ? "a packet is" : fmt::format("{} packets are", event.count)));
 }
 

@@ -1,5 +1,5 @@
-// A conversation step by step, from the packets of a capture: how the connection was set up, each
-// message with all its fields, each RDMA operation.
+// Prints a conversation step by step from the packets of a capture: connection setup, each message
+// with all its fields, each RDMA operation.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class CallView final : private model::Observer {
  public:
   CallView();
 
-  // Reads the capture.
+  // Returns the pipeline that reads the capture.
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   // The steps so far, in order.
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -23,7 +23,7 @@ class CallView final : private model::Observer {
   void on_operation_end(const model::OperationSeen& event) override;
   void on_retransmission(const roce::Retransmission& event) override;
 
-  // Begins a step: the time since the first, and who does it.
+  // Starts a step: prints the time since the first step, and which side acts.
   void step(std::int64_t time_ns, int side, const std::string& what);
 
   session::Session session_;

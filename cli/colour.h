@@ -4,8 +4,8 @@
 
 namespace rpcrdma::cli {
 
-// Colours are wanted on `stream`: it is a terminal that is not "dumb", and NO_COLOR is not set
-// (no-color.org).
+// Returns whether to colour output on `stream`: it is a terminal other than "dumb", and NO_COLOR is
+// not set (no-color.org).
 [[nodiscard]] bool colour_wanted(std::FILE* stream);
 
 }  // namespace rpcrdma::cli

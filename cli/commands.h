@@ -1,4 +1,4 @@
-// The commands: each adds itself to the parser and gives the function that runs it.
+// The commands. Each function adds its command to the parser and returns the function that runs it.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@ namespace rpcrdma::cli {
 
 // Exit status of every command.
 inline constexpr int kOk = 0;
-// analyze: findings of severity error; header: malformed; load: a Call failed, a limit was passed,
-// or data was wrong; ping, call: no answer, or one that refuses; nfs-probe: a step failed;
+// analyze: findings of severity error; header: malformed; load: a Call failed, a limit was
+// exceeded, or data was wrong; ping, call: no answer, or a refusal; nfs-probe: a step failed;
 // selftest: a cell failed
 inline constexpr int kFindings = 1;
-// Input that cannot be read, a server that cannot be reached, or bad arguments.
+// Input that cannot be read, a server that cannot be reached, or invalid arguments.
 inline constexpr int kUnreadable = 2;
 
 using Run = std::function<int()>;

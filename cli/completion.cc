@@ -1,3 +1,5 @@
+// Completes a word of a command line: finds the option or argument at the cursor, and offers its
+// values.
 #include "completion.h"
 
 #include "message_printer.h"
@@ -28,14 +30,14 @@ using command_line::Option;
 using command_line::OptionKind;
 using command_line::OptionSpec;
 
-// A word being completed: candidates that go on from `prefix` are added, with `before`, an earlier
-// part of the word, in front.
+// A word being completed. Candidates that start with `prefix` are added, preceded by `before`, an
+// earlier part of the word.
 struct Word {
   std::string before;
   std::string prefix;
   Completions& found;
 
-  // A shell would take a name that a terminal cannot show for another.
+  // Skips names that a terminal cannot display, since the shell would show something else.
   void add(const std::string& text, const std::string& description = {}) const {
     if (plot::escape_terminal(text) != text) return;
     if (lower_case(text).starts_with(lower_case(prefix))) {
@@ -45,13 +47,13 @@ struct Word {
 };
 
 void interfaces(const Word& word) {
-  // Without an answer there is nothing to offer.
+  // On an error there is nothing to offer.
   const auto all = capture::list_interfaces();
   if (!all) return;
   for (const capture::ListedInterface& i : *all) word.add(i.name, i.description);
 }
 
-// A shell takes it as it is.
+// Returns whether a shell takes the text literally, without quoting.
 bool is_plain_word(const std::string& text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -59,7 +61,7 @@ bool is_plain_word(const std::string& text) {
   });
 }
 
-// What an endpoint calls itself is put into a command line only where it is a plain word.
+// An endpoint chooses its own name, so it is offered only if it is a plain word.
 void endpoints(const Word& word) {
   const auto all = trace::list_endpoints();
   if (!all) return;
@@ -88,13 +90,13 @@ void field_names(const Word& word) {
   }
 }
 
-// Of a filter, the field's name at its end.
+// In a filter, completes the field name at its end.
 void filter_fields(const Word& word) {
   const std::size_t end = word.prefix.find_last_of(" !(&|") + 1;
   field_names({word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found});
 }
 
-// Of a load, the procedure at the end.
+// In a list of procedures with weights, completes the last procedure.
 void procedures(const Word& word) {
   const std::size_t end = word.prefix.rfind(',') + 1;
   const Word last{word.before + word.prefix.substr(0, end), word.prefix.substr(end), word.found};
@@ -121,10 +123,10 @@ constexpr std::array<Values, 11> kValues{{
     {"NAMES", procedures},
 }};
 
-// What an option's value or an argument may be.
+// Offers values of an option or argument.
 void values(const Option& option, Word word) {
   const OptionSpec& spec = option.spec();
-  // Of a list, its last member.
+  // In a list, completes the last member.
   if (spec.delimiter != '\0') {
     const std::size_t end = word.prefix.rfind(spec.delimiter) + 1;
     word.before += word.prefix.substr(0, end);
@@ -142,7 +144,7 @@ void option_names(const Command& command, const Word& word) {
   for (const auto& option : command.options()) {
     const OptionSpec& spec = option->spec();
     for (const std::string& name : spec.long_names) word.add("--" + name, spec.help);
-    // A short name is one letter more than nothing: offered only where it is asked for.
+    // Short names are offered only when the user typed a single dash.
     if (word.prefix.starts_with("--")) continue;
     for (const std::string& name : spec.short_names) word.add("-" + name, spec.help);
   }
@@ -152,7 +154,7 @@ void commands(const Command& program, const Word& word) {
   for (const auto& command : program.commands()) word.add(command->name(), command->summary());
 }
 
-// The argument that stands `index` places behind the command; the last one may be given often.
+// Returns the argument at position `index` after the command; the last one may repeat.
 const Option* find_argument(const Command& command, std::size_t index) {
   const Option* found = nullptr;
   for (const auto& option : command.options()) {
@@ -169,12 +171,12 @@ const Option* find_argument(const Command& command, std::size_t index) {
 Completions complete(const Command& program, const std::vector<std::string>& words) {
   Completions found;
   const Command* command = &program;
-  const Option* pending = nullptr;  // its value comes next
+  const Option* pending = nullptr;  // its value is the next word
   std::size_t arguments = 0;
   bool options_ended = false;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "=") continue;  // where bash takes --option=value apart
+    if (word == "=") continue;  // bash splits --option=value
     if (pending != nullptr) {
       pending = nullptr;
     } else if (!options_ended && word == "--") {
@@ -205,7 +207,7 @@ Completions complete(const Command& program, const std::vector<std::string>& wor
   } else if (command == &program) {
     commands(program, word);
   } else if (const Option* const argument = find_argument(*command, arguments)) {
-    // Of a command that is about commands.
+    // An argument that names a command.
     if (argument->spec().argument == "COMMAND") {
       commands(program, word);
     } else {

@@ -1,5 +1,4 @@
-// What may stand where the cursor is: the answer to the Tab key, from the commands' own
-// definitions.
+// Tab completion: computes the possible words at the cursor from the commands' own definitions.
 #pragma once
 
 #include <string>
@@ -11,23 +10,23 @@ namespace rpcrdma::cli {
 
 struct Completions {
   struct Candidate {
-    std::string text;         // in place of the whole word
+    std::string text;         // replaces the whole word
     std::string description;  // may be empty
   };
   std::vector<Candidate> candidates;
-  // Beside the candidates; it is the shell that knows them.
+  // Files may also complete the word; the shell lists them.
   bool files = false;
   bool directories = false;
 };
 
-// `words`: of the command line behind the program's name, the last one up to the cursor (it may be
-// empty). What an option or argument takes is known by its choices or by what the help calls its
-// value, such as FILE: see kValues in completion.cc.
+// `words`: the command line after the program's name, the last word up to the cursor (it may be
+// empty). The values of an option or argument are known from its choices or from the name of its
+// value in the help, such as FILE: see kValues in completion.cc.
 [[nodiscard]] Completions complete(const command_line::Command& program,
                                    const std::vector<std::string>& words);
 
-// The same for the shells' scripts: a line a candidate, text and description with a tab between;
-// the lines ":files" and ":directories".
+// The same for the shell scripts: one candidate per line, text and description separated by a tab;
+// and the lines ":files" and ":directories".
 [[nodiscard]] std::string completion_lines(const Completions& found);
 
 }  // namespace rpcrdma::cli

@@ -8,7 +8,8 @@
 
 namespace rpcrdma::cli {
 
-// On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
+// Returns nothing after an error, which is reported on stderr in a line that starts with the name
+// of the command.
 [[nodiscard]] std::optional<load::EchoRequests> parse_echo(const std::string& procedures,
                                                            const std::string& sizes,
                                                            const std::string& sleep,

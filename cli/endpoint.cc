@@ -1,3 +1,4 @@
+// Options of commands with an endpoint of their own: parses them, chooses the provider, opens it.
 #include "endpoint.h"
 
 #include "input.h"
@@ -21,7 +22,7 @@ namespace {
 
 using fabric::Address;
 
-// From which the kernel would send to `peer`.
+// Returns the source address that the kernel would use towards `peer`.
 std::optional<Address> route_source(const Address& peer) {
   const fabric::SocketAddress to = fabric::to_socket_address(peer, 4791);
   const base::FileDescriptor fd(::socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -48,23 +49,24 @@ std::optional<ProviderKind> parse_kind(const EndpointOptions& options, const cha
   const bool wants_device = !options.device.empty() || options.gid_index;
   if (wants_soft && (name == "verbs" || wants_device)) {
     return refuse(
-        "--fault, --pcapng and --exact are about packets, which an RDMA device keeps to itself; "
-        "they are for --provider soft");
+        "--fault, --pcapng and --exact act on packets, which an RDMA device does not expose; they "
+        "require --provider soft");
   }
   if (wants_device && name == "soft") {
-    return refuse("--device and --gid-index are for --provider verbs");
+    return refuse("--device and --gid-index require --provider verbs");
   }
   if (name == "soft" || wants_soft) return ProviderKind::kSoft;
   return name == "verbs" || wants_device ? ProviderKind::kVerbs : ProviderKind::kAuto;
 }
 
-// What came after RFC 5666 goes with it.
+// The RFC 5666 profile switches off what was introduced later.
 bool parse_profile(const EndpointOptions& options, Endpoint& e, const char* command) {
   e.config.max_reads = options.max_reads;
   if (options.profile == "rfc8166") return true;
   if (options.versions == "2") {
-    complain(
-        fmt::format("{}: --profile rfc5666 is of version 1, and --rdma-version 2 is not", command));
+    complain(fmt::format(
+        "{}: --profile rfc5666 implies version 1, so it cannot be used with --rdma-version 2",
+        command));
     return false;
   }
   e.profile = service::Profile::k5666;
@@ -74,7 +76,7 @@ bool parse_profile(const EndpointOptions& options, Endpoint& e, const char* comm
   return true;
 }
 
-// The own address that --gid-index names, if there is one.
+// Returns the own address that --gid-index selects, if any.
 std::optional<Address> gid_address(const Endpoint& endpoint, const char* command) {
   const auto address =
       verbs::address_of_gid(verbs::look_at_system(), endpoint.device, *endpoint.gid_index);
@@ -89,79 +91,81 @@ void add_provider_options(command_line::Command& command, EndpointOptions& optio
   command
       .option("--provider", options.provider,
               "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
-              "belongs to a device")
+              "belongs to an RDMA device")
       .value("KIND")
       .one_of({"auto", "soft", "verbs"})
       .show_default();
   command
       .option("--device", options.device,
-              "The RDMA device that the own address belongs to (`rpcrdma doctor` lists them); "
-              "with a port: mlx5_0:2")
+              "RDMA device that owns the local address (`rpcrdma doctor` lists them); with a port: "
+              "mlx5_0:2")
       .value("DEVICE");
   command
       .option("--gid-index", options.gid_index,
-              "Entry of the device's GID table, whose IP address is the own one")
+              "Entry of the device's GID table that holds the local IP address")
       .value("N")
       .needs("--device")
       .whole_number();
   command
       .option("--handles", options.handles,
-              "What memory is exposed by, on an RDMA device: memory windows, registrations, or "
-              "what works best on it")
+              "How to make memory accessible to the peer on an RDMA device: memory windows, "
+              "registrations, or whichever works best on the device")
       .value("KIND")
       .one_of({"auto", "windows", "registrations"})
       .show_default();
 }
 
 void add_endpoint_options(command_line::Command& command, EndpointOptions& options) {
-  command.option("-p,--port", options.port, "The server's port of RPC-over-RDMA")
+  command.option("-p,--port", options.port, "RPC-over-RDMA port of the server")
       .value("PORT")
       .show_default()
       .whole_number();
   command
       .option("--inline", options.inline_threshold,
-              "Inline threshold that is offered in private data: 1Ki to 256Ki")
+              "Inline threshold to offer in private data: 1Ki to 256Ki")
       .value("SIZE")
       .show_default();
   command.flag("--no-private-data", options.no_private_data,
-               "Offer nothing when connecting, and keep to 1024 bytes inline");
+               "Send no private data when connecting, and keep to the default inline threshold of "
+               "1024 bytes");
   command
       .option("--rdma-version", options.versions,
-              "Versions of RPC-over-RDMA that are spoken: 1, 2, or 1-2. A client begins with the "
-              "higher, and falls back to what the server speaks")
+              "RPC-over-RDMA versions to support: 1, 2, or 1-2. A client starts with the higher "
+              "one and falls back to what the server supports")
       .value("VERSIONS")
       .one_of({"1", "2", "1-2"})
       .show_default();
   command.flag("--private-data-v2", options.private_data_for_two,
-               "Let private data raise version 2's inline thresholds of 4096 bytes, too; for both "
-               "ends, and more is sent only to a peer that has sent more, or offers no chunk");
+               "Let private data raise version 2's inline thresholds above 4096 bytes. Needed at "
+               "both ends: longer messages are only sent to a peer that has sent longer ones "
+               "itself, or offers no chunk");
   command.flag("--no-remote-invalidation", options.no_remote_invalidation,
-               "No Send With Invalidate");
+               "Do not use Send With Invalidate");
   command
       .option("--profile", options.profile,
-              "rfc8166: version 1 as it is deployed; rfc5666: with what that took out, RDMA_MSGP, "
-              "Replies with Read chunks, RDMA_DONE and the Connection Configuration Protocol, and "
-              "without private data, version 2 and remote invalidation (docs/rfc5666.md)")
+              "rfc8166: version 1 as deployed; rfc5666: with what RFC 8166 removed (RDMA_MSGP, "
+              "Replies with Read chunks, RDMA_DONE, the Connection Configuration Protocol), and "
+              "without private data, version 2 and Remote Invalidation (docs/rfc5666.md)")
       .value("PROFILE")
       .one_of({"rfc8166", "rfc5666"})
       .show_default();
   command
       .option("--max-reads", options.max_reads,
-              "--profile rfc5666: RDMA Reads that the peer may have under way at a time; 0: none")
+              "With --profile rfc5666: RDMA Reads that the peer may have in flight; 0: none")
       .value("N")
       .show_default()
       .whole_number();
   add_provider_options(command, options);
   command
       .option("--fault", options.faults,
-              "What is to go wrong with packets, such as 'drop rate=0.01 seed=7' "
-              "(docs/faults.md)")
+              "Inject packet faults, such as 'drop rate=0.01 seed=7' (docs/faults.md)")
       .value("PLAN")
       .one_word();
   command.option("--pcapng", options.pcapng, "Write all packets to this file").value("FILE");
-  command.flag("--exact", options.exact, "A datagram by itself for each packet, no batches");
+  command.flag("--exact", options.exact,
+               "Send each packet in a datagram of its own, without batching");
   command.flag("--busy-poll", options.busy_poll,
-               "Never sleep: lower latency, for a whole processor");
+               "Poll without sleeping: lower latency, but uses a whole CPU");
   add_tracing_options(command, options.tracing);
 }
 
@@ -221,7 +225,7 @@ std::optional<Endpoint> parse_endpoint(const EndpointOptions& options, const cha
                                                    : verbs::HandleKind::kAuto;
   std::string plan;
   for (const std::string& text : options.faults) {
-    // Each by itself, for the place of what is wrong.
+    // Parsed one by one, so that an error's position refers to its own option.
     if (const auto faults = soft::parse_faults(text); !faults) {
       complain(fmt::format("{}: --fault: {}", command, soft::describe(faults.error())));
       return std::nullopt;
@@ -253,7 +257,7 @@ bool choose_provider(Endpoint& endpoint, const Address& own, const char* command
     const auto address = gid_address(endpoint, command);
     if (!address) return false;
     if (*address != own) {
-      complain(fmt::format("{}: --gid-index {} is {}, and the own address {}", command,
+      complain(fmt::format("{}: --gid-index {} is {}, but the own address is {}", command,
                            *endpoint.gid_index, address->to_string(), own.to_string()));
       return false;
     }
@@ -261,7 +265,7 @@ bool choose_provider(Endpoint& endpoint, const Address& own, const char* command
   if (endpoint.kind == ProviderKind::kAuto) {
     const auto device = verbs::VerbsProvider::device_of(own);
     if (!device) {
-      complain(fmt::format("{}: no RDMA device is used: {}", command, device.error().message));
+      complain(fmt::format("{}: not using an RDMA device: {}", command, device.error().message));
     }
     endpoint.kind = device && !device->empty() ? ProviderKind::kVerbs : ProviderKind::kSoft;
   }
@@ -311,8 +315,7 @@ void add_peers(command_line::Command& command, std::string& host, std::string& f
   command.argument("HOST", host, "The server's address, IPv4 or IPv6").required();
   command
       .option("--from", from,
-              "Own address (the one that the route to HOST has; of 127.0.0.1 that is "
-              "127.0.0.2)")
+              "Own address (source address of the route to HOST; 127.0.0.2 for HOST 127.0.0.1)")
       .value("ADDRESS");
 }
 
@@ -340,7 +343,7 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
     const auto own = route_source(peers.server);
     if (!own) {
       complain(
-          fmt::format("{}: {}: no route to it; give an own address with --from", command, host));
+          fmt::format("{}: {}: no route to it; specify an own address with --from", command, host));
       return std::nullopt;
     }
     peers.from = *own == fabric::make_ipv4(127, 0, 0, 1) && *own == peers.server
@@ -349,14 +352,14 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
     peers.from_was_chosen = true;
   }
   if (peers.from.ipv6 != peers.server.ipv6) {
-    complain(fmt::format("{}: --from {}: HOST is of the other IP version", command,
+    complain(fmt::format("{}: --from {}: HOST has the other IP version", command,
                          peers.from.to_string()));
     return std::nullopt;
   }
   if (!choose_provider(endpoint, peers.from, command)) return std::nullopt;
   if (peers.from == peers.server && endpoint.kind == ProviderKind::kSoft) {
     complain(fmt::format(
-        "{}: {} is the own address too, and both ends need UDP port 4791; give another --from",
+        "{}: {} is the own address too, and both ends need UDP port 4791; specify another --from",
         command, host));
     return std::nullopt;
   }
@@ -365,7 +368,7 @@ std::optional<Peers> parse_peers(const std::string& host, const std::string& fro
 
 namespace {
 
-// "0", "0.0ms": a duration but for being none.
+// Returns whether the text is a zero duration, such as "0" or "0.0ms".
 bool is_no_time(std::string_view text) {
   const std::size_t number = std::min(text.find_first_not_of("0."), text.size());
   if (text.substr(0, number).find('0') == std::string_view::npos) return false;
@@ -380,8 +383,9 @@ std::optional<fabric::Time> duration_option(const std::string& text, const char*
   if (!ns && is_no_time(text)) {
     complain(fmt::format("{}: {} {}: it must be more than zero", command, option, text));
   } else if (!ns) {
-    complain(fmt::format("{}: {} {}: not a duration; give seconds, or such as 500us, 20ms, 5m",
-                         command, option, text));
+    complain(fmt::format(
+        "{}: {} {}: not a duration; give seconds, or a duration such as 500us, 20ms, 5m", command,
+        option, text));
   }
   return ns;
 }
@@ -391,11 +395,11 @@ std::optional<std::uint32_t> size_option(const std::string& text, const char* co
   const auto bytes = base::parse_size(text);
   if (bytes && *bytes <= most) return static_cast<std::uint32_t>(*bytes);
   if (bytes) {
-    complain(fmt::format("{}: {} {}: more than {}, the most that is possible", command, option,
-                         text, base::format_bytes(most)));
+    complain(fmt::format("{}: {} {}: exceeds the maximum of {}", command, option, text,
+                         base::format_bytes(most)));
   } else {
-    complain(fmt::format("{}: {} {}: not a size; give bytes, or such as 64k, 1Mi", command, option,
-                         text));
+    complain(fmt::format("{}: {} {}: not a size; give bytes, or a size such as 64k, 1Mi", command,
+                         option, text));
   }
   return std::nullopt;
 }

@@ -9,8 +9,8 @@ namespace rpcrdma::cli {
 void add_filter(command_line::Command& command, std::string& text, const char* what) {
   command
       .option("-Y,--filter", text,
-              fmt::format("{} that match, such as \"rpcrdma.latency > 5ms && nfs.op == READ\" "
-                          "(docs/filter.md; `rpcrdma fields` lists the fields)",
+              fmt::format("{} that match a filter, such as \"rpcrdma.latency > 5ms && nfs.op == "
+                          "READ\" (docs/filter.md; `rpcrdma fields` lists the fields)",
                           what))
       .value("EXPR");
 }
@@ -19,7 +19,7 @@ bool read_filter(const std::string& text, const char* command, std::optional<fil
   if (text.empty()) return true;
   auto compiled = filter::compile(text);
   if (!compiled) {
-    // Three lines, of printable characters alone.
+    // Prints three lines, with printable characters only.
     fmt::print(stderr, "rpcrdma: {}: --filter: {}\n", command,
                filter::explain(text, compiled.error()));
     return false;

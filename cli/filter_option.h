@@ -1,4 +1,4 @@
-// The option --filter of every command that looks at messages.
+// The option --filter of every command that reads messages.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,13 @@
 
 namespace rpcrdma::cli {
 
-// `what`: that are chosen, such as "Only messages".
+// `what`: what the filter selects, such as "Print only messages".
 void add_filter(command_line::Command& command, std::string& text,
-                const char* what = "Only messages");
+                const char* what = "Print only messages");
 
-// `out` stays empty when there is no filter. On a wrong one false, and on stderr what is wrong,
-// beginning with the name of the command, with a mark under the place.
+// Leaves `out` empty when there is no filter. If the filter is invalid, returns false and prints
+// the error on stderr with a mark under its position, in a line that starts with the name of the
+// command.
 [[nodiscard]] bool read_filter(const std::string& text, const char* command,
                                std::optional<filter::Filter>& out);
 

@@ -11,10 +11,10 @@ namespace rpcrdma::cli {
 namespace {
 
 constexpr std::uintptr_t kHugePage = std::uintptr_t{2} << 20;
-// By which the heap grows at a time: more than the analysis of a capture takes but for what is
-// outstanding. The advice is for the first such piece.
+// How much the heap grows at a time: more than an analysis needs apart from in-flight state. The
+// advice applies to the first such piece.
 constexpr int kGrowth = 64 << 20;
-// What is larger stands outside of the heap, and is given back when it is freed.
+// Larger allocations are outside the heap and are unmapped when freed.
 constexpr int kLarge = 1 << 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ void use_huge_pages() {
       ::mallopt(M_TRIM_THRESHOLD, 2 * kGrowth) == 0) {
     return;
   }
-  // As much as never is free at the heap's end without it having grown.
+  // Larger than any free piece at the end of the heap, so that it forces the heap to grow.
   void* const last = std::malloc(kLarge / 2);
   const auto begin = reinterpret_cast<std::uintptr_t>(last);
   const auto end = reinterpret_cast<std::uintptr_t>(::sbrk(0));

@@ -2,10 +2,11 @@
 
 namespace rpcrdma::cli {
 
-// From now on what the main thread allocates comes in huge pages, where the system gives such on
-// request: a page fault costs a microsecond or several, in a virtual machine most, and the analysis
-// of a large capture takes thousands of small pages. Takes address space, and memory no more than
-// is used, rounded up to a huge page. Where the allocator is not glibc's it does nothing.
+// Requests huge pages for the main thread's heap from now on, where the system provides them on
+// request. A page fault costs a microsecond or more, most in a virtual machine, and the analysis
+// of a large capture causes thousands of them with small pages. Uses address space, but only as
+// much memory as is needed, rounded up to a huge page. Does nothing if the allocator is not
+// glibc's.
 void use_huge_pages();
 
 }  // namespace rpcrdma::cli

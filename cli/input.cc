@@ -18,7 +18,7 @@ void complain(const std::string& text) {
 
 command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths) {
   return command.argument("FILE", paths,
-                          "Capture files, read as one in order of time; - for standard input");
+                          "Capture files, merged into one by time; - for standard input");
 }
 
 std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths) {
@@ -27,7 +27,7 @@ std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& path
     complain(source.error().message);
     return nullptr;
   }
-  // Of a pipe nobody knows how much will come.
+  // The size of a pipe is unknown.
   constexpr std::uint64_t kLargeInput = std::uint64_t{4} << 20;
   const std::uint64_t bytes = (*source)->stats().bytes_total;
   if (bytes == 0 || bytes >= kLargeInput) use_huge_pages();
@@ -48,7 +48,7 @@ bool run_pipeline(session::Pipeline& pipeline, capture::Source& source,
   }
   pipeline.finish();
   const capture::SourceStats& stats = source.stats();
-  // Of several files, the damage names those that it is in.
+  // With several files, the damage text names the damaged ones.
   if (!stats.damage.empty()) {
     complain(paths.size() == 1 ? fmt::format("warning: {}: {}", paths.front(), stats.damage)
                                : fmt::format("warning: {}", stats.damage));
@@ -63,7 +63,7 @@ void add_profile(command_line::Command& command, rules::Profile& profile) {
           [&profile](const std::string& name) {
             profile = name.ends_with("5666") ? rules::Profile::k5666 : rules::Profile::k8166;
           },
-          "Measure by RFC 8166 (the default) or by RFC 5666")
+          "Specification to check against: RFC 8166 (the default) or RFC 5666")
       .one_of({"8166", "5666", "rfc8166", "rfc5666"})
       .value("RFC");
 }
@@ -83,14 +83,15 @@ void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& d
               if (name == wire::dialect_name(d)) dialect = d;
             }
           },
-          "Which drafts of RPC-over-RDMA version 2 its messages are of; auto (the default): what "
-          "each connection's messages show, else draft-02")
+          "Draft of RPC-over-RDMA version 2 to decode by; auto (the default): detected from each "
+          "connection's messages, else draft-02")
       .one_of(names)
       .value("NAME");
 }
 
 void add_jobs(command_line::Command& command, unsigned& jobs) {
-  command.option("-j,--jobs", jobs, "Threads at most (as many as there are cores)").value("N");
+  command.option("-j,--jobs", jobs, "Maximum number of threads (as many as there are cores)")
+      .value("N");
 }
 
 }  // namespace rpcrdma::cli

@@ -1,4 +1,4 @@
-// What every command that reads a capture does alike.
+// Shared by all commands that read a capture.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ namespace rpcrdma::cli {
 // The argument FILE..., one or more, of every command that reads captures.
 command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths);
 
-// Opens the files as one capture in order of time, "-" being standard input; on failure one line on
-// stderr and null.
+// Opens the files as one capture merged by time, "-" being standard input; on failure prints a line
+// on stderr and returns null.
 [[nodiscard]] std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths);
 
-// Runs the pipeline over the source with progress shown, on at most `jobs` threads (0: as many as
-// there are cores); false after an error, told on stderr. Warns of files that are cut short or
-// damaged.
+// Runs the pipeline over the source and shows progress, on at most `jobs` threads (0: as many as
+// there are cores). Returns false after an error, which is reported on stderr. Warns of truncated
+// or damaged files.
 [[nodiscard]] bool run_pipeline(session::Pipeline& pipeline, capture::Source& source,
                                 const std::vector<std::string>& paths, unsigned jobs);
 
@@ -33,10 +33,10 @@ void add_jobs(command_line::Command& command, unsigned& jobs);
 // The option --v2-dialect of every command that reads messages; nothing: auto.
 void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& dialect);
 
-// The option --profile of every command that measures by the rules.
+// The option --profile of every command that checks rules.
 void add_profile(command_line::Command& command, rules::Profile& profile);
 
-// "rpcrdma: ..." on stderr, in one line: what acts on a terminal is escaped.
+// Prints "rpcrdma: ..." on stderr in one line; escapes control characters.
 void complain(const std::string& text);
 
 }  // namespace rpcrdma::cli

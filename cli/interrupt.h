@@ -1,4 +1,4 @@
-// Ctrl-C of commands that are to end in good order.
+// Clean shutdown by Ctrl-C.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace rpcrdma::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP are noted and wake the loops; a second one ends the
-// program. One at a time.
+// While it exists, SIGINT, SIGTERM and SIGHUP are recorded and wake the loops; a second one ends
+// the program. Only one can exist at a time.
 class Interrupt {
  public:
   explicit Interrupt(std::span<service::Loop* const> loops);
@@ -16,7 +16,7 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // For any thread.
+  // Thread-safe.
   [[nodiscard]] static bool came();
 };
 

@@ -1,4 +1,4 @@
-// Latencies of a few Calls, or of very many.
+// Collects latencies of a few Calls, or of very many.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace rpcrdma::cli {
 
-// A histogram, whose quantiles are off by up to 1.6 %; as long as there are few the median is the
-// true one.
+// A histogram, whose quantiles are off by up to 1.6 %; while there are few values, the median is
+// exact.
 class Latencies {
  public:
   static constexpr std::size_t kFew = 10'000;
@@ -22,7 +22,7 @@ class Latencies {
   [[nodiscard]] std::int64_t min() const { return all_.min(); }
   [[nodiscard]] std::int64_t max() const { return all_.max(); }
   [[nodiscard]] double mean() const { return all_.mean(); }
-  // Between the two in the middle of an even number; 0 of none.
+  // For an even number, the mean of the two middle values; 0 if there are none.
   [[nodiscard]] std::int64_t median() const {
     if (first_.empty()) return 0;
     if (all_.count() > kFew) return all_.quantile(0.5);

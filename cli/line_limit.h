@@ -1,4 +1,4 @@
-// So many lines a second of what a peer can cause; of the others it is known how many there were.
+// Limits log lines that a peer can cause to a number per second, and counts the lines left out.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@ class LineLimit {
  public:
   explicit LineLimit(std::uint32_t lines) : lines_(lines) {}
 
-  // A second is over: what was left out in it can be told, before may_print() forgets it.
+  // Returns whether a second is over: report what was left out in it before may_print() resets the
+  // count.
   [[nodiscard]] bool starts_new_interval(fabric::Time now) const {
     return begun_ == fabric::kNever || now - begun_ >= fabric::kSecond;
   }
-  // False: the line is left out.
+  // Returns false if the line must be left out.
   [[nodiscard]] bool may_print(fabric::Time now) {
     if (starts_new_interval(now)) {
       begun_ = now;
@@ -30,7 +31,7 @@ class LineLimit {
  private:
   std::uint64_t lines_;
   fabric::Time begun_ = fabric::kNever;
-  std::uint64_t printed_ = 0, left_out_ = 0;  // since then
+  std::uint64_t printed_ = 0, left_out_ = 0;  // in the current second
 };
 
 }  // namespace rpcrdma::cli

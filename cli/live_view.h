@@ -16,12 +16,12 @@ class LiveView {
 
   void frame(const capture::Frame& frame) { printer_->pipeline().frame(frame); }
 
-  // No frame arrives, and time passes.
+  // Advances the clock when no frame arrives.
   void time(std::int64_t now_ns) { printer_->pipeline().time(now_ns); }
 
   [[nodiscard]] trace_reader::ReaderStats events() const { return printer_->pipeline().events(); }
 
-  // The capture is over: `dropped` frames were lost by the kernel or the interface.
+  // Ends the output: `dropped` frames were lost by the kernel or the interface.
   void finish(std::uint64_t dropped);
 
  private:

@@ -1,3 +1,5 @@
+// One thread of `rpcrdma load`: opens its endpoint, sends the Calls when they are due, counts
+// results.
 #include "load_worker.h"
 
 #include "interrupt.h"
@@ -19,7 +21,7 @@ using fabric::Expected;
 using fabric::Time;
 namespace echo = service::echo;
 
-// After an interruption Calls that are outstanding may take so long to end, and connections too.
+// How long after an interruption in-flight Calls may take to end, and then connections to close.
 constexpr Time kDrainTime = 2 * fabric::kSecond;
 
 }  // namespace
@@ -33,7 +35,7 @@ LoadWorker::LoadWorker(OpenProvider provider, const WorkerOptions& options,
       random_(options.seed) {}
 
 LoadWorker::~LoadWorker() {
-  // Its Calls' memory is in use as long as it lives.
+  // The client uses the memory of the Calls, so it is destroyed first.
   client_.reset();
 }
 
@@ -66,8 +68,9 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
     w->programs_.push_back(w->echo_.get());
     client_options.programs = w->programs_;
     client_options.reverse.credits = options.reverse->depth;
-    // Besides the load's there are Calls that ask for the others. They take nothing from the
-    // load's: one waits for the end of them, and another may have to say that no more are wanted.
+    // Besides the load's own Calls there are Calls that request reverse Calls. They have slots and
+    // credits of their own: one waits until the reverse Calls end, and another may have to stop
+    // them.
     client_options.requester.max_calls += 4;
     client_options.requester.credits += 2;
     w->reverse_.emplace(*options.reverse, options.client.connections, options.seed);
@@ -82,9 +85,9 @@ fabric::Error LoadWorker::without_memory(const fabric::Error& error) const {
   if (error.code != fabric::Errc::kNoRoom) return error;
   const std::uint32_t connections = options_.client.connections;
   return {error.code,
-          fmt::format("a thread registers {} of memory at most, and that has no room for the data "
-                      "of {} connection{} with {} Call{} each of up to {}; give a smaller --size, "
-                      "--depth or --connections",
+          fmt::format("a thread can register at most {} of memory, which is too little for the "
+                      "data of {} connection{} with {} Call{} each of up to {}; give a smaller "
+                      "--size, --depth or --connections",
                       base::format_bytes(loop_->memory().limit()), connections,
                       connections == 1 ? "" : "s", options_.depth, options_.depth == 1 ? "" : "s",
                       base::format_bytes(requests_.longest()))};
@@ -145,7 +148,7 @@ std::uint64_t LoadWorker::served() const {
 }
 
 Time LoadWorker::wait_until(Time give_up) const {
-  // Without a free slot only an outcome helps.
+  // Without a free slot, only an outcome allows another Call.
   Time due = fabric::kNever;
   if (options_.forward && !free_.empty()) due = pacer_.due(loop_->now());
   if (reverse_ && !reverse_stopped_) due = std::min(due, pacer_.end());
@@ -179,7 +182,7 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
   } else {
     failure_ = spec.error().message;
   }
-  if (failure_.empty()) failure_ = "a Call could not be made";
+  if (failure_.empty()) failure_ = "a Call could not be sent";
   free_.push_back(number);
 }
 
@@ -235,13 +238,13 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   shown_.failed.store(tally_.calls() - tally_.right(), std::memory_order_relaxed);
   shown_.bytes.store(tally_.bytes(), std::memory_order_relaxed);
   free_.push_back(number);
-  // The next one leaves with the same batch.
+  // The next Call is sent in the same batch.
   if (!Interrupt::came()) begin_due();
 }
 
 void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) {
   const service::ConnectionInfo& info = client_->info(connection);
-  // Others come back by themselves, once there was one.
+  // Once established, connections are reestablished automatically.
   if (running_ && !info.refused) return;
   if (failure_.empty()) failure_ = fmt::format("{}{}", what, version_hint(info));
 }

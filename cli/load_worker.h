@@ -1,4 +1,4 @@
-// One thread of a load: its own address, provider, loop, connections, and the Calls on them.
+// One thread of a load: its own address, provider, loop and connections, and the Calls on them.
 #pragma once
 
 #include "endpoint.h"
@@ -23,14 +23,14 @@ namespace rpcrdma::cli {
 
 struct WorkerOptions {
   service::ClientOptions client;  // connections of this thread
-  std::uint32_t depth = 1;        // Calls outstanding on each
-  fabric::Time timeout = 0;       // of a Call, from its beginning on
+  std::uint32_t depth = 1;        // Calls in flight on each connection
+  fabric::Time timeout = 0;       // of a Call, from when it is due
   fabric::Time spin = 0;
-  trace::Tracer* tracer = nullptr;  // of the loop
+  trace::Tracer* tracer = nullptr;  // tracer of the loop
   load::PacerOptions pace;
   std::uint64_t seed = 0;
-  bool forward = true;                       // make Calls
-  std::optional<load::ReversePlan> reverse;  // ask for some
+  bool forward = true;                       // send Calls
+  std::optional<load::ReversePlan> reverse;  // request reverse Calls
 };
 
 class LoadWorker : service::ClientObserver {
@@ -43,31 +43,32 @@ class LoadWorker : service::ClientObserver {
   [[nodiscard]] service::Loop& loop() { return *loop_; }
   [[nodiscard]] metrics::Parts metrics_parts();
 
-  // Until all connections are up, or the command was interrupted. Error: one of them cannot be had.
+  // Returns when all connections are established or the command was interrupted. Fails if one
+  // cannot be established.
   [[nodiscard]] fabric::Expected<void> connect();
-  // Makes the load; ends with the outcome of its last Call, or soon after an interruption. Error:
-  // the provider is gone, or a Call cannot be made.
+  // Generates the load; returns after the outcome of the last Call, or soon after an interruption.
+  // Fails if the provider fails or a Call cannot be sent.
   [[nodiscard]] fabric::Expected<void> run();
-  // Ends the connections orderly.
+  // Closes the connections cleanly.
   void disconnect();
 
-  // For any thread, while run() is under way.
+  // Thread-safe, while run() is running.
   [[nodiscard]] load::Progress progress() const;
 
-  // Afterwards.
+  // Call after run().
   [[nodiscard]] const load::Tally& tally() const { return tally_; }
   [[nodiscard]] fabric::Time begun() const { return begun_; }
   [[nodiscard]] fabric::Time ended() const { return ended_; }
   [[nodiscard]] std::uint64_t not_begun() const { return pacer_.missed(); }
   [[nodiscard]] std::uint64_t abandoned() const { return slots_.size() - free_.size(); }
   [[nodiscard]] service::ClientCounters counters() const { return client_->counters(); }
-  // Nothing where an RDMA device sends them.
+  // Returns nothing on an RDMA device, which sends the packets itself.
   [[nodiscard]] std::optional<load::Packets> packets() const;
-  // Of the Calls that were asked for; without, nothing.
+  // Returns the results of the reverse Calls requested; nothing if none were.
   [[nodiscard]] std::optional<service::callback::Result> reverse_result() const;
 
  private:
-  // A place for a Call: depth of them for each connection.
+  // A slot for one Call: there are `depth` slots for each connection.
   struct Slot {
     service::echo::EchoCall call;
     std::uint32_t connection = 0;
@@ -85,13 +86,13 @@ class LoadWorker : service::ClientObserver {
   void on_connected(const service::ConnectionInfo& info) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
 
-  // Why there is no memory for the Calls.
+  // Explains why there is not enough memory for the Calls.
   [[nodiscard]] fabric::Error without_memory(const fabric::Error& error) const;
 
-  // Reverse Calls that came.
+  // Returns the number of reverse Calls served.
   [[nodiscard]] std::uint64_t served() const;
 
-  // Begins what is due, as far as there is room.
+  // Sends Calls that are due while there are free slots.
   void begin_due();
   void begin(std::uint32_t slot, fabric::Time due);
   [[nodiscard]] fabric::Time wait_until(fabric::Time give_up) const;
@@ -103,7 +104,7 @@ class LoadWorker : service::ClientObserver {
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  // What the server calls, and that it is asked to.
+  // The program that serves the reverse Calls, and the load that requests them.
   std::unique_ptr<service::echo::EchoProgram> echo_;
   std::vector<service::Program*> programs_;
   std::optional<load::ReverseLoad> reverse_;
@@ -116,7 +117,7 @@ class LoadWorker : service::ClientObserver {
   bool running_ = false;
   bool reverse_stopped_ = false;
   std::string failure_;
-  // Replies that tell of no success, by service::RpcStatus; and by the program's own status.
+  // Error Replies, by service::RpcStatus; and by the program's own status.
   std::array<std::uint64_t, kRpcStatuses> rpc_errors_{};
   std::uint64_t bad_status_ = 0;
   struct alignas(64) Shown {

@@ -1,4 +1,4 @@
-// The command rpcrdma.
+// The command rpcrdma: parses the command line and runs one of the commands.
 #include "commands.h"
 #include "completion.h"
 #include "input.h"
@@ -22,59 +22,55 @@
 namespace rpcrdma::cli {
 namespace {
 
-// A full disk is told, and a reader who has gone is not.
+// Reports a full disk, but not a reader that has exited.
 bool output_written() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   if (errno == EPIPE) return true;
   complain(fmt::format("standard output: {}",
-                       errno != 0 ? std::strerror(errno) : "not all could be written"));
+                       errno != 0 ? std::strerror(errno) : "not all output could be written"));
   return false;
 }
 
 int run_command(int argc, char** argv) {
   command_line::Command program("rpcrdma",
-                                "See what RPC-over-RDMA peers really say to each other.");
+                                "Analyze, watch and test RPC-over-RDMA (NFS/RDMA) traffic.");
   program.version(fmt::format("rpcrdma {}", version::text()));
-  program.example("rpcrdma analyze nfs.pcap", "What a capture holds, and what is wrong in it.");
-  program.example("rpcrdma capture -i eth0", "The messages on an interface as they come.");
+  program.example("rpcrdma analyze nfs.pcap", "Summarize a capture and report its problems.");
+  program.example("rpcrdma capture -i eth0", "Print the messages on an interface live.");
   program.example("source <(rpcrdma completion bash)",
-                  "Let the shell complete commands and options.");
+                  "Enable shell completion of commands and options.");
 
   std::vector<std::pair<const command_line::Command*, Run>> commands;
   const auto add = [&](const char* name, const char* what, Run (*make)(command_line::Command&)) {
     command_line::Command& command = program.command(name, what);
     commands.emplace_back(&command, make(command));
   };
-  add("decode", "Print every RPC-over-RDMA message of a capture, one line each", add_decode);
-  add("capture", "Print the messages on an interface as they come", add_capture);
-  add("analyze", "Say what a capture holds: connections, credits, chunks, latency, findings",
-      add_analyze);
-  add("merge", "Join the JSON reports of several captures to one report", add_merge);
-  add("export", "Write what happens over time for other tools: Perfetto, qlog", add_export);
-  add("ls", "List the endpoints of this user that run on this machine", add_ls);
-  add("attach", "Print the messages of a running endpoint as they come, as it tells them",
-      add_attach);
+  add("decode", "Print every RPC-over-RDMA message in a capture, one line each", add_decode);
+  add("capture", "Capture from an interface and print or record the messages", add_capture);
+  add("analyze", "Analyze a capture: connections, credits, chunks, latency, findings", add_analyze);
+  add("merge", "Merge the JSON reports of several captures into one", add_merge);
+  add("export", "Export a timeline for other tools: Perfetto, qlog", add_export);
+  add("ls", "List this user's running endpoints on this machine", add_ls);
+  add("attach", "Stream a running endpoint's messages live", add_attach);
   add("top", "Watch running endpoints: connections, credits, chunks, latency, findings", add_top);
-  add("extract", "Write the payload of chunks, or whole RPC messages, to files", add_extract);
-  add("fields", "List the fields that --filter knows", add_fields);
+  add("extract", "Extract the payload of chunks, or whole RPC messages, to files", add_extract);
+  add("fields", "List the fields that --filter accepts", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);
-  add("rules", "List the rules that captures are measured by, or explain some", add_rules);
-  add("serve", "Answer Calls over RPC-over-RDMA, by an RDMA device or without one", add_serve);
-  add("ping", "Ask a server whether it answers, and how fast", add_ping);
-  add("call", "Make one Call, and show what went over the wire for it", add_call);
-  add("load", "Call a server as fast as it answers, or at a rate, and measure", add_load);
-  add("nfs-probe", "Try an NFS server over RPC-over-RDMA, step by step, and say what fails",
-      add_nfs_probe);
-  add("selftest", "Try every kind of Call between ends of all versions, and print the matrix",
-      add_selftest);
-  add("doctor", "Say what this machine has for RDMA, what lacks, and what to do", add_doctor);
-  add("completion", "Print the script that lets a shell complete commands and options",
-      add_completion);
+  add("rules", "List or explain the rules that captures are checked against", add_rules);
+  add("serve", "Serve the program ECHO over RPC-over-RDMA, with or without an RDMA device",
+      add_serve);
+  add("ping", "Check whether a server answers, and how fast", add_ping);
+  add("call", "Send one Call and show what crosses the wire for it", add_call);
+  add("load", "Call a server at full speed or at a fixed rate, and measure latency", add_load);
+  add("nfs-probe", "Test an NFS server over RPC-over-RDMA step by step", add_nfs_probe);
+  add("selftest", "Test every kind of Call between all versions, and print a matrix", add_selftest);
+  add("doctor", "Check this machine's RDMA setup and report what is missing", add_doctor);
+  add("completion", "Print a shell completion script", add_completion);
   add("man", "Print the manual page of a command", add_man);
 
-  // Asked by the scripts of `completion`: what follows is a command line that is not whole yet, so
-  // not for the parser.
+  // The scripts of `completion` call this. The words that follow are an incomplete command line, so
+  // they bypass the parser.
   if (argc > 1 && std::string_view(argv[1]) == "complete") {
     const std::string lines = completion_lines(complete(program, {argv + 2, argv + argc}));
     std::fwrite(lines.data(), 1, lines.size(), stdout);
@@ -102,7 +98,7 @@ int run_command(int argc, char** argv) {
 }  // namespace rpcrdma::cli
 
 int main(int argc, char** argv) {
-  // A file that may grow no more (ulimit -f) is an error of the write, as on a full disk.
+  // Exceeding the file size limit (ulimit -f) is a write error, like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = rpcrdma::cli::run_command(argc, argv);

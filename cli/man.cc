@@ -1,3 +1,4 @@
+// Writes manual pages in roff from the description of the command line.
 #include "man.h"
 
 #include <cctype>
@@ -17,21 +18,22 @@ using command_line::OptionSpec;
 
 constexpr const char* kExitStatus =
     ".SH EXIT STATUS\n"
-    ".TP\n.B 0\nAll is well.\n"
+    ".TP\n.B 0\nSuccess.\n"
     ".TP\n.B 1\n"
-    "analyze: there are findings of severity error. header: the header is malformed. ping: nothing "
-    "answered. load: a limit was passed, data was wrong, or no Call was "
-    "answered. call: any other answer than the right one. nfs-probe: a step "
-    "failed. selftest: a cell failed.\n"
-    ".TP\n.B 2\nSomething cannot be read or written (also a file of \\-\\-pcapng or \\-\\-record "
-    "that "
-    "became full on the way), a server cannot be reached, or an argument is wrong.\n";
+    "analyze: there are findings of severity error. header: the header is malformed. ping: no "
+    "answer, or a refusal. load: a Call failed, a limit was exceeded, data was wrong, or no Call "
+    "was "
+    "answered. call: any reply other than the correct one. nfs-probe: a step failed. selftest: a "
+    "cell failed.\n"
+    ".TP\n.B 2\n"
+    "An input cannot be read, an output cannot be written (or a \\-\\-pcapng or \\-\\-record file "
+    "reached a full disk), a server cannot be reached, or an argument is invalid.\n";
 
 constexpr const char* kEnvironment =
     ".SH ENVIRONMENT\n"
-    ".TP\n.B NO_COLOR\nWhen it is set and not empty, nothing is coloured.\n";
+    ".TP\n.B NO_COLOR\nIf set and not empty, output is not coloured.\n";
 
-// As text of roff: no character of it is a request or an escape.
+// Escapes text for roff, so that no character in it is a request or an escape.
 std::string text(std::string_view plain) {
   std::string roff;
   bool line_begins = true;
@@ -75,14 +77,15 @@ std::string italic(std::string_view plain) {
   return "\\fI" + text(plain) + "\\fR";
 }
 
-// A sentence that begins with a capital and ends with a full stop, as the help's lines do not.
+// Returns the text as a sentence with a capital letter and a full stop, which lines of the help do
+// not have.
 std::string sentence(std::string_view plain) {
   std::string s(plain);
   if (!s.empty() && s.back() != '.') s += '.';
   return text(s);
 }
 
-// "DIR", "{read,write}": of what an option takes.
+// Returns the description of an option's value: "DIR", "{read,write}".
 std::string value_of(const OptionSpec& spec) {
   if (!spec.choices.empty()) return fmt::format("{{{}}}", fmt::join(spec.choices, ","));
   if (!spec.range) return spec.value_name;
@@ -131,7 +134,7 @@ void examples(const Command& command, std::string& out) {
   }
 }
 
-// Lines of their own stay so.
+// Keeps each line of the footer on a line of its own.
 void footer(const std::string& plain, std::string& out) {
   std::string_view rest = plain;
   while (!rest.empty()) {
@@ -153,7 +156,7 @@ void see_also(const Command& command, const Command& program, std::string& out) 
     if (other.get() != &command) page(man_name(*other), "1");
   }
   page("tshark", "1");
-  // capture's -f.
+  // The syntax of capture's -f.
   if (command.name() == "capture") page("pcap-filter", "7");
   out += pages + '\n';
 }

@@ -7,11 +7,11 @@
 
 namespace rpcrdma::cli {
 
-// The page of the program, rpcrdma(1), when `command` has no parent; else that of a command, such
-// as rpcrdma-decode(1).
+// Returns the page of the program, rpcrdma(1), if `command` has no parent; else that of a command,
+// such as rpcrdma-decode(1).
 [[nodiscard]] std::string man_page(const command_line::Command& command);
 
-// "rpcrdma", "rpcrdma-decode": the name of the page, and of its file before ".1".
+// Returns "rpcrdma", "rpcrdma-decode": the name of the page, and of its file without ".1".
 [[nodiscard]] std::string man_name(const command_line::Command& command);
 
 }  // namespace rpcrdma::cli

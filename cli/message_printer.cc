@@ -1,3 +1,5 @@
+// Prints messages in capture order, each with its findings: holds lines back until their Replies
+// and findings are known, within limits.
 #include "message_printer.h"
 
 #include "colour.h"
@@ -29,16 +31,16 @@ namespace rpcrdma::cli {
 
 namespace {
 
-// What may wait for the Reply of a Call before it.
+// How much output may wait for the Reply of an earlier Call.
 constexpr report::OrderedOutput::Limits kMaxWaiting{65536, std::size_t{64} << 20};
 
-// How many messages later a filter that asks for findings decides.
+// After how many more messages a filter on findings decides.
 constexpr std::uint64_t kMessagesToWait = 256;
 
-// What --type calls that which endpoints tell beside messages.
+// The name that --type uses for trace events other than messages.
 constexpr const char* kEventType = "event";
 
-// What is to be printed.
+// Selects what is printed.
 struct Selection {
   std::optional<std::uint32_t> xid;
   std::optional<Moment> from;
@@ -47,8 +49,8 @@ struct Selection {
 };
 
 // Findings come from the checker, which sees every message before the printer does. Most are there
-// when the message's line is rendered. One that waits for proof that the capture lost nothing holds
-// the line back; what comes later still has a line of its own.
+// when the message's line is rendered. A finding that waits for proof that the capture lost nothing
+// delays the line; a finding that comes later gets a line of its own.
 class Printer final : public MessagePrinter,
                       private model::Observer,
                       private trace_reader::Observer {
@@ -80,19 +82,19 @@ class Printer final : public MessagePrinter,
   }
 
  private:
-  // What is known of a message that has findings, or may yet have some.
+  // A message that has findings, or may still get some.
   struct Marked {
     std::vector<report::MessageFinding> found;
     unsigned pending = 0;
-    std::string text;  // rendered, and waiting for what is pending
+    std::string text;  // rendered, and waiting for pending findings
     bool rendered = false;
   };
 
-  // A message that is over, while its findings may not all be there.
+  // A complete message whose findings may not all be there yet.
   struct Held {
     model::Message message;
     std::optional<model::Call> call;
-    std::uint64_t due = 0;  // the message with which it is written
+    std::uint64_t due = 0;  // write it when the message with this ID arrives
   };
 
   [[nodiscard]] model::ModelOptions model_options() const {
@@ -113,8 +115,9 @@ class Printer final : public MessagePrinter,
       return;
     }
     output_.reserve(m.id);
-    // A Call's line is whole when its Reply was seen; without the fields that the Reply fills, when
-    // its program is known. Then the filter decides too: what it rejects leaves an empty text.
+    // A Call's line is complete when its Reply was seen; or, without the fields that depend on the
+    // Reply, when its program is known. Then the filter decides too: text that it rejects stays
+    // empty.
     const bool is_call = m.kind == model::Kind::kCall && call != nullptr;
     if (is_call && (whole_ || !call->identified)) {
       waiting_.emplace(m.id, call);
@@ -136,7 +139,7 @@ class Printer final : public MessagePrinter,
   }
   void on_call_end(const model::CallEnded& event) override { settle(event.call); }
 
-  // What is held of it needs the connection to be there.
+  // Rendering held messages needs the connection, so they are written before it is evicted.
   void on_evict(const roce::Connection& connection) override {
     std::erase_if(held_, [&](const Held& held) {
       const std::uint32_t of = held.message.connection;
@@ -168,8 +171,7 @@ class Printer final : public MessagePrinter,
     });
   }
 
-  // Sends are written as messages. Events that come with every Call would be most of what scrolls
-  // by.
+  // Sends are printed as messages. Events that every Call causes would fill the screen.
   bool wanted(const trace_reader::Event& event) {
     if (event.type() == trace::EventType::kMessage || !in_time(event.meta.time_ns)) return false;
     if (!options_.types.empty() && !type_asked_for(kEventType)) return false;
@@ -201,7 +203,7 @@ class Printer final : public MessagePrinter,
   }
 
   void found(const rules::Occurrence& o) {
-    if (o.evidence.phase == rules::ReportPhase::kLasts) return;  // its end is told
+    if (o.evidence.phase == rules::ReportPhase::kLasts) return;  // reported when it ends
     const bool shown = shows(o.severity);
     if (!shown && !asks_for_findings_) return;
     const std::uint64_t id = o.evidence.message;
@@ -230,8 +232,8 @@ class Printer final : public MessagePrinter,
     complete(call.message, &call);
   }
 
-  // A filter that asks for findings decides later, where that can be: rules are found broken when
-  // the Reply has gone by, too.
+  // A filter on findings decides later where possible, since some violations are found only after
+  // the Reply.
   void complete(const model::Message& m, const model::Call* call) {
     if (!asks_for_findings_ || !options_.wait_for_findings) return emit(m.id, render(m, call));
     Held& held = held_.emplace_back();
@@ -248,7 +250,7 @@ class Printer final : public MessagePrinter,
     }
   }
 
-  // Notes would be most of what scrolls by; `analyze` sums them up.
+  // Notes would fill the screen; `analyze` summarizes them.
   [[nodiscard]] bool shows(rules::Severity severity) const {
     return severity != rules::Severity::kNote || options_.json || options_.verbose;
   }
@@ -267,7 +269,7 @@ class Printer final : public MessagePrinter,
     }
   }
 
-  // Too many wait, or the capture ended: the message is written as far as it is known.
+  // Called when too many messages wait or the capture ended: writes the message with what is known.
   std::string last_moment(std::uint64_t id) {
     std::string text;
     if (const auto it = waiting_.find(id); it != waiting_.end()) {
@@ -329,7 +331,7 @@ class Printer final : public MessagePrinter,
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
   std::unordered_map<std::uint64_t, Marked> marked_;
   std::deque<Held> held_;
-  std::uint64_t last_seen_ = 0;  // the message that came last
+  std::uint64_t last_seen_ = 0;  // the latest message
   report::JsonWriter json_;
   report::OrderedOutput output_;
 };
@@ -370,7 +372,7 @@ std::optional<Selection> parse(const PrintOptions& options, const char* command)
   if (!options.xid.empty()) {
     selection.xid = base::parse_u32(options.xid);
     if (!selection.xid) {
-      complain(fmt::format("{}: --xid {}: not a number of 32 bits", command, options.xid));
+      complain(fmt::format("{}: --xid {}: not a 32-bit number", command, options.xid));
       ok = false;
     }
   }
@@ -406,34 +408,37 @@ std::vector<std::string> message_types() {
 }
 
 void add_print_options(command_line::Command& command, PrintOptions& options) {
-  command.flag("-v,--verbose", options.verbose, "The tree of all fields");
-  command.flag("-x,--hex", options.hex, "The bytes of the Send");
-  command.flag("--json", options.json, "One JSON object a line (docs/json.md)");
+  command.flag("-v,--verbose", options.verbose, "Print the tree of all fields");
+  command.flag("-x,--hex", options.hex, "Print the bytes of each Send");
+  command.flag("--json", options.json, "Print one JSON object per line (docs/json.md)");
   command.flag("--events", options.events,
-               "Of a recording, all that its endpoint tells, also what comes with every Call");
-  command.option("--xid", options.xid, "Only this XID (decimal, or 0x...)").value("XID");
-  command.option("--connection", options.connections, "Only these connections (IDs as printed)")
+               "Print all events of a recording, including those of every Call");
+  command.option("--xid", options.xid, "Print only this XID (decimal, or 0x...)").value("XID");
+  command
+      .option("--connection", options.connections, "Print only these connections (IDs as printed)")
       .value("ID")
       .delimiter(',')
       .one_word();
   command
       .option("--type", options.types,
-              "Only these: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, option, "
-              "malformed, event")
+              "Print only these types: RDMA_MSG, RDMA_NOMSG, ..., or call, reply, error, done, "
+              "option, malformed, event")
       .value("TYPE")
       .delimiter(',')
       .one_word();
   command
-      .option("--from", options.from,
-              "Only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
+      .option(
+          "--from", options.from,
+          "Print only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
       .value("TIME");
-  command.option("--to", options.to, "Only up to this time").value("TIME");
+  command.option("--to", options.to, "Print only up to this time").value("TIME");
   add_profile(command, options.profile);
   add_dialect(command, options.dialect);
   add_filter(command, options.filter);
   command.footer(
-      "A line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, chunks "
-      "(bytes, /segments if several, @position), program and procedure, status, what it answers.");
+      "Each line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, "
+      "chunks (bytes, /segments if several, @position), program and procedure, status, frame of "
+      "the Call that it answers.");
 }
 
 std::unique_ptr<MessagePrinter> make_printer(const PrintOptions& options, const char* command) {

@@ -16,7 +16,7 @@ namespace rpcrdma::cli {
 
 struct PrintOptions {
   bool verbose = false;
-  bool events = false;  // all of them
+  bool events = false;  // print all events
   bool hex = false;
   bool json = false;
   std::string xid;
@@ -26,33 +26,33 @@ struct PrintOptions {
   std::string to;
   std::string filter;
   rules::Profile profile = rules::Profile::k8166;
-  std::optional<wire::Dialect> dialect;  // of version 2; nothing: told from messages
-  // Findings that belong to no message still to be written have lines of their own.
+  std::optional<wire::Dialect> dialect;  // version 2 draft; nothing: detected from messages
+  // Print findings that belong to no message still to be written on lines of their own.
   bool own_findings = true;
-  // A filter that asks for findings may hold messages back until those that are late are there.
+  // Hold messages back until late findings are known, if the filter uses findings.
   bool wait_for_findings = false;
 };
 
-// What --type takes, in any case of letters.
+// Returns the values that --type accepts, in upper or lower case.
 [[nodiscard]] std::vector<std::string> message_types();
 
-// The options above, and the description of a line as the command's footer.
+// Adds the options above, and the description of a line as the command's footer.
 void add_print_options(command_line::Command& command, PrintOptions& options);
 
-// A session that writes its messages to standard output, each with the findings on it, and the
-// trace events of endpoints.
+// A session that prints its messages to standard output, each with its findings, and the trace
+// events of endpoints.
 class MessagePrinter {
  public:
   virtual ~MessagePrinter() = default;
-  // Reads the capture.
+  // Returns the pipeline that reads the capture.
   [[nodiscard]] virtual session::Pipeline& pipeline() = 0;
   // Call once, after Pipeline::finish(): Calls that still wait for their Replies are written as
   // they are. `dropped` frames were lost while capturing.
   virtual void finish(std::uint64_t dropped) = 0;
 };
 
-// `options` must outlive the printer. On arguments that make no sense a line each on stderr, which
-// begin with the name of the command, and null.
+// `options` must outlive the printer. If arguments are invalid, prints a line for each on stderr,
+// starting with the name of the command, and returns null.
 [[nodiscard]] std::unique_ptr<MessagePrinter> make_printer(const PrintOptions& options,
                                                            const char* command);
 

@@ -12,7 +12,7 @@ void add_metrics_option(command_line::Command& command, std::string& text) {
   if (!metrics::Exposer::available()) return;
   command
       .option("--metrics", text,
-              "Serve figures as OpenMetrics at this IPv4 address and port (docs/metrics.md)")
+              "Serve metrics in OpenMetrics format at this IPv4 address and port (docs/metrics.md)")
       .value("ADDRESS:PORT");
 }
 
@@ -25,7 +25,7 @@ std::optional<MetricsAddress> parse_metrics(const std::string& text, const char*
       return MetricsAddress{*address, static_cast<std::uint16_t>(*port)};
     }
   }
-  complain(fmt::format("{}: --metrics {}: not an IPv4 address and a port, such as 127.0.0.1:9464",
+  complain(fmt::format("{}: --metrics {}: not an IPv4 address and port, such as 127.0.0.1:9464",
                        command, text));
   return std::nullopt;
 }

@@ -16,31 +16,32 @@
 
 namespace rpcrdma::cli {
 
-// In a build that has metrics; else there is no such option.
+// Adds the option if this build has metrics.
 void add_metrics_option(command_line::Command& command, std::string& text);
 
 struct MetricsAddress {
   fabric::Address address;  // IPv4
   std::uint16_t port = 0;
 };
-// Of a text that is not empty; else a line on stderr and nothing.
+// Parses a text that is not empty; on an error prints a line on stderr and returns nothing.
 [[nodiscard]] std::optional<MetricsAddress> parse_metrics(const std::string& text,
                                                           const char* command);
 
-// The figures of some loops, served as long as it lives. Whoever runs the loops, does so as ever.
+// Serves the metrics of one or more loops while it exists. The loops run as usual.
 class Metrics {
  public:
-  // What `parts` are of outlives it. Null, and a line on stderr, if they cannot be served there.
+  // The objects in `parts` must outlive it. If the metrics cannot be served there, prints a line on
+  // stderr and returns null.
   [[nodiscard]] static std::unique_ptr<Metrics> open(const MetricsAddress& where,
                                                      const std::vector<metrics::Parts>& parts,
                                                      const char* command);
 
  private:
   std::vector<std::unique_ptr<metrics::Source>> sources_;
-  std::unique_ptr<metrics::Exposer> exposer_;  // ends before the sources
+  std::unique_ptr<metrics::Exposer> exposer_;  // destroyed before the sources
 };
 
-// For metrics::Parts::more: Calls of one procedure of ECHO.
+// For metrics::Parts::more: adds the Calls of one procedure of ECHO.
 void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls);
 
 }  // namespace rpcrdma::cli

@@ -16,7 +16,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-// What is written is megabytes, and stdio's own buffer a page.
+// Output is megabytes, and stdio's default buffer one page.
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
 
 }  // namespace
@@ -30,7 +30,7 @@ bool is_input(const std::string& output, const std::vector<std::string>& inputs)
 }
 
 Write buffered_stdout() {
-  // glibc takes the size only with the memory.
+  // glibc honours the size only if it is given the memory.
   static std::array<char, kOutputBuffer> buffer;
   std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
   return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };

@@ -1,4 +1,4 @@
-// Files that commands write as a whole.
+// Output files that commands write as a whole.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,16 @@ namespace rpcrdma::cli {
 
 using Write = std::function<void(std::string_view)>;
 
-// Gives `produce` where to write. False, and a complaint, when not all could be written.
+// Passes `produce` a function that writes. Returns false, and reports it, when not all could be
+// written.
 [[nodiscard]] bool write_file(const std::string& path,
                               const std::function<void(const Write&)>& produce);
 
-// One of the `inputs` is that file: it would be emptied before it is read.
+// Returns whether `output` is one of the `inputs`, which would be truncated before it is read.
 [[nodiscard]] bool is_input(const std::string& output, const std::vector<std::string>& inputs);
 
-// To standard output, which has a larger buffer from now on. Before anything else is written there.
+// Returns a function that writes to standard output, which gets a larger buffer. Call it before
+// anything else is written there.
 [[nodiscard]] Write buffered_stdout();
 
 }  // namespace rpcrdma::cli

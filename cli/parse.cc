@@ -1,3 +1,4 @@
+// Parses hex dumps of several programs, and times.
 #include "parse.h"
 
 #include <algorithm>
@@ -29,14 +30,14 @@ bool begins_with_pair(std::string_view text) {
          (text.size() == 2 || text[2] == ' ');
 }
 
-// What stands before the first of these.
+// Returns the text before the first of these.
 std::string_view before(std::string_view text, std::initializer_list<std::string_view> ends) {
   for (const std::string_view end : ends) text = text.substr(0, text.find(end));
   return text;
 }
 
-// Of columns behind which, after two blanks, stands the text that they make. So many are between
-// the halves of a line of 16 pairs, too.
+// Returns the columns before the two spaces that separate them from their text. The halves of a
+// line of 16 pairs are separated by two spaces, too.
 std::string_view before_text(std::string_view columns) {
   constexpr std::size_t kHalf = 8 * 3 - 1;
   const bool halves = columns.size() > kHalf + 2 && columns.find("  ") == kHalf &&
@@ -45,8 +46,8 @@ std::string_view before_text(std::string_view columns) {
   return columns.substr(0, kHalf + 2 + before(columns.substr(kHalf + 2), {"  "}).size());
 }
 
-// The bytes of a line of a hex dump, `so_far` bytes behind its beginning; the line as it is if it
-// is not one. `in_dump`: a line before it was one. Known are
+// Returns the byte columns of a line of a hex dump, which starts `so_far` bytes after the dump's
+// start; the whole line if it is not one. `in_dump`: an earlier line was one. Formats:
 //   0010  e2 22 00 5a ... 01   ."......           tshark, Wireshark
 //   00000010  e2 22 00 ...  5a 01 ...  |."......| hexdump -C
 //   000010 e2 22 00 5a ... 01  >."......<         od -A x -t x1z
@@ -66,11 +67,11 @@ std::string_view dump_columns(std::string_view line, std::size_t so_far, bool in
   if (colon) rest.remove_prefix(1);
   const std::size_t blanks = std::min(rest.size(), rest.find_first_not_of(' '));
   const std::string_view columns = rest.substr(blanks);
-  if (columns.empty()) {  // the last line of od and hexdump tells the length
+  if (columns.empty()) {  // od and hexdump end with a line that holds the length
     return colon || (in_dump && offset == so_far) ? columns : line;
   }
   if (colon) {
-    // Between the bytes of "aa:bb:cc" there are no blanks.
+    // In "aa:bb:cc" there are no spaces between bytes.
     return blanks != 0 ? before_text(columns) : line;
   }
   const bool dump = !prefixed && begins_with_pair(columns) &&
@@ -120,8 +121,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1000000000;
 
-// Nanoseconds from the digits behind a decimal point; further digits than nine are dropped. Moves
-// `p` behind them.
+// Parses the digits after a decimal point as nanoseconds; digits after the ninth are dropped. Moves
+// `p` past them.
 std::int64_t parse_fraction(const char*& p) {
   std::int64_t ns = 0;
   std::int64_t unit = kSecond / 10;

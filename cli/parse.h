@@ -1,4 +1,4 @@
-// Arguments that people type: hex dumps and moments.
+// Parses arguments that people type: hex dumps and times.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace rpcrdma::cli {
 
-// With a to z for A to Z.
+// Replaces A to Z by a to z.
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-// Bytes from hexadecimal digits; white space, ':', ',', '-' and "0x" between bytes are skipped.
-// Also takes dumps whose lines begin with an offset of 4 to 8 digits and two or more spaces or a
-// colon, and then end at the ASCII column. Nothing for other characters or an odd number of digits.
+// Parses bytes from hexadecimal digits; skips white space, ':', ',', '-' and "0x" between bytes.
+// Also accepts dumps whose lines start with an offset of 4 to 8 digits and two or more spaces or a
+// colon, and end at the ASCII column. Returns nothing for other characters or an odd number of
+// digits.
 [[nodiscard]] std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view text);
 
-// A moment: seconds from the start of the capture ("1.5"), seconds since the epoch (from 1e8 on),
-// or "YYYY-MM-DD HH:MM:SS[.fraction]" (or with a T between) in UTC.
+// A time: seconds from the start of the capture ("1.5"), seconds since the epoch (from 1e8 on), or
+// "YYYY-MM-DD HH:MM:SS[.fraction]" (or with a T between) in UTC.
 struct Moment {
   bool relative = false;
   std::int64_t ns = 0;

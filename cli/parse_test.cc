@@ -27,11 +27,11 @@ TEST(ParseHex, Dumps) {
   EXPECT_EQ(parse_hex("00000000  01 61  ff 62   |.a.b|\n00000004\n"),
             (Bytes{0x01, 0x61, 0xff, 0x62}));
   EXPECT_EQ(parse_hex("000000 01 61 ff 62  >.a.b<\n000004\n"), (Bytes{0x01, 0x61, 0xff, 0x62}));
-  // Words, and no offset in front of them.
+  // Words, without an offset before them.
   EXPECT_EQ(parse_hex("00000001  00000002"), (Bytes{0, 0, 0, 1, 0, 0, 0, 2}));
   EXPECT_EQ(parse_hex("00000000"), (Bytes{0, 0, 0, 0}));
   EXPECT_EQ(parse_hex("00000001\n00000004\n"), (Bytes{0, 0, 0, 1, 0, 0, 0, 4}));
-  // Two halves of a line, and the text behind them.
+  // Two halves of a line, and the text after them.
   EXPECT_EQ(parse_hex("0000: 01 02 03 04 05 06 07 08  09 0a 0b 0c 0d 0e 0f 10  ab cdef.........."),
             (Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
 }

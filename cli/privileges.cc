@@ -22,11 +22,11 @@ namespace {
 using capture::fail;
 
 tl::unexpected<capture::Error> cannot_become(const Identity& identity, const char* step) {
-  return fail(fmt::format("cannot give up root for the user {}: {}: {}", identity.user, step,
+  return fail(fmt::format("cannot switch from root to the user {}: {}: {}", identity.user, step,
                           std::strerror(errno)));
 }
 
-// A number of a user or group in the environment.
+// Reads the number of a user or group from the environment.
 std::optional<unsigned> number(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<unsigned> number(const char* variable) {
   return value;
 }
 
-// Without libcap: there is nothing to compute, all are given up.
+// Without libcap, all capabilities are dropped, which needs no computation.
 bool drop_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> none{};
@@ -49,7 +49,7 @@ bool drop_capabilities() {
 capture::Expected<std::optional<Identity>> identity_after_opening(const std::string& user) {
   const bool root = ::geteuid() == 0;
   if (!user.empty()) {
-    if (!root) return fail(fmt::format("--user {}: only root can become another user", user));
+    if (!root) return fail(fmt::format("--user {}: only root can switch to another user", user));
     const passwd* const entry = ::getpwnam(user.c_str());
     if (entry == nullptr) return fail(fmt::format("--user {}: there is no such user", user));
     if (entry->pw_uid == 0) return std::nullopt;
@@ -64,7 +64,7 @@ capture::Expected<std::optional<Identity>> identity_after_opening(const std::str
 
 capture::Expected<void> give_up_privileges(const std::optional<Identity>& become) {
   if (become) {
-    // A user without an entry has no groups but the one.
+    // A user without an entry is in its primary group only.
     if (::initgroups(become->user.c_str(), become->gid) != 0) {
       return cannot_become(*become, "initgroups");
     }
@@ -78,10 +78,11 @@ capture::Expected<void> give_up_privileges(const std::optional<Identity>& become
   if (::geteuid() == 0) return {};
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (!drop_capabilities()) {
-    return fail(fmt::format("cannot give up capabilities: {}", std::strerror(errno)));
+    return fail(fmt::format("cannot drop capabilities: {}", std::strerror(errno)));
   }
   if (::setuid(0) == 0 || ::setgid(0) == 0 || ::geteuid() == 0) {
-    return fail("root was given up, but could be had back; this system is not as it should be");
+    return fail(
+        "root privileges were dropped but can be regained; this system behaves unexpectedly");
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Giving up what only the opening of a capture needs.
+// Drops privileges that only opening a capture needs.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ struct Identity {
   gid_t gid = 0;
 };
 
-// Whom root should become: `user` when it is not empty; else, under sudo, the user who called it.
-// Nobody when the program does not run as root, or that user is root. Errors: an unknown user; a
-// user is given, but the program does not run as root.
+// Returns the user to switch to from root: `user` if not empty, else, under sudo, the user who
+// called it. Nothing if the program does not run as root, or that user is root. Fails for an
+// unknown user, and if `user` is given but the program does not run as root.
 [[nodiscard]] capture::Expected<std::optional<Identity>> identity_after_opening(
     const std::string& user);
 
-// Becomes that user with their groups, or stays who it is, and gives up all capabilities unless it
-// stays root; makes sure that none of it can be had back. For a program with one thread.
+// Switches to that user with their groups, or stays the current user, and drops all capabilities
+// unless it stays root. Verifies that none of it can be regained. For programs with one thread.
 [[nodiscard]] capture::Expected<void> give_up_privileges(const std::optional<Identity>& become);
 
 }  // namespace rpcrdma::cli

@@ -47,7 +47,7 @@ TEST_F(Privileges, WhoCalledSudo) {
   EXPECT_EQ(identity->user, "nobody");
   EXPECT_EQ(identity->uid, 65534U);
   EXPECT_EQ(identity->gid, 65533U);
-  // The option comes before it.
+  // The option has priority.
   EXPECT_FALSE(identity_after_opening("root").value().has_value());
 }
 
@@ -59,7 +59,7 @@ TEST_F(Privileges, RootWhoCalledSudoStaysRoot) {
   EXPECT_FALSE(identity_after_opening("").value().has_value());
 }
 
-// What the child process, which has given up its privileges, still can do: bits of the exit status.
+// Rights that the child process still has after dropping privileges: bits of the exit status.
 enum Can { kFailed = 1, kOtherUser = 2, kOtherGroup = 4, kRootsFile = 8, kRawSocket = 16 };
 
 int what_is_left(const std::optional<Identity>& become) {
@@ -86,7 +86,7 @@ TEST_F(Privileges, NothingOfRootIsLeft) {
   const Identity nobody{"nobody", 65534, 65534};
   if (is_root()) {
     EXPECT_EQ(in_a_child(nobody), 0);
-    // Who wants to stay root does.
+    // An explicit root stays root.
     EXPECT_EQ(in_a_child(std::nullopt), kOtherUser | kOtherGroup | kRootsFile | kRawSocket);
   } else {
     EXPECT_EQ(in_a_child(std::nullopt), 0);

@@ -6,8 +6,8 @@
 
 namespace rpcrdma::cli {
 
-// A line on stderr that shows how far a long file has been read, when stderr is a terminal. Nothing
-// is shown for the first half second, and the line is gone at the end.
+// Shows on stderr how much of a long file has been read, if stderr is a terminal. Appears after
+// half a second, and is erased at the end.
 class Progress {
  public:
   Progress();

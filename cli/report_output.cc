@@ -51,9 +51,9 @@ bool write_csv(const report::Report& report, const std::string& folder) {
   return true;
 }
 
-// What stands on standard output is the report itself.
+// Standard output carries the report itself.
 std::string names_a_file(const std::string& name) {
-  return name.empty() || name == "-" ? "needs the name of a file or folder" : "";
+  return name.empty() || name == "-" ? "needs the name of a file or directory" : "";
 }
 
 bool plots_wanted(const ReportOutput& output) {
@@ -64,26 +64,27 @@ bool plots_wanted(const ReportOutput& output) {
 
 void add_report_output(command_line::Command& command, ReportOutput& output) {
   command_line::Option& json =
-      command.flag("--json", output.json, "One JSON object (docs/json.md)");
-  command.flag("--all", output.all, "Every connection and finding, however many");
-  command.option("--html", output.html, "Also write a page for a browser, all in one file")
+      command.flag("--json", output.json, "Print one JSON object (docs/json.md)");
+  command.flag("--all", output.all, "List all connections and findings, without a limit");
+  command.option("--html", output.html, "Also write a self-contained page for a browser")
       .check(names_a_file)
       .value("FILE");
-  command.option("--csv", output.csv, "Also write tables into this folder (docs/csv.md)")
+  command.option("--csv", output.csv, "Also write tables into this directory (docs/csv.md)")
       .check(names_a_file)
       .value("DIR");
   command_line::Option& plots =
       command
           .flag("--plots", output.plots,
-                "Plots below the text even if it does not go to a terminal")
+                "Print plots below the text even if standard output is not a terminal")
           .excludes(json);
-  command.flag("--no-plots", output.no_plots, "No plots").excludes(plots);
+  command.flag("--no-plots", output.no_plots, "Print no plots").excludes(plots);
 }
 
 bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,
                const char* command) {
   if (output.html.empty() || !is_input(output.html, paths)) return true;
-  complain(fmt::format("{}: --html: {}: is read, so it cannot be written", command, output.html));
+  complain(
+      fmt::format("{}: --html: {}: is an input, so it cannot be the output", command, output.html));
   return false;
 }
 

@@ -1,4 +1,4 @@
-// The ways in which a report is given out: what `analyze` and `merge` have in common.
+// Report output, shared by `analyze` and `merge`.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ struct ReportOutput {
   bool plots = false;
   bool no_plots = false;
   std::string html;  // a file; empty: none
-  std::string csv;   // a folder; empty: none
+  std::string csv;   // a directory; empty: none
 };
 
 void add_report_output(command_line::Command& command, ReportOutput& output);
 
-// Writes the files that are asked for, and text or JSON to standard output. `paths`: what the
-// report was made of, for its title. `jobs`: threads at most; 0: as many as there are cores. Gives
-// the exit status; has complained where that is kUnreadable.
+// Writes the requested files, and text or JSON to standard output. `paths`: the report's inputs,
+// for its title. `jobs`: maximum number of threads; 0: as many as there are cores. Returns the exit
+// status; if it is kUnreadable, the error was reported.
 [[nodiscard]] int write_report(const report::Report& report, const std::vector<std::string>& paths,
                                const ReportOutput& output, unsigned jobs);
 
-// Before anything is read: false, and a complaint by the command, where a file that is to be read
-// would be written over.
+// Returns false, after reporting it, if an output would overwrite an input. Called before anything
+// is read.
 [[nodiscard]] bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,
                              const char* command);
 

@@ -9,10 +9,11 @@ namespace rpcrdma::cli {
 void add_ring_options(command_line::Command& command, RingText& text, const RingNames& names) {
   const auto name = [&](const char* what) { return fmt::format("{}-{}", names.prefix, what); };
   const auto with = [&](const char* what) { return fmt::format("With {}: {}", names.file, what); };
-  command.option(name("files"), text.files, with("keep only so many files, the newest")).value("N");
-  command.option(name("size"), text.size, with("the size from which a new file begins"))
+  command.option(name("files"), text.files, with("keep only this many files, the newest"))
+      .value("N");
+  command.option(name("size"), text.size, with("start a new file when one reaches this size"))
       .value("SIZE");
-  command.option(name("time"), text.time, with("how long until a new file begins"))
+  command.option(name("time"), text.time, with("start a new file after this time"))
       .value("DURATION");
 }
 
@@ -24,7 +25,7 @@ tl::expected<base::RingOptions, std::string> parse_ring(const RingText& text,
     const auto bytes = base::parse_size(text.size);
     if (!bytes) {
       return tl::unexpected(
-          fmt::format("{}-size {}: not a size; give bytes, or such as 500k, 64M, 1GiB",
+          fmt::format("{}-size {}: not a size; give bytes, or a size such as 500k, 64M, 1GiB",
                       names.prefix, text.size));
     }
     ring.file_bytes = *bytes;
@@ -32,18 +33,18 @@ tl::expected<base::RingOptions, std::string> parse_ring(const RingText& text,
   if (!text.time.empty()) {
     const auto ns = base::parse_duration(text.time);
     if (!ns) {
-      return tl::unexpected(
-          fmt::format("{}-time {}: not a duration; give seconds, or such as 500ms, 5m, 1h",
-                      names.prefix, text.time));
+      return tl::unexpected(fmt::format(
+          "{}-time {}: not a duration; give seconds, or a duration such as 500ms, 5m, 1h",
+          names.prefix, text.time));
     }
     ring.file_ns = *ns;
   }
   if (!written && (ring.on() || ring.files != 0)) {
-    return tl::unexpected(fmt::format("a ring of files needs their name: {} FILE", names.file));
+    return tl::unexpected(fmt::format("a ring of files needs a file name: {} FILE", names.file));
   }
   if (ring.files != 0 && !ring.on()) {
     return tl::unexpected(
-        fmt::format("{0}-files: give {0}-size or {0}-time too, which end a file", names.prefix));
+        fmt::format("{0}-files: also give {0}-size or {0}-time, which end a file", names.prefix));
   }
   return ring;
 }

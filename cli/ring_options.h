@@ -1,4 +1,4 @@
-// The options of who writes a ring of files: when a file is full, and how many are kept.
+// Options for writing a ring of files: when a file is full, and how many are kept.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct RingText {
   std::string time;
 };
 
-// How they are called: `prefix` "--ring" makes --ring-files, and so on; `file` is the option that
-// names what is written.
+// The options' names: `prefix` "--ring" makes --ring-files, and so on; `file` is the option that
+// names the output.
 struct RingNames {
   const char* prefix;
   const char* file;
@@ -28,7 +28,8 @@ inline constexpr RingNames kRecordedRing{"--record", "--record"};
 
 void add_ring_options(command_line::Command& command, RingText& text, const RingNames& names);
 
-// `written`: something is written at all. On what makes no sense why, in one sentence.
+// `written`: whether there is any output. Returns the options, or in one sentence why they are
+// invalid.
 [[nodiscard]] tl::expected<base::RingOptions, std::string> parse_ring(const RingText& text,
                                                                       const RingNames& names,
                                                                       bool written);

@@ -1,4 +1,4 @@
-// RPC programs that people name.
+// Names of RPC programs.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace rpcrdma::cli {
 
 struct RpcProgram {
   std::uint32_t number = 0;
-  std::uint32_t version = 0;  // the usual one, of a number 1
+  std::uint32_t version = 0;  // the usual version of the program
 };
 
-// For help and complaints: what parse_program() takes.
+// For help and error messages: what parse_program() accepts.
 inline constexpr const char* kProgramNames =
     "echo, nfs, rdmaconfig, a name of /etc/rpc, or a number";
 
-// Nothing for what is neither a name that is known nor a number of 32 bits.
+// Returns nothing if the text is neither a known name nor a 32-bit number.
 [[nodiscard]] std::optional<RpcProgram> parse_program(std::string_view text);
 
 }  // namespace rpcrdma::cli

@@ -39,7 +39,7 @@ std::optional<rpcbind::Announcement> announce(std::span<service::Program* const>
     return std::nullopt;
   }
   for (const rpcbind::Registration& r : made->replaced()) {
-    complain(fmt::format("{}: --rpcbind: takes the place of {}, where program {} version {} was",
+    complain(fmt::format("{}: --rpcbind: replaces {}, where program {} version {} was registered",
                          command, rpcbind::quoted(r.address), r.program, r.version));
   }
   for (const rpcbind::Registration& r : made->registered()) {

@@ -1,5 +1,4 @@
-// What commands have to do with rpcbind: servers make themselves known to it, and clients ask it
-// for a server's port.
+// rpcbind: servers register with it, and clients ask it for a server's port.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@
 
 namespace rpcrdma::cli {
 
-// --rpcbind of a command that calls.
+// Adds --rpcbind to a command that sends Calls.
 void add_ask_rpcbind(command_line::Command& command, bool& ask);
 
-// The port that the machine's rpcbind has for the program over RDMA. Where it has none, or there is
-// none: the well-known port, and a line on stderr.
+// Returns the port at which the machine's rpcbind lists the program over RDMA. If it lists none or
+// does not run, prints a line on stderr and returns the well-known port.
 [[nodiscard]] std::uint16_t ask_rpcbind(const fabric::Address& server, std::uint32_t program,
                                         std::uint32_t version, const char* command);
 
-// Registers the programs with this machine's rpcbind, and says so on stdout; else a line on stderr
-// and nothing.
+// Registers the programs with this machine's rpcbind and prints a line on stdout; on an error
+// prints a line on stderr and returns nothing.
 [[nodiscard]] std::optional<rpcbind::Announcement> announce(
     std::span<service::Program* const> programs, const fabric::Endpoint& address,
     const char* command);

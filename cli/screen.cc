@@ -16,7 +16,7 @@ namespace rpcrdma::cli {
 
 namespace {
 
-// The other screen, no cursor, and lines that are too long are cut.
+// Alternate screen, no cursor, no line wrap.
 constexpr std::string_view kEnter = "\033[?1049h\033[?25l\033[?7l\033[2J";
 constexpr std::string_view kLeave = "\033[0m\033[?7h\033[?25h\033[?1049l";
 constexpr std::string_view kClear = "\033[2J";
@@ -33,11 +33,11 @@ bool write_all(std::string_view text) {
 }  // namespace
 
 const char* why_no_screen() {
-  if (::isatty(STDIN_FILENO) == 0) return "standard input is no terminal";
-  if (::isatty(STDOUT_FILENO) == 0) return "standard output is no terminal";
+  if (::isatty(STDIN_FILENO) == 0) return "standard input is not a terminal";
+  if (::isatty(STDOUT_FILENO) == 0) return "standard output is not a terminal";
   const char* term = std::getenv("TERM");
   if (term == nullptr || *term == '\0' || std::strcmp(term, "dumb") == 0) {
-    return "the terminal cannot be drawn on (TERM)";
+    return "the terminal does not support drawing (TERM)";
   }
   return nullptr;
 }
@@ -50,7 +50,7 @@ Screen::Screen() : colour_(colour_wanted(stdout)) {
 void Screen::enter() {
   termios mode = before_;
   mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-  // Ctrl-S is not to stop the drawing.
+  // Ctrl-S must not stop the drawing.
   mode.c_iflag &= ~static_cast<tcflag_t>(IXON);
   mode.c_cc[VMIN] = 1;
   mode.c_cc[VTIME] = 0;

@@ -1,4 +1,4 @@
-// The whole terminal, for a view that keeps drawing it anew.
+// Controls the whole terminal, for a view that redraws continuously.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace rpcrdma::cli {
 
-// Why standard input and output are no terminal that can be drawn on; null: they are one.
+// Returns why standard input and output are not a terminal that supports drawing; null if they are.
 [[nodiscard]] const char* why_no_screen();
 
-// While it lives, keys come one at a time and unseen, lines are drawn on the terminal's other
-// screen, and the cursor is hidden. Then all is as it was. Signals come as before.
+// While it exists, keys are read one at a time without echo, lines are drawn on the terminal's
+// alternate screen, and the cursor is hidden. The destructor restores everything. Signals are not
+// affected.
 class Screen {
  public:
   Screen();
@@ -22,15 +23,15 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  // Gives the terminal back for a while, and takes it again.
+  // Restores the terminal temporarily, and takes control of it again.
   void leave();
   void enter();
 
   [[nodiscard]] static top::Size size();
-  // Draws the lines that differ from those that stand there. False: the terminal is gone, or a
-  // signal came while it took no more.
+  // Draws the lines that differ from those on the screen. Returns false if the terminal is gone, or
+  // a signal arrived while it was not accepting output.
   bool show(const std::vector<top::Line>& lines);
-  // What stands there is not known any more: the size has changed.
+  // Forgets what is on the screen, because its size has changed.
   void forget() { shown_.clear(); }
 
  private:

@@ -28,11 +28,11 @@ capture::Expected<ServiceManager> ServiceManager::from_environment() {
   if (!abstract && !name.starts_with('/')) {
     return fail("NOTIFY_SOCKET: neither an absolute path nor the name of an abstract socket");
   }
-  // A path ends with a zero; the name of an abstract socket begins with one, in the place of its
+  // A path ends with a zero byte; the name of an abstract socket starts with one, in place of its
   // '@'.
   const std::size_t bytes = name.size() + (abstract ? 0 : 1);
   if (name.size() < 2 || bytes > sizeof manager.address_.sun_path) {
-    return fail("NOTIFY_SOCKET: no name of a socket has this length");
+    return fail("NOTIFY_SOCKET: a socket name cannot have this length");
   }
   manager.address_.sun_family = AF_UNIX;
   std::memcpy(manager.address_.sun_path, name.data(), name.size());
@@ -49,7 +49,7 @@ capture::Expected<ServiceManager> ServiceManager::from_environment() {
 capture::Expected<void> ServiceManager::ready(std::string_view status) const {
   std::string line(status);
   for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a new line would be a variable of its own
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a newline would start another variable
   }
   return send(fmt::format("READY=1\nSTATUS={}", line));
 }

@@ -15,14 +15,15 @@ namespace rpcrdma::cli {
 
 class ServiceManager {
  public:
-  // The one that NOTIFY_SOCKET names; nobody if it is not set. An error if that is neither an
-  // absolute path nor '@' and the name of an abstract socket (unix(7)), or is too long.
+  // Connects to the socket that NOTIFY_SOCKET names; notifies nobody if it is not set. Fails if it
+  // is neither an absolute path nor '@' and the name of an abstract socket (unix(7)), or is too
+  // long.
   [[nodiscard]] static capture::Expected<ServiceManager> from_environment();
 
-  // Once the service answers; `status` is a line for people. Nobody's answer is waited for, and a
-  // full socket for a second at most.
+  // Call once the service answers; `status` is a line for people. Does not wait for an answer, and
+  // waits at most a second for a full socket.
   [[nodiscard]] capture::Expected<void> ready(std::string_view status) const;
-  // When the service begins to end.
+  // Call when the service starts to shut down.
   [[nodiscard]] capture::Expected<void> stopping() const;
 
  private:

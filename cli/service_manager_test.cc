@@ -1,4 +1,4 @@
-// The test is the service manager.
+// The test acts as the service manager.
 #include "service_manager.h"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A socket of the name that NOTIFY_SOCKET has.
+// Binds the socket that NOTIFY_SOCKET names.
 class Listener {
  public:
   explicit Listener(const std::string& name)
@@ -37,7 +37,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The next datagram; empty when there is none.
+  // Returns the next datagram; empty if there is none.
   [[nodiscard]] std::string next() const {
     std::array<char, 512> buffer{};
     const ssize_t n = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);

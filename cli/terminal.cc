@@ -27,7 +27,7 @@ std::size_t terminal_width() {
 }
 
 bool utf8_wanted() {
-  // As setlocale() looks for it.
+  // Same order of precedence as setlocale().
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;

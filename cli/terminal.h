@@ -1,14 +1,14 @@
-// What the terminal at standard output can show.
+// Capabilities of the terminal at standard output.
 #pragma once
 
 #include <cstddef>
 
 namespace rpcrdma::cli {
 
-// Columns: COLUMNS when it is set, else what the terminal says, else 80.
+// Returns COLUMNS if it is set, else the terminal's width, else 80.
 [[nodiscard]] std::size_t terminal_width();
 
-// The locale's characters are UTF-8.
+// Returns whether the locale's character set is UTF-8.
 [[nodiscard]] bool utf8_wanted();
 
 }  // namespace rpcrdma::cli

@@ -8,17 +8,16 @@
 namespace rpcrdma::cli {
 
 void add_tracing_options(command_line::Command& command, TracingOptions& options) {
-  // By a function, since an optional that is given nothing would be as if it were not given.
+  // Set by a function, since an optional target with an empty argument would look as if the option
+  // were absent.
   command
       .option(
           "--name", [&options](const std::string& name) { options.name = name; },
-          "Of the live socket (the command's)")
+          "Name of the live socket (the command's name)")
       .value("NAME");
   command.flag("--no-live", options.no_live,
-               "No socket by which others of this user can read what happens");
-  command
-      .option("--record", options.record,
-              "Record what happens, event by event, in this pcapng file")
+               "Open no socket for other processes of this user to read trace events from");
+  command.option("--record", options.record, "Record trace events in this pcapng file")
       .value("FILE");
   add_ring_options(command, options.ring, kRecordedRing);
 }
@@ -30,17 +29,17 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
   };
   TracingPlan plan;
   plan.name = options.name.value_or(command);
-  // attach takes what has a slash for the path of a socket.
+  // attach treats a name with a slash as the path of a socket.
   if (plan.name.empty()) return refuse("--name: empty");
   if (plan.name.find('/') != std::string::npos) {
-    return refuse(fmt::format("--name {}: has a slash, as only paths have", plan.name));
+    return refuse(fmt::format("--name {}: contains a slash, which only paths do", plan.name));
   }
   plan.live = !options.no_live;
   plan.record = options.record;
   const auto ring = parse_ring(options.ring, kRecordedRing, !plan.record.empty());
   if (!ring) return refuse(ring.error());
   plan.ring = *ring;
-  if (plan.record == "-") return refuse("--record -: standard output is for other things here");
+  if (plan.record == "-") return refuse("--record -: standard output carries other output");
   return plan;
 }
 
@@ -102,7 +101,7 @@ int Tracing::finish_packets(int status) const {
   if (packet_file_ == nullptr) return status;
   const soft::PacketLogCounters& c = packet_file_->counters;
   if (c.lost != 0) {
-    complain(fmt::format("{}: --pcapng: {} of {} packets are not in {}", command_, c.lost,
+    complain(fmt::format("{}: --pcapng: {} of {} packets were not written to {}", command_, c.lost,
                          c.written + c.lost, packet_file_->file));
   }
   return c.error.empty() ? status : kUnreadable;

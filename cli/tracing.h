@@ -1,5 +1,5 @@
-// What a command that is an endpoint tells of itself while it runs (engine/trace): by a socket that
-// others of the user's can read, and with --record in a file.
+// Trace events of a command that is an endpoint (engine/trace): served on a socket that other
+// processes of this user can read, and with --record written to a file.
 #pragma once
 
 #include "ring_options.h"
@@ -19,7 +19,7 @@
 namespace rpcrdma::cli {
 
 struct TracingOptions {
-  std::optional<std::string> name;  // none: the command's
+  std::optional<std::string> name;  // nothing: the command's name
   bool no_live = false;
   std::string record;
   RingText ring;
@@ -28,43 +28,46 @@ struct TracingOptions {
 // --name, --no-live, --record, --record-files, --record-size, --record-time.
 void add_tracing_options(command_line::Command& command, TracingOptions& options);
 
-// What became of a --pcapng file, of which threads tell that end before the command does.
+// The result of writing a --pcapng file. Its writer thread fills this in and ends before the
+// command does.
 struct PacketFile {
   std::string file;
   soft::PacketLogCounters counters;
 };
 
-// The options that were text.
+// The parsed options.
 struct TracingPlan {
   std::string name;
   bool live = true;
-  bool packets = false;  // there is a live socket of packets too
-  std::string record;    // empty: nothing is recorded
+  bool packets = false;  // also serve packets on a live socket
+  std::string record;    // empty: no recording
   base::RingOptions ring;
-  bool emit = true;  // on stderr, at the end, what was recorded
-  // Filled in by who opens the provider; null without --pcapng.
+  bool emit = true;  // report on stderr at the end what was recorded
+  // Filled in when the provider is opened; null without --pcapng.
   std::shared_ptr<PacketFile> packet_file = {};
 };
-// On what makes no sense a line on stderr, which begins with the name of the command, and nothing.
+// Returns nothing if options are invalid, after a line on stderr that starts with the name of the
+// command.
 [[nodiscard]] std::optional<TracingPlan> parse_tracing(const TracingOptions& options,
                                                        const char* command);
 
-// Whoever has a Tracer of it ends before finish() is called.
+// Everything that uses one of its Tracers must end before finish() is called.
 class Tracing {
  public:
-  // `role`: what the command does, for people. Without a socket, only a warning on stderr; a line
-  // there and nothing, if it cannot be recorded. `command` outlives it.
+  // `role`: what the command does, for people. If there can be no socket, only warns on stderr; if
+  // recording is impossible, prints a line there and returns nothing. `command` must outlive it.
   [[nodiscard]] static std::optional<Tracing> start(const TracingPlan& plan,
                                                     const std::string& role, const char* command);
 
-  // For one thread of the endpoint; null when nobody is told.
+  // Returns a tracer for one thread of the endpoint; null if tracing is off.
   [[nodiscard]] trace::Tracer* add();
 
-  // For metrics::Parts::trace, after all add(); empty when nobody is told. Outlived by this.
+  // For metrics::Parts::trace, after all calls of add(); empty if tracing is off. The function must
+  // not outlive this object.
   [[nodiscard]] std::function<metrics::TraceFigures()> figures() const;
 
-  // Ends sockets and files, and says on stderr what was recorded, and what of the packets was not.
-  // Returns `status`, or what the command has to return as not all could be written.
+  // Closes sockets and files, and reports on stderr what was recorded, and how many packets were
+  // not. Returns `status`, or an error status if not all could be written.
   [[nodiscard]] int finish(int status);
 
  private:
@@ -75,7 +78,7 @@ class Tracing {
   const char* command_;
   bool emit_ = true;
   std::shared_ptr<const PacketFile> packet_file_;
-  std::unique_ptr<trace::Hub> hub_;  // null: nobody is told
+  std::unique_ptr<trace::Hub> hub_;  // null: tracing is off
   std::vector<trace::Tracer*> tracers_;
 };
 

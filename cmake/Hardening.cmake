@@ -1,6 +1,6 @@
-# What makes a fault in the release programs harder to exploit: they run under sudo, on packets that
-# anybody can send. Libraries and programs link rpcrdma_hardening; tests, which are not optimized, do not.
-# Sanitizers find more by themselves, and a debug build is for the debugger.
+# Hardening options for the release programs, which run under sudo on packets from anybody.
+# Libraries and programs link rpcrdma_hardening; tests, which are not optimized, do not. Sanitizers
+# find more by themselves, and a debug build is for the debugger.
 option(RPCRDMA_HARDENING "Harden the release programs against memory corruption" ON)
 add_library(rpcrdma_hardening INTERFACE)
 if(NOT RPCRDMA_HARDENING OR RPCRDMA_SANITIZE OR NOT CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo)$")
@@ -14,7 +14,8 @@ include(CheckLinkerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 
-# With link-time optimization code is generated when the program is linked: the linker gets these too.
+# With link-time optimization, code is generated when the program is linked: the linker needs these
+# flags too.
 foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
   string(MAKE_C_IDENTIFIER "RPCRDMA_HAS${flag}" supported)
   check_cxx_compiler_flag(${flag} ${supported})
@@ -24,7 +25,7 @@ foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=f
   endif()
 endforeach()
 
-# A distribution's compiler may define another level, which would be a redefinition.
+# A distribution's compiler may define another level, and redefining it would be an error.
 foreach(level 3 2)
   set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
   check_cxx_source_compiles("
@@ -40,9 +41,10 @@ foreach(level 3 2)
   endif()
 endforeach()
 
-# shstk: the linker marks a program for the shadow stack only if all objects are marked, and Debian's
-# start files are not, though their calls and returns match. There is no such word for IBT here: those
-# files have no landing pads, so the mark would be untrue. It appears where they have them.
+# shstk: the linker marks a program for the shadow stack only if all objects are marked, and
+# Debian's start files are not, though their calls and returns match. No such option for IBT: the
+# start files have no landing pads, so the mark would be false. It appears automatically where they
+# have them.
 foreach(word relro now noexecstack shstk)
   check_linker_flag(CXX "-Wl,-z,${word}" RPCRDMA_HAS_Z_${word})
   if(RPCRDMA_HAS_Z_${word})

@@ -1,10 +1,10 @@
-# What `cmake --install` writes, in components: runtime (the command), gui, wireshark (plugin and extcap
-# program), development (the libraries, their headers, the packages of CMake and pkg-config), doc.
+# Rules for `cmake --install`, in components: runtime (the command), gui, wireshark (plugin and
+# extcap program), development (libraries, headers, CMake and pkg-config packages), doc.
 # docs/library.md and docs/packaging.md describe them.
 include(GNUInstallDirs)
 
-# rpcrdma_installed_links(OUT ITEM...): the items of a LINK list as an installed library has them. Headers
-# that only our own sources include are not asked of those who link the library.
+# rpcrdma_installed_links(OUT ITEM...): returns the items of a LINK list for an installed library.
+# Headers that only our own sources include are not required of users of the library.
 function(rpcrdma_installed_links out)
   set(links)
   foreach(item IN LISTS ARGN)
@@ -19,7 +19,8 @@ function(rpcrdma_installed_links out)
   set(${out} ${links} PARENT_SCOPE)
 endfunction()
 
-# rpcrdma_install_library(NAME): installs rpcrdma_NAME as rpcrdma::NAME, if it is of engine or analyzer.
+# rpcrdma_install_library(NAME): installs rpcrdma_NAME as rpcrdma::NAME, if it belongs to engine or
+# analyzer.
 function(rpcrdma_install_library name)
   if(NOT RPCRDMA_INSTALL_LIBRARY
      OR NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(engine|analyzer)(/|$)")
@@ -34,8 +35,8 @@ function(rpcrdma_install_library name)
   endif()
 endfunction()
 
-# rpcrdma_link_of(OUT ITEM): an item of INTERFACE_LINK_LIBRARIES without what CMake wraps it in; empty where
-# an installed library does not link it.
+# rpcrdma_link_of(OUT ITEM): returns an item of INTERFACE_LINK_LIBRARIES without CMake's wrapping;
+# empty if an installed library does not link it.
 function(rpcrdma_link_of out item)
   if(item MATCHES "^\\$<LINK_ONLY:(.*)>$")
     set(item ${CMAKE_MATCH_1})
@@ -54,8 +55,9 @@ function(rpcrdma_link_of out item)
   set(${out} ${item} PARENT_SCOPE)
 endfunction()
 
-# rpcrdma_foreign(LINK): sets in the caller how others find what is linked: `package` for find_dependency(),
-# or as PREFIX:MODULES for pkg_check_modules(); `requires` and `libs` for a .pc file.
+# rpcrdma_foreign(LINK): sets in the caller how users find a linked library: `package` for
+# find_dependency(), or as PREFIX:MODULES for pkg_check_modules(); `requires` and `libs` for a .pc
+# file.
 function(rpcrdma_foreign link)
   set(package)
   set(requires)
@@ -63,7 +65,7 @@ function(rpcrdma_foreign link)
   if(link STREQUAL fmt::fmt)
     set(package fmt)
     set(requires fmt)
-  elseif(link STREQUAL tl::expected)  # headers alone, and no .pc file in distributions
+  elseif(link STREQUAL tl::expected)  # headers only, without a .pc file in distributions
     set(package tl-expected)
   elseif(link STREQUAL Threads::Threads)
     set(package Threads)
@@ -93,15 +95,15 @@ function(rpcrdma_foreign link)
   elseif(link STREQUAL pcap)
     set(requires libpcap)
   else()
-    message(FATAL_ERROR "cmake/Install.cmake: how do others find ${link}?")
+    message(FATAL_ERROR "cmake/Install.cmake: add how users of the libraries find ${link}")
   endif()
   set(package ${package} PARENT_SCOPE)
   set(requires ${requires} PARENT_SCOPE)
   set(libs ${libs} PARENT_SCOPE)
 endfunction()
 
-# rpcrdma_write_pc(NAME): the library's .pc file, and in the global property RPCRDMA_NEEDS_NAME the packages
-# that it and all that it links need.
+# rpcrdma_write_pc(NAME): writes the library's .pc file, and sets the global property
+# RPCRDMA_NEEDS_NAME to the packages that it and its dependencies need.
 function(rpcrdma_write_pc name)
   get_property(written GLOBAL PROPERTY RPCRDMA_NEEDS_${name} SET)
   if(written)
@@ -138,14 +140,15 @@ function(rpcrdma_write_pc name)
   list(JOIN pc_requires " " pc_requires)
   list(JOIN pc_libs " " pc_libs)
   string(REPLACE _ - pc_name rpcrdma-${name})
-  # Found from where the file is, so that `cmake --install --prefix` moves it too.
+  # Relative to the .pc file's location, so that `cmake --install --prefix` changes it too.
   file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in
     ${PROJECT_BINARY_DIR}/pkgconfig/${pc_name}.pc @ONLY)
 endfunction()
 
-# rpcrdma_install_packages(): the packages of CMake and pkg-config, once all libraries are known.
+# rpcrdma_install_packages(): installs the CMake and pkg-config packages, after all libraries are
+# defined.
 function(rpcrdma_install_packages)
   get_property(libraries GLOBAL PROPERTY RPCRDMA_LIBRARIES)
   if(NOT libraries)
@@ -164,7 +167,7 @@ function(rpcrdma_install_packages)
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/rpcrdma)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rpcrdmaConfig.cmake.in
     ${PROJECT_BINARY_DIR}/rpcrdmaConfig.cmake INSTALL_DESTINATION ${folder})
-  # Until 1.0 a minor version may change what programs call.
+  # Before 1.0 a minor version may change the API.
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/rpcrdmaConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(EXPORT rpcrdma NAMESPACE rpcrdma:: FILE rpcrdmaTargets.cmake
@@ -174,7 +177,7 @@ function(rpcrdma_install_packages)
   install(DIRECTORY ${PROJECT_BINARY_DIR}/pkgconfig/
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-  # GCC's intermediate code serves the same version of GCC alone, and clang takes no notice of it.
+  # GCC's intermediate code works only with the same version of GCC, and clang ignores it.
   if(RPCRDMA_WHOLE_PROGRAM)
     install(CODE "
       file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/librpcrdma_*.a\")
@@ -185,10 +188,11 @@ function(rpcrdma_install_packages)
   endif()
 endfunction()
 
-# rpcrdma_install_for_wireshark(TARGET FOLDER SYSTEM CHOSEN): installs a target into SYSTEM, where the system's
-# Wireshark looks; with a prefix of one's own into FOLDER of that prefix; into CHOSEN, if it is not empty.
+# rpcrdma_install_for_wireshark(TARGET FOLDER SYSTEM CHOSEN): installs a target into SYSTEM, where
+# the system's Wireshark looks; with another prefix, into FOLDER of that prefix; into CHOSEN, if it
+# is not empty.
 function(rpcrdma_install_for_wireshark target folder system chosen)
-  # SYSTEM was once the default of what is chosen, and is in the caches of builds from then.
+  # SYSTEM used to be the default of CHOSEN, and is still in the caches of old builds.
   if(chosen AND NOT chosen STREQUAL system)
     set(script "set(folder \"${chosen}\")")
   else()
@@ -200,7 +204,7 @@ function(rpcrdma_install_for_wireshark target folder system chosen)
         endif()")
     endif()
   endif()
-  # install(TARGETS) cannot ask for the prefix that `cmake --install --prefix` is given.
+  # install(TARGETS) does not know the prefix that `cmake --install --prefix` is given.
   install(CODE "
     ${script}
     file(INSTALL DESTINATION \"\${folder}\" TYPE PROGRAM FILES \"$<TARGET_FILE:${target}>\")

@@ -1,8 +1,9 @@
-# One target a folder: a target sees the headers of those it links and of no others, so an include
-# against the direction of dependencies does not build.
+# One target per directory: a target sees only the headers of targets that it links, so an include
+# against the direction of dependencies does not compile.
 
-# rpcrdma_unity(TARGET BATCH): with RPCRDMA_UNITY its files are compiled in groups of so many, each of which
-# reads a header once. So names differ between the files of a target, in anonymous namespaces too.
+# rpcrdma_unity(TARGET BATCH): with RPCRDMA_UNITY, files are compiled in groups of this size, each
+# of which reads a header once. Names must therefore differ between the files of a target, in
+# anonymous namespaces too.
 function(rpcrdma_unity target batch)
   if(RPCRDMA_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
@@ -10,11 +11,11 @@ function(rpcrdma_unity target batch)
 endfunction()
 
 # rpcrdma_library(NAME [GLUE] SOURCES ... LINK ... PRIVATE_LINK ...)
-# The folder's public headers live in include/rpcrdma/NAME. GLUE: no fuzzer reaches it, and little time is spent in it; sanitized, to optimize it takes longer
-# than it runs.
+# The directory's public headers are in include/rpcrdma/NAME. GLUE: no fuzzer reaches it, and it
+# uses little time; in a sanitized build, optimizing it takes longer than running it.
 function(rpcrdma_library name)
   cmake_parse_arguments(arg "GLUE" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
-  # Another project builds what it links.
+  # Another project builds only what it links.
   set(on_demand)
   if(NOT PROJECT_IS_TOP_LEVEL AND NOT RPCRDMA_INSTALL_LIBRARY)
     set(on_demand EXCLUDE_FROM_ALL)
@@ -40,13 +41,13 @@ function(rpcrdma_library name)
   endif()
 endfunction()
 
-# What people run, and what tests it as it is shipped: all that stands under tests.
+# Programs for users, and the tests of the shipped programs: everything under tests/.
 if(PROJECT_IS_TOP_LEVEL)
   add_custom_target(programs)
   add_custom_target(system_tests DEPENDS programs)
 endif()
 
-# rpcrdma_program(TARGET): one that people run, optimized as a whole and hardened.
+# rpcrdma_program(TARGET): a program for users, with link-time optimization and hardening.
 function(rpcrdma_program target)
   if(PROJECT_IS_TOP_LEVEL)
     add_dependencies(programs ${target})
@@ -57,25 +58,26 @@ function(rpcrdma_program target)
     target_compile_options(${target} PRIVATE -flto=auto -fno-fat-lto-objects)
     target_link_options(${target} PRIVATE -flto=auto -O3)
   endif()
-  # Its own files define options and print; sanitized, to optimize them takes longer than they run.
+  # Its own files define options and print; in a sanitized build, optimizing them takes longer than
+  # running them.
   if(RPCRDMA_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
   endif()
 endfunction()
 
-# rpcrdma_tool(TARGET): a program of the developers', which is linked quickly.
+# rpcrdma_tool(TARGET): a program for developers, linked quickly.
 function(rpcrdma_tool target)
   if(RPCRDMA_WHOLE_PROGRAM)
     target_link_options(${target} PRIVATE -fno-lto)
   endif()
 endfunction()
 
-# rpcrdma_test(NAME [OPTIMIZED] [LIMITS] [SHARDS N] [COST N] SOURCES ... SUPPORT ... LINK ...): GoogleTest cases,
-# each found by ctest on its own, or with RPCRDMA_TESTS_BY_PROGRAM all of a program, or of one of its N
-# shards, as one. OPTIMIZED: the test's own work is much. COST: seconds that a shard takes sanitized;
-# ctest starts the longest first, so that no processor is idle at the end. Those under tests have the
-# label "system", and so have those with LIMITS: they measure what is allocated, with less traffic where
-# sanitizers slow it down.
+# rpcrdma_test(NAME [OPTIMIZED] [LIMITS] [SHARDS N] [COST N] SOURCES ... SUPPORT ... LINK ...): GoogleTest
+# cases. ctest finds each case; with RPCRDMA_TESTS_BY_PROGRAM, it finds the whole program or each of
+# its N shards. OPTIMIZED: the test itself computes a lot. COST: seconds that a shard takes when
+# sanitized; ctest starts the longest first, so that no processor is idle at the end. Tests under
+# tests/ have the label "system", and so have those with LIMITS: they measure memory, with less
+# traffic under slow sanitizers.
 function(rpcrdma_test name)
   if(NOT RPCRDMA_TESTS)
     return()
@@ -91,7 +93,7 @@ function(rpcrdma_test name)
   target_compile_definitions(${name} PRIVATE
     RPCRDMA_TEST_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock_main rpcrdma_flags)
-  # What is tested is optimized; to optimize the tests takes longer than to run them.
+  # The tested code is optimized; optimizing the tests takes longer than running them.
   if(arg_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O2)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -126,7 +128,8 @@ function(rpcrdma_test name)
   endforeach()
 endfunction()
 
-# rpcrdma_fuzzer(NAME SOURCES ... LINK ... CORPUS dir): a libFuzzer program; its corpus is in the repo.
+# rpcrdma_fuzzer(NAME SOURCES ... LINK ... CORPUS dir): a libFuzzer program whose corpus is in the
+# repository.
 function(rpcrdma_fuzzer name)
   if(NOT RPCRDMA_FUZZ)
     return()
@@ -144,7 +147,8 @@ function(rpcrdma_fuzzer name)
   add_dependencies(fuzzers ${name})
 endfunction()
 
-# rpcrdma_component(NAME STATE WHY): what this build holds, told at the end of configuring.
+# rpcrdma_component(NAME STATE WHY): adds a line to the list of components at the end of
+# configuring.
 function(rpcrdma_component name state)
   set_property(GLOBAL APPEND PROPERTY RPCRDMA_COMPONENTS "${name}: ${state}")
 endfunction()

@@ -1,3 +1,5 @@
+// Commands, options and arguments: stores the description that the parser, the manual pages and the
+// completions read.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -8,7 +10,7 @@ namespace rpcrdma::command_line {
 
 namespace {
 
-// Of "-p,--port".
+// Parses "-p,--port".
 void split_names(std::string_view names, OptionSpec& spec) {
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(','), names.size());
@@ -22,7 +24,7 @@ void split_names(std::string_view names, OptionSpec& spec) {
   }
 }
 
-// What the help calls a value that has no name of its own.
+// The help's name for a value that was given none.
 struct ValueName {
   const char* operator()(const bool*) const { return ""; }
   const char* operator()(const std::string*) const { return "TEXT"; }
@@ -105,7 +107,7 @@ Option& Option::show_default() {
   } else if (const auto* large = std::get_if<std::uint64_t*>(&variable)) {
     spec_.default_text = std::to_string(**large);
   } else {
-    throw std::logic_error(name() + " has no default that can be shown");
+    throw std::logic_error(name() + " has no default to show");
   }
   return *this;
 }

@@ -1,4 +1,5 @@
-// What a description shows, what the parser takes by it, and what it refuses with which line.
+// Tests what a description shows, which arguments the parser accepts with it, and the error lines
+// for those it rejects.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Outcome = Parsed::Outcome;
 
-// A program with a command of each kind of option.
+// A program with a command that has every kind of option.
 struct Program {
   Program() {
     root.version("tool 1.2.3");
@@ -50,7 +51,7 @@ struct Program {
     argv.insert(argv.end(), words.begin(), words.end());
     return command_line::parse(root, static_cast<int>(argv.size()), argv.data());
   }
-  // The line by which it refuses.
+  // Returns the line with which it rejects the arguments.
   std::string refusal(const std::vector<const char*>& words) {
     const Parsed parsed = parse(words);
     EXPECT_EQ(parsed.outcome, Outcome::kRefused);
@@ -60,7 +61,7 @@ struct Program {
     return *root.find_command("copy")->find_option(which);
   }
 
-  Command root{"tool", "Copies and shows."};
+  Command root{"tool", "A program that copies and shows files."};
   std::vector<std::string> files, only, all_of;
   bool verbose = false, silent = false, json = false;
   std::uint32_t port = 20049, count = 7;
@@ -199,7 +200,7 @@ TEST(CommandLine, DescriptionIsData) {
   EXPECT_TRUE(p.option("FILE").spec().list);
   EXPECT_FALSE(p.option("--verbose").takes_value());
   EXPECT_EQ(p.option("-q").name(), "--quiet");
-  // Each lists the other.
+  // Each is in the other's list.
   EXPECT_THAT(p.option("--quiet").spec().excludes,
               ElementsAre(&p.option("--verbose"), &p.option("--json")));
   EXPECT_THAT(p.option("--json").spec().excludes, ElementsAre(&p.option("--quiet")));
@@ -222,7 +223,7 @@ TEST(CommandLine, AProgramWithoutCommands) {
   };
   EXPECT_EQ(parse_words({"tool", "--length", "65535"}).command, &program);
   EXPECT_EQ(length, 65535U);
-  // CLI11's versions write the range each in their own way.
+  // Versions of CLI11 print the range differently.
   EXPECT_THAT(
       parse_words({"tool", "--length", "65536"}).text,
       testing::ContainsRegex("^--length: Value 65536 not in range (0 to 65535|\\[0 - 65535\\]) "

@@ -113,7 +113,7 @@ Entry describe(const Command& command, CLI::App& app) {
   return entry;
 }
 
-// The whole program, for one parse.
+// Holds the CLI11 app of the whole program, for one parse.
 class Parser {
  public:
   explicit Parser(const Command& program)
@@ -154,7 +154,7 @@ class Parser {
     return {Parsed::Outcome::kShow, nullptr, std::move(text)};
   }
 
-  // The command that the command line names; null: none.
+  // Returns the command that the command line names, or null.
   [[nodiscard]] const Entry* chosen() const {
     for (const Entry& entry : entries_) {
       if (entry.app != &app_ && entry.app->parsed()) return &entry;
@@ -169,7 +169,7 @@ class Parser {
     return {Parsed::Outcome::kRefused, nullptr, std::move(text)};
   }
 
-  // In the words of the other messages, where CLI11 has its own.
+  // Rewords CLI11's messages in the style of our own.
   static std::string problem(const CLI::Error& e) {
     const std::string what = e.what();
     const std::size_t colon = what.find(": ");

@@ -1,4 +1,4 @@
-// rpcrdma analyze
+// rpcrdma analyze: reports the verdict, findings and statistics of a capture.
 #include "commands.h"
 #include "filter_option.h"
 #include "input.h"
@@ -28,8 +28,8 @@ int analyze(const AnalyzeOptions& options) {
   if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
-  // Never destroyed: the process ends with the command, and the kernel takes its memory back faster
-  // than it could be freed piece by piece.
+  // Never destroyed: the process exits with the command, and the kernel reclaims its memory faster
+  // than destructors could free it piece by piece.
   static auto& analysis = *new report::Analysis({.profile = options.profile,
                                                  .model = {.dialect = options.dialect},
                                                  .filter = std::move(filter),
@@ -50,9 +50,10 @@ Run add_analyze(command_line::Command& command) {
   add_report_output(command, options->output);
   add_jobs(command, options->jobs);
   command.footer(
-      "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
-      "not to be written.");
-  command.example("rpcrdma analyze /var/tmp/nfs_*.pcapng", "The files of a ring as one capture.");
+      "Exit status: 0 clean, 1 findings of severity error, 2 an input cannot be read or an output "
+      "cannot be written.");
+  command.example("rpcrdma analyze /var/tmp/nfs_*.pcapng",
+                  "Read the files of a ring as one capture.");
   return [options] { return analyze(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma attach
+// rpcrdma attach: streams the messages or packets of a running endpoint.
 #include "commands.h"
 #include "input.h"
 #include "live_view.h"
@@ -54,13 +54,13 @@ struct AttachOptions {
 volatile std::sig_atomic_t stream_fd = -1;
 volatile std::sig_atomic_t stopped = 0;
 
-// Nothing more comes from the endpoint then; what has come is still read.
+// Stops receiving from the endpoint; data already received is still read.
 void stop_stream(int) {
   stopped = 1;
   ::shutdown(stream_fd, SHUT_RD);
 }
 
-// Ends the stream by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+// Ends the stream on the first SIGINT, SIGTERM or SIGHUP; a second one ends the program.
 class StopStreamBySignal {
  public:
   explicit StopStreamBySignal(int fd) {
@@ -77,7 +77,7 @@ class StopStreamBySignal {
   }
 };
 
-// Of what the endpoint tells from now on nothing is missing.
+// Reports that recording has started: events from now on are received, or counted as lost.
 void say_attached(const AttachOptions& options) {
   complain(fmt::format("attached to {}, Ctrl-C ends", options.endpoint));
 }
@@ -87,21 +87,23 @@ int refused(const std::string& why) {
   return kUnreadable;
 }
 
-// Begins the last line: nothing where the user ended it. `in_order`: as far as the stream shows.
+// Returns the start of the last line; empty when the user stopped. `in_order`: the stream shows
+// that the endpoint closed its connections.
 std::string ended_text(const AttachOptions& options, bool in_order) {
   if (stopped != 0) return {};
   return options.endpoint +
-         (in_order ? " has ended; " : " has ended without closing its connections (killed?); ");
+         (in_order ? " ended; " : " ended without closing its connections (killed?); ");
 }
 
-// What comes from the endpoint, block by block: whether an endpoint sends it, and what was lost to
-// this reader. Of events Loss events say that, each of its thread's ring, and of packets the
-// interface's statistics; the latest holds.
+// Checks the blocks of a stream: whether an endpoint sent them, and how many events or packets this
+// reader lost. Loss events count lost events per ring, interface statistics count lost packets;
+// both are running totals, so the latest value holds.
 class Kept {
  public:
   explicit Kept(bool packets) : of_packets_(packets) {}
 
-  // `blocks`: whole ones. Gives those before the first that no endpoint sends: see why().
+  // `blocks`: complete blocks. Returns those before the first block that no endpoint sends; why()
+  // then says what is wrong with it.
   [[nodiscard]] std::span<const std::uint8_t> add(std::span<const std::uint8_t> blocks) {
     auto rest = blocks;
     std::size_t good = 0;
@@ -114,7 +116,7 @@ class Kept {
     }
     return blocks.first(good);
   }
-  // Null, or the end of a sentence.
+  // Returns null, or the reason, worded as the end of a sentence.
   [[nodiscard]] const char* why() const { return why_; }
   [[nodiscard]] std::uint64_t lost() const {
     std::uint64_t sum = packets_;
@@ -123,7 +125,7 @@ class Kept {
   }
   [[nodiscard]] const trace_reader::StreamEnd& end() const { return end_; }
 
-  // Of a file that has so many of the packets that came.
+  // Returns the statistics for a file to which `written` of the received packets were written.
   [[nodiscard]] base::PcapngBlocks::Statistics statistics(std::uint64_t written) const {
     return {.last_ns = base::wall_clock_ns(),
             .received = came_ + packets_,
@@ -164,7 +166,7 @@ class Kept {
 
 using Deadline = std::optional<base::WholeBlocks::Clock::time_point>;
 
-// Until something comes, or the deadline has.
+// Waits until data arrives or the deadline passes.
 void wait_for(int fd, const Deadline& deadline) {
   using std::chrono::milliseconds;
   int bound = -1;
@@ -177,7 +179,7 @@ void wait_for(int fd, const Deadline& deadline) {
   ::poll(&wait, 1, bound);
 }
 
-// Writes the stream as it comes.
+// Writes the stream to a file as it arrives.
 int keep(const AttachOptions& options, const FileDescriptor& from) {
   const bool standard = options.write == "-";
   FileDescriptor to(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -203,7 +205,7 @@ int keep(const AttachOptions& options, const FileDescriptor& from) {
     const auto whole = kept.add(blocks.add(std::span(buffer).first(static_cast<std::size_t>(n))));
     blocks.expire(base::WholeBlocks::Clock::now());
     if (const int why = file.write(whole); why != 0) {
-      // Whom it was for has gone.
+      // The reader of standard output has exited.
       if (standard && why == EPIPE) return kOk;
       file.end_full([&] { return kept.statistics(file.packets()); });
       return refused(fmt::format("{}: cannot write: {}", name, std::strerror(why)));
@@ -221,7 +223,8 @@ int keep(const AttachOptions& options, const FileDescriptor& from) {
   return kOk;
 }
 
-// Each file of a ring says who tells and what stands, so the stream is taken apart.
+// Parses the stream into events, because each file of a ring starts with the endpoint's name and a
+// state snapshot.
 int keep_ring(const AttachOptions& options, const base::RingOptions& ring, FileDescriptor from) {
   const auto file =
       trace::StreamFile::open(options.write, ring, options.endpoint, base::wall_clock_ns());
@@ -240,7 +243,7 @@ int keep_ring(const AttachOptions& options, const base::RingOptions& ring, FileD
     stream.expire();
     if (written) written = (*file)->flush();
   }
-  // Also where an event could not be taken: those before it could.
+  // Also after an invalid event: the events before it are valid.
   const auto finished = (*file)->finish(base::wall_clock_ns());
   if (written) written = finished;
   complain(fmt::format("{}{} events written, {} lost: {}",
@@ -266,7 +269,7 @@ int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
   }
   view.finish(options.packets ? stream.dropped() : 0);
   if (stopped == 0 && stream.cut_short()) {
-    complain(fmt::format("warning: {}: it ended within a block", options.endpoint));
+    complain(fmt::format("warning: {}: the stream ended inside a block", options.endpoint));
   }
   const std::string ended = stream.why().empty() ? ended_text(options, end.in_order()) : "";
   if (options.packets) {
@@ -288,13 +291,13 @@ int attach(AttachOptions options) {
                        print.json || print.verbose || print.hex || print.events;
   if (!options.write.empty() && selects) {
     return refused(
-        "attach: -w keeps all that comes, and prints nothing: no options of what is printed go "
-        "with it");
+        "attach: -w writes the whole stream and prints nothing; options that select or format "
+        "messages cannot be used with it");
   }
   const auto ring = parse_ring(options.ring, kWrittenRing, !options.write.empty());
   if (!ring) return refused("attach: " + ring.error());
   if (options.packets && ring->on()) {
-    return refused("attach: --packets goes into one file, and into no ring of files");
+    return refused("attach: --packets writes one file; it cannot be used with ring options");
   }
   std::unique_ptr<LiveView> view;
   if (options.write.empty()) {
@@ -316,24 +319,25 @@ Run add_attach(command_line::Command& command) {
   auto options = std::make_shared<AttachOptions>();
   command
       .argument("ENDPOINT", options->endpoint,
-                "Its name or process, as `rpcrdma ls` lists them, or the path of its socket")
+                "Name or process ID as listed by `rpcrdma ls`, or path of the endpoint's socket")
       .value("ENDPOINT")
       .required();
   command.flag("--packets", options->packets,
-               "The packets of an endpoint over soft, and not what it tells of itself");
+               "Stream raw packets instead of trace events (soft fabric only)");
   command
       .option("-w,--write", options->write,
-              "Print nothing, and keep what comes in this pcapng file, - for standard output")
+              "Write the stream to this pcapng file instead of printing messages; - for standard "
+              "output")
       .value("FILE");
   add_ring_options(command, options->ring, kWrittenRing);
   add_print_options(command, options->print);
   command.example("rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
-                  "The Calls of the endpoint \"server\" that take long, while they come.");
+                  "Print the slow Calls of the endpoint \"server\" as they happen.");
   command.example("ssh host rpcrdma attach server -w - | rpcrdma decode -",
-                  "An endpoint on another machine.");
-  command.example("rpcrdma attach server -w - | wireshark -k -i -", "Look on with Wireshark.");
+                  "Watch an endpoint on another machine.");
+  command.example("rpcrdma attach server -w - | wireshark -k -i -", "Watch live in Wireshark.");
   command.example("rpcrdma attach server -w server.pcapng --ring-size 100M --ring-files 20",
-                  "Keep what it tells, the newest of it.");
+                  "Record continuously, keeping the newest 2 GB.");
   return [options] { return attach(*options); };
 }
 

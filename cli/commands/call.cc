@@ -1,4 +1,4 @@
-// rpcrdma call
+// rpcrdma call: sends one Call and shows what crossed the wire.
 #include "call_view.h"
 #include "commands.h"
 #include "echo_option.h"
@@ -28,16 +28,17 @@ namespace {
 namespace echo = service::echo;
 using fabric::Time;
 
-// One Call is of one kind.
+// call sends one Call, so it accepts neither mixes of procedures nor ranges of sizes.
 bool parse_one(const std::string& procedure, const std::string& size) {
   if (procedure == "mix" || procedure.find_first_of(":,") != std::string::npos) {
     complain(fmt::format(
-        "call: --procedure {}: it is one Call; give one procedure, without a weight", procedure));
+        "call: --procedure {}: call sends one Call; give one procedure without a weight",
+        procedure));
     return false;
   }
   if (size.find_first_of("-,") != std::string::npos) {
-    complain(
-        fmt::format("call: --size {}: it is one Call; give one size, such as 4k or 1Mi", size));
+    complain(fmt::format("call: --size {}: call sends one Call; give one size, such as 4k or 1Mi",
+                         size));
     return false;
   }
   return true;
@@ -53,10 +54,10 @@ struct CallOptions {
   std::string timeout = "10s";
 };
 
-// A file that is gone at the end.
+// A temporary file, deleted by the destructor.
 class TemporaryFile {
  public:
-  // Its path is empty when there can be none; errno tells why.
+  // If the file cannot be created, path() is empty and errno says why.
   TemporaryFile() {
     std::string pattern = (std::filesystem::temp_directory_path() / "rpcrdma-call-XXXXXX").string();
     const int fd = ::mkstemp(pattern.data());
@@ -75,12 +76,12 @@ class TemporaryFile {
   std::string path_;
 };
 
-// One connection and one Call on it.
+// Opens one connection and sends one Call on it.
 class Caller : service::ClientObserver {
  public:
   Caller(service::Loop& loop, echo::EchoCall& call) : loop_(loop), call_(call) {}
 
-  // Error: no connection can be had, or the provider is gone.
+  // Fails if no connection can be established or the provider fails.
   fabric::Expected<void> run(const service::ClientOptions& options, const echo::Request& request,
                              Time timeout) {
     auto client = service::Client::create(loop_, options, *this);
@@ -108,12 +109,12 @@ class Caller : service::ClientObserver {
   }
 
   [[nodiscard]] bool right() const { return right_; }
-  // One line.
+  // Returns one line.
   [[nodiscard]] const std::string& result() const { return result_; }
 
  private:
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) override {
-    if (closing_) return;  // it was interrupted
+    if (closing_) return;  // interrupted
     if (!connected_) {
       failure_ = "no connection in time";
       return;
@@ -124,7 +125,7 @@ class Caller : service::ClientObserver {
     const auto& t = outcome.times;
     if (right_) {
       result_ = fmt::format(
-          "answered right after {}: {} waiting for a connection and credit, {} from sending to the "
+          "correct reply after {}: {} waiting for a connection and credit, {} from sending to the "
           "Reply{}, {} fencing memory",
           base::format_duration(t.ended - t.called), base::format_duration(t.sent - t.called),
           base::format_duration(t.replied - t.sent), server_part(t),
@@ -140,14 +141,14 @@ class Caller : service::ClientObserver {
     if (!connected_) failure_ = what;
   }
 
-  // What the server says of the time until the Reply, as far as that can be.
+  // Returns the server's share of the time until the Reply; empty if the server reported none.
   [[nodiscard]] std::string server_part(const protocol::CallTimes& times) const {
     const auto said = call_.server_times();
     if (!said) return "";
     const load::Split split = load::split(times, load::ServerTimes{said->reading, said->working});
-    return fmt::format(" (the server: {} reading, {} at work{})",
+    return fmt::format(" (the server: {} reading, {} working{})",
                        base::format_duration(*split.reading), base::format_duration(*split.working),
-                       split.implausible ? ", cut from more" : "");
+                       split.implausible ? ", capped" : "");
   }
 
   service::Loop& loop_;
@@ -165,7 +166,7 @@ struct Outcome {
   std::string result;
 };
 
-// All that holds packets back is gone at its end, so that the file of packets is whole.
+// Destroys everything that holds packets before it returns, so that the packet file is complete.
 std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
                                  const load::EchoRequests& requests, Time timeout,
                                  trace::Tracer* tracer) {
@@ -209,18 +210,18 @@ int call(const CallOptions& o) {
   if (!requests) return kUnreadable;
   const auto timeout = duration_option(o.timeout, "call", "--timeout");
   if (!timeout) return kUnreadable;
-  // What went over the wire is read again from the packets, or, where a device has those, from what
-  // this end told of itself.
+  // Reads back what crossed the wire from the packets, or on an RDMA device, where packets are not
+  // visible, from this endpoint's trace events.
   const bool packets = endpoint->kind == ProviderKind::kSoft;
   std::string& file = packets ? endpoint->provider.pcapng : endpoint->tracing.record;
   if (!packets && endpoint->tracing.ring.on()) {
-    complain("call: --record-size, --record-time: it is one Call, which needs one file");
+    complain("call: --record-size, --record-time: call needs a single recording file, not a ring");
     return kUnreadable;
   }
   const TemporaryFile temporary;
   if (file.empty()) {
     if (temporary.path().empty()) {
-      complain(fmt::format("call: a temporary file: {}", std::strerror(errno)));
+      complain(fmt::format("call: cannot create a temporary file: {}", std::strerror(errno)));
       return kUnreadable;
     }
     file = temporary.path();
@@ -251,27 +252,26 @@ Run add_call(command_line::Command& command) {
   add_peers(command, options->host, options->from);
   command
       .option("--procedure", options->procedure,
-              "Of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
+              "Procedure of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
       .value("NAMES")
       .show_default();
   command.option("--size", options->size, "Bytes of data").value("SIZE").show_default();
-  command.option("--sleep", options->sleep, "How long sleep lets the server wait")
+  command.option("--sleep", options->sleep, "How long the procedure sleep waits at the server")
       .value("DURATION")
       .show_default();
   command
-      .option("--timeout", options->timeout,
-              "Of the Call, and of connecting, which takes 10s at most")
+      .option("--timeout", options->timeout, "Timeout of the Call, and of connecting (at most 10s)")
       .value("DURATION")
       .show_default();
   add_endpoint_options(command, options->endpoint);
   command.footer(
-      "Makes one Call, and shows what went over the wire for it: how the connection was set up, "
-      "headers with all fields, RDMA operations on the chunks, the Reply. Its own packets tell; of "
-      "an RDMA device, which does not show them, what this end did itself.\n"
-      "Exit status: 0 answered right, 1 any other answer, 2 the server cannot be reached, or an "
-      "argument is wrong.");
+      "Sends one Call and shows what crossed the wire for it: connection setup, headers with all "
+      "fields, RDMA operations on chunks, and the Reply. The source is the packets it sent and "
+      "received; on an RDMA device, where packets are not visible, its own trace events.\n"
+      "Exit status: 0 correct reply, 1 any other reply, 2 the server cannot be reached or an "
+      "argument is invalid.");
   command.example("rpcrdma call 127.0.0.1 --procedure sink --size 64k",
-                  "How does an argument travel by a Read chunk?");
+                  "See how an argument travels in a Read chunk.");
   return [options] { return call(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma capture
+// rpcrdma capture: captures from an interface, prints and records.
 #include "commands.h"
 #include "input.h"
 #include "live_view.h"
@@ -23,24 +23,25 @@ namespace rpcrdma::cli {
 
 namespace {
 
-constexpr auto kStatusInterval = std::chrono::seconds(1);  // of what is told on stderr meanwhile
+constexpr auto kStatusInterval =
+    std::chrono::seconds(1);  // between updates of the status on stderr
 
 struct CaptureOptions {
   bool list = false;
   capture::LiveOptions live;
   PrintOptions print;
   std::string user;
-  // Where it ends.
+  // When to stop.
   std::uint64_t count = 0;
   std::string duration;
   std::string max_bytes;
-  // What is written.
+  // Where to write.
   std::string write;
   bool print_too = false;
   RingText ring;
 };
 
-// The options that were text.
+// Options after parsing.
 struct Limits {
   std::optional<std::chrono::steady_clock::duration> duration;
   std::optional<std::uint64_t> bytes;
@@ -57,15 +58,16 @@ std::optional<Limits> parse(const CaptureOptions& options) {
   const auto size = [&](const char* name, const std::string& text) {
     const auto bytes = text.empty() ? std::nullopt : base::parse_size(text);
     if (!text.empty() && !bytes) {
-      refuse(fmt::format("{} {}: not a size; give bytes, or such as 500k, 64M, 1GiB", name, text));
+      refuse(fmt::format("{} {}: not a size; give bytes, or a size such as 500k, 64M, 1GiB", name,
+                         text));
     }
     return bytes;
   };
   const auto duration = [&](const char* name, const std::string& text) {
     const auto ns = text.empty() ? std::nullopt : base::parse_duration(text);
     if (!text.empty() && !ns) {
-      refuse(
-          fmt::format("{} {}: not a duration; give seconds, or such as 500ms, 5m, 1h", name, text));
+      refuse(fmt::format("{} {}: not a duration; give seconds, or a duration such as 500ms, 5m, 1h",
+                         name, text));
     }
     return ns;
   };
@@ -82,11 +84,11 @@ std::optional<Limits> parse(const CaptureOptions& options) {
                        !print.types.empty() || !print.from.empty() || !print.to.empty();
   if (!options.write.empty() && !options.print_too && selects) {
     refuse(
-        "-w without --print: options that select messages are for what is printed; what is written "
-        "is chosen by -f");
+        "-w without --print writes all captured packets; options that select messages need "
+        "--print, and -f selects packets");
   }
   if (options.write == "-" && options.print_too) {
-    refuse("-w - --print: both would go to standard output");
+    refuse("-w - --print: both write to standard output");
   }
   if (!ok) return std::nullopt;
   return limits;
@@ -111,7 +113,7 @@ void stop_source(int) {
   if (live_source != nullptr) live_source->stop();
 }
 
-// Ends the capture by SIGINT, SIGTERM and SIGHUP, the first time; a second one ends the program.
+// Ends the capture on the first SIGINT, SIGTERM or SIGHUP; a second one ends the program.
 class StopSourceBySignal {
  public:
   explicit StopSourceBySignal(capture::LiveSource& source) {
@@ -126,8 +128,8 @@ class StopSourceBySignal {
   ~StopSourceBySignal() { live_source = nullptr; }
 };
 
-// What a person at the terminal is told meanwhile: how much was recorded, if nothing is printed;
-// else only that packets were dropped, when they are.
+// Keeps the user at the terminal informed: shows how much was recorded if nothing is printed, and
+// otherwise only warns when packets are dropped.
 class Status {
  public:
   Status(const capture::LiveSource& source, const base::Recorder* recorder, bool counts)
@@ -145,8 +147,8 @@ class Status {
       std::fflush(stderr);
     } else if (stats.dropped > recorded_) {
       complain(
-          fmt::format("warning: the kernel has dropped {} packets; a narrower filter (-f), a "
-                      "larger buffer (-B) or -w without --print helps",
+          fmt::format("warning: the kernel dropped {} packets; use a narrower filter (-f), a "
+                      "larger buffer (-B) or -w without --print",
                       stats.dropped));
       recorded_ = stats.dropped;
     }
@@ -189,7 +191,7 @@ class Capture {
       }
       if (*polled == Polled::kStopped) break;
       const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
-      // A frame that comes too late is not part of it.
+      // Frames that arrive after the end are not part of the capture.
       if (now >= end) break;
       if (now >= tick) {
         tick = now + kStatusInterval;
@@ -203,13 +205,13 @@ class Capture {
       result = take(frame);
       bytes += frame.data.size();
       if (frame.number == options_.count || (limits_.bytes && bytes >= *limits_.bytes)) break;
-      // Whom the messages were for is gone (SIGPIPE is ignored while a file is written).
+      // The reader of stdout has exited (SIGPIPE is ignored while a file is written).
       if (view_ != nullptr && std::ferror(stdout) != 0) break;
     }
     status.clear();
     if (view_ != nullptr) view_->finish(source_.stats().dropped);
     if (recorder_ != nullptr) {
-      // Also after an error, such as of an interface that has gone.
+      // Also after an error, for example when the interface disappeared.
       const auto finished = recorder_->finish(base::wall_clock_ns());
       if (result) result = finished;
     }
@@ -255,7 +257,7 @@ int capture_live(const CaptureOptions& options) {
     return refused(given_up.error());
   }
 
-  // As that user: the files are to be theirs.
+  // Created as that user, who then owns the files.
   std::unique_ptr<base::Recorder> recorder;
   if (!options.write.empty()) {
     auto opened = base::open_recorder({.path = options.write,
@@ -264,11 +266,13 @@ int capture_live(const CaptureOptions& options) {
                                        .dropped = [&] { return (*source)->stats().dropped; }},
                                       base::wall_clock_ns());
     if (!opened) {
-      complain(opened.error().message +
-               (*identity ? fmt::format(" (written as the user {}, since root is given up; "
-                                        "--user root keeps it)",
-                                        (*identity)->user)
-                          : std::string()));
+      complain(
+          opened.error().message +
+          (*identity
+               ? fmt::format(
+                     " (written as user {} after dropping root privileges; --user root keeps them)",
+                     (*identity)->user)
+               : std::string()));
       return kUnreadable;
     }
     recorder = std::move(*opened);
@@ -289,44 +293,49 @@ int capture_live(const CaptureOptions& options) {
 
 Run add_capture(command_line::Command& command) {
   auto options = std::make_shared<CaptureOptions>();
-  command.flag("-D,--list-interfaces", options->list, "The interfaces that can be captured from");
+  command.flag("-D,--list-interfaces", options->list,
+               "List the interfaces that can be captured from");
   command
       .option("-i,--interface", options->live.interface,
-              "Capture from this interface, \"any\", or an rdma device")
+              "Interface to capture from, \"any\", or an RDMA device")
       .value("INTERFACE");
   command_line::Option& filter =
       command
           .option("-f,--capture-filter", options->live.filter,
-                  "A filter as of tcpdump, \"\" for none (RoCEv1 and RoCEv2)")
+                  "Capture filter in tcpdump syntax, \"\" for none (RoCEv1 and RoCEv2)")
           .value("FILTER");
-  command.option("-s,--snaplen", options->live.snaplen, "Bytes of each packet that are kept (all)")
+  command.option("-s,--snaplen", options->live.snaplen, "Bytes to keep of each packet (all)")
       .value("BYTES");
-  command.option("-B,--buffer-size", options->live.buffer_mib, "Of the kernel's buffer, in MiB (2)")
+  command
+      .option("-B,--buffer-size", options->live.buffer_mib,
+              "Size of the kernel's capture buffer in MiB (2)")
       .value("MIB");
   command.flag("-p,--promiscuous", options->live.promiscuous,
-               "Also what is not for this machine, as on a mirror port");
-  command.option("-c,--count", options->count, "End after so many packets").value("N");
-  command.option("--duration", options->duration, "End after so long: seconds, or 500ms, 5m, 1h")
+               "Also capture packets that are not addressed to this machine, as on a mirror port");
+  command.option("-c,--count", options->count, "Stop after this many packets").value("N");
+  command.option("--duration", options->duration, "Stop after this time: seconds, or 500ms, 5m, 1h")
       .value("DURATION");
   command
       .option("--max-bytes", options->max_bytes,
-              "End after so many bytes of packets: a number, or 500k, 64M, 1GiB")
+              "Stop after this many bytes of packets: a number, or 500k, 64M, 1GiB")
       .value("SIZE");
   command
       .option("-w,--write", options->write,
               "Write the packets to this pcapng file, - for standard output")
       .value("FILE");
-  command.flag("--print", options->print_too, "With -w: print the messages too");
+  command.flag("--print", options->print_too, "With -w: also print the messages");
   add_ring_options(command, options->ring, kWrittenRing);
   command
       .option("--user", options->user,
-              "As root: become this user once the interface is open (who called sudo)")
+              "When run as root: switch to this user once the interface is open (the user who "
+              "called sudo)")
       .value("USER");
   add_print_options(command, options->print);
-  command.example("rpcrdma capture -i eth0 -w nfs.pcapng --print", "Record, and see it.");
+  command.example("rpcrdma capture -i eth0 -w nfs.pcapng --print",
+                  "Record and print the messages.");
   command.example("rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",
                   "Keep the last 2 GB, in files of 100 MB.");
-  command.example("rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Look on with Wireshark.");
+  command.example("rpcrdma capture -i eth0 -w - | wireshark -k -i -", "Watch live in Wireshark.");
   return [options, filter = &filter] {
     options->live.only_roce = !filter->given();
     return capture_live(*options);

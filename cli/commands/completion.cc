@@ -1,4 +1,4 @@
-// rpcrdma completion
+// rpcrdma completion: prints completion scripts for shells.
 #include "commands.h"
 
 #include <array>
@@ -10,8 +10,8 @@ namespace rpcrdma::cli {
 
 namespace {
 
-// Each asks the program itself (`rpcrdma complete WORD...`) for what may stand at the cursor, so a
-// script does not go out of date with the program.
+// Each script asks the program itself (`rpcrdma complete WORD...`) for the completions at the
+// cursor, so it never falls behind the program.
 constexpr const char* kBash = R"sh(# Completion of rpcrdma for bash.
 _rpcrdma() {
   local line word=${COMP_WORDS[COMP_CWORD]}
@@ -92,14 +92,14 @@ int completion(const std::string& shell) {
 
 Run add_completion(command_line::Command& command) {
   auto shell = std::make_shared<std::string>();
-  command.argument("SHELL", *shell, "Whose script is to be printed")
+  command.argument("SHELL", *shell, "Shell to print the script for")
       .required()
       .one_of({"bash", "zsh", "fish"});
   command.footer(
       "bash: source <(rpcrdma completion bash)\n"
       "zsh: source <(rpcrdma completion zsh)\n"
       "fish: rpcrdma completion fish | source");
-  command.example("rpcrdma completion fish | source", "For this fish session.");
+  command.example("rpcrdma completion fish | source", "Enable completion in this fish session.");
   return [shell] { return completion(*shell); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma decode
+// rpcrdma decode: prints the messages of a capture.
 #include "commands.h"
 #include "input.h"
 #include "message_printer.h"
@@ -16,7 +16,8 @@ struct DecodeOptions {
 };
 
 int decode(DecodeOptions& options) {
-  // Of a file every line of JSON is a message; `analyze` has what belongs to none.
+  // In JSON output every line is one message, so findings that belong to no message are left to
+  // `analyze`.
   options.print.own_findings = !options.print.json;
   options.print.wait_for_findings = true;
   const auto printer = make_printer(options.print, "decode");
@@ -37,15 +38,15 @@ Run add_decode(command_line::Command& command) {
   add_print_options(command, options->print);
   add_jobs(command, options->jobs);
   command.example("rpcrdma decode client.pcap server.pcap",
-                  "The captures of both ends, in order of time.");
+                  "Merge the captures of both ends by time.");
   command.example("rpcrdma decode -v --type error,malformed nfs.pcap.zst",
-                  "All fields of the RDMA_ERRORs and of what is malformed.");
+                  "Print all fields of RDMA_ERRORs and of malformed messages.");
   command.example("tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -",
-                  "What another program captures.");
+                  "Decode what another program captures.");
   command.example("rpcrdma decode --events --xid 0x1234 server.pcapng",
-                  "Of an endpoint's recording, all that it tells of one Call.");
+                  "Print every event of one Call in an endpoint's recording.");
   command.example("rpcrdma decode -Y 'rpcrdma.latency > 5ms && nfs.op == READ' nfs.pcap",
-                  "READs of NFSv4 that took long, and their answers.");
+                  "Print slow NFSv4 READs and their Replies.");
   return [options] { return decode(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma doctor
+// rpcrdma doctor: checks this machine's RDMA setup.
 #include "commands.h"
 #include "input.h"
 
@@ -42,11 +42,12 @@ int examine(bool json) {
 
 Run add_doctor(command_line::Command& command) {
   auto json = std::make_shared<bool>(false);
-  command.flag("--json", *json, "One JSON object (docs/verbs.md)");
+  command.flag("--json", *json, "Print one JSON object (docs/verbs.md)");
   command.footer(
-      "Looks at RDMA devices, their ports, addresses and MTUs, modules, rights, limits, rpcbind, "
-      "and what capturing and Wireshark need; each with what to do about it. It changes nothing.\n"
-      "Exit status: 0, 2 when it cannot look.");
+      "Checks RDMA devices, their ports, addresses and MTUs, kernel modules, privileges, limits, "
+      "rpcbind, and what capturing and Wireshark need. Each problem comes with a remedy. It "
+      "changes nothing.\n"
+      "Exit status: 0, or 2 if the checks cannot run.");
   return [json] { return examine(*json); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma export
+// rpcrdma export: writes a timeline for other tools.
 #include "commands.h"
 #include "filter_option.h"
 #include "input.h"
@@ -27,7 +27,8 @@ struct ExportOptions {
   unsigned jobs = 0;
 };
 
-// False after an error, told on stderr. What was read until then is written all the same.
+// Returns false after an error, which is reported on stderr. Everything read before the error is
+// still written.
 bool produce(capture::Source& source, const ExportOptions& options,
              std::optional<filter::Filter> filter, const Write& write) {
   const auto format =
@@ -47,12 +48,12 @@ int export_timeline(const ExportOptions& options) {
   if (!read_filter(options.filter, "export", filter)) return kUnreadable;
   if (filter && filter->needs_findings()) {
     complain(
-        "export: --filter: rpcrdma.finding: a Call is written when it is over, and many findings "
-        "on it are made later; find the XIDs with decode --filter, and take them with rpcrdma.xid");
+        "export: --filter: rpcrdma.finding: a Call is written when it ends, and many findings on "
+        "it are made later; find the XIDs with decode --filter and select them with rpcrdma.xid");
     return kUnreadable;
   }
   if (is_input(options.output, options.paths)) {
-    complain(fmt::format("export: {}: is read, so it cannot be written", options.output));
+    complain(fmt::format("export: {}: is an input, so it cannot be the output", options.output));
     return kUnreadable;
   }
   const auto source = open_input(options.paths);
@@ -76,21 +77,21 @@ Run add_export(command_line::Command& command) {
   add_files(command, options->paths).required();
   command
       .option("--format", options->format,
-              "perfetto: the Trace Event Format, for ui.perfetto.dev, chrome://tracing and "
-              "others; qlog: an event a record (docs/timelines.md describes both)")
+              "perfetto: Trace Event Format, for ui.perfetto.dev, chrome://tracing and others; "
+              "qlog: one event per record (docs/timelines.md describes both)")
       .required()
       .one_of({"perfetto", "qlog"});
-  command.option("-o,--output", options->output, "Where it goes; - for standard output")
+  command.option("-o,--output", options->output, "Output file; - for standard output")
       .value("FILE")
       .show_default();
   add_profile(command, options->profile);
   add_dialect(command, options->dialect);
-  add_filter(command, options->filter, "Only Calls with their Replies");
+  add_filter(command, options->filter, "Export only Calls and their Replies");
   add_jobs(command, options->jobs);
   command.example("rpcrdma export --format perfetto -o nfs.json nfs.pcap",
-                  "A timeline to open at ui.perfetto.dev.");
+                  "Write a timeline to open at ui.perfetto.dev.");
   command.example("rpcrdma export --format qlog -Y 'nfs.op == WRITE' nfs.pcap | jq --seq .data",
-                  "What came of the WRITEs, event by event.");
+                  "Follow NFS WRITEs, event by event.");
   return [options] { return export_timeline(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma extract
+// rpcrdma extract: writes chunk data or whole RPC messages to files.
 #include "commands.h"
 #include "filter_option.h"
 #include "input.h"
@@ -44,7 +44,7 @@ class Extractor final : private model::Observer {
                  {.after_rules = {this}}),
         context_(session_.context()) {}
 
-  // Reads the capture.
+  // Returns the pipeline that reads the capture.
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
 
   void on_call_end(const model::CallEnded& event) override {
@@ -75,11 +75,11 @@ class Extractor final : private model::Observer {
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::uint64_t files() const { return files_; }
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
-  // Replies with Read chunks, whose data is not extracted.
+  // Returns how many Replies had Read chunks, whose data is not extracted.
   [[nodiscard]] std::uint64_t reply_reads() const { return reply_reads_; }
 
  private:
-  // An RPC is wanted when its Call or its answer is.
+  // An RPC is selected if its Call or its Reply matches.
   bool matches(const model::Call& call, const model::Message* answer) {
     if (!filter_) return true;
     const std::int64_t start = session_.pipeline().frames().first_ns;
@@ -87,7 +87,7 @@ class Extractor final : private model::Observer {
            (answer != nullptr && filter_->matches(context_.inputs(*answer, &call, start)));
   }
 
-  // Chunks of the file that is being read or written are told apart by their place in it.
+  // Chunks of the file that is read or written are distinguished by their offset in it.
   static std::string file_place(const model::Call& call) {
     const model::RpcInfo& rpc = call.message.rpc;
     if (!rpc.known) return {};
@@ -97,7 +97,7 @@ class Extractor final : private model::Observer {
     return range.valid ? fmt::format(", file offset {}", range.offset) : std::string();
   }
 
-  // Endpoints record the fronts of what is moved.
+  // Recordings of endpoints hold only the first bytes of the data moved.
   [[nodiscard]] const char* place(const model::Message& m, const model::CallChunk& chunk,
                                   std::uint64_t length) const {
     const roce::Connection& c = context_.connection(m);
@@ -130,7 +130,7 @@ class Extractor final : private model::Observer {
     if (why != nullptr) ++incomplete_;
     fmt::print("{} {} bytes{}{}, {}\n", name, rebuilt.bytes.size(),
                why != nullptr ? fmt::format(" ({})", why) : "",
-               rebuilt.guessed ? " (place of the Write chunk worked out)" : "",
+               rebuilt.guessed ? " (place of the Write chunk inferred)" : "",
                report::rpc_label(call.message.rpc));
   }
 
@@ -166,7 +166,7 @@ int extract(const ExtractOptions& options) {
   if (!options.xid.empty()) {
     xid = base::parse_u32(options.xid);
     if (!xid) {
-      complain(fmt::format("extract: --xid {}: not a number of 32 bits", options.xid));
+      complain(fmt::format("extract: --xid {}: not a 32-bit number", options.xid));
       return kUnreadable;
     }
   }
@@ -174,8 +174,8 @@ int extract(const ExtractOptions& options) {
   if (!read_filter(options.filter, "extract", filter)) return kUnreadable;
   if (filter && filter->needs_findings()) {
     complain(
-        "extract: --filter: rpcrdma.finding: extract does not measure by the rules; find the XIDs "
-        "with decode --filter, and take them with --xid");
+        "extract: --filter: rpcrdma.finding: extract does not check rules; find the XIDs with "
+        "decode --filter and select them with --xid");
     return kUnreadable;
   }
   const auto source = open_input(options.paths);
@@ -191,18 +191,18 @@ int extract(const ExtractOptions& options) {
       extractor.failed())
     return kUnreadable;
   if (extractor.files() == 0 && extractor.reply_reads() == 0) {
-    complain("extract: nothing found that was asked for");
+    complain("extract: nothing matches");
   }
   if (extractor.incomplete() != 0) {
-    complain(fmt::format("extract: warning: {} of {} files are incomplete, see the reasons above",
+    complain(fmt::format("extract: warning: {} of {} files are incomplete; see the reasons above",
                          extractor.incomplete(), extractor.files()));
   }
   if (extractor.reply_reads() != 0) {
     const std::string replies = extractor.reply_reads() == 1
                                     ? "1 Reply has"
                                     : fmt::format("{} Replies have", extractor.reply_reads());
-    complain(fmt::format("extract: warning: {} Read chunks (RFC 5666), whose data is not extracted",
-                         replies));
+    complain(fmt::format(
+        "extract: warning: {} Read chunks (RFC 5666), and their data is not extracted", replies));
   }
   return kOk;
 }
@@ -212,25 +212,25 @@ int extract(const ExtractOptions& options) {
 Run add_extract(command_line::Command& command) {
   auto options = std::make_shared<ExtractOptions>();
   add_files(command, options->paths).required();
-  command.option("-d,--directory", options->directory, "Where the files go")
+  command.option("-d,--directory", options->directory, "Directory for the files")
       .value("DIR")
       .show_default();
-  command.option("--xid", options->xid, "Only this XID (decimal, or 0x...)").value("XID");
-  add_filter(command, options->filter, "Only Calls with their Replies");
+  command.option("--xid", options->xid, "Extract only this XID (decimal, or 0x...)").value("XID");
+  add_filter(command, options->filter, "Extract only Calls and their Replies");
   command_line::Option& kind =
-      command.option("--kind", options->kind, "Only chunks of this list: read, write, reply")
+      command.option("--kind", options->kind, "Extract only this kind of chunk: read, write, reply")
           .one_of({"read", "write", "reply"});
   command
       .flag("--message", options->messages,
-            "Whole RPC messages, their chunks put back where they belong")
+            "Extract whole RPC messages with their chunks back in place")
       .excludes(kind);
   add_dialect(command, options->dialect);
   add_jobs(command, options->jobs);
   command.footer(
-      "A file a chunk: FRAME-XID-KIND-INDEX.bin. FRAME is that of the Call for Read chunks, of the "
-      "Reply for Write chunks and Reply chunks.");
+      "Writes one file per chunk: FRAME-XID-KIND-INDEX.bin. FRAME is the frame of the Call for "
+      "Read chunks, and of the Reply for Write chunks and Reply chunks.");
   command.example("rpcrdma extract -d data --kind write nfs.pcap",
-                  "What servers wrote into Write chunks, a file each.");
+                  "Write the data that servers wrote into Write chunks, one file each.");
   return [options] { return extract(*options); };
 }
 

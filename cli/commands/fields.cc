@@ -1,4 +1,4 @@
-// rpcrdma fields
+// rpcrdma fields: lists the fields that filters accept.
 #include "commands.h"
 #include "input.h"
 #include "parse.h"
@@ -26,7 +26,7 @@ bool holds(std::string_view text, const std::string& lower_pattern) {
   return lower_case(text).find(lower_pattern) != std::string::npos;
 }
 
-// The names that a field's values have, each once.
+// Returns the names that a field's values have, each once.
 std::string value_list(const decode::FieldSpec& field) {
   std::vector<std::string_view> seen;
   for (const decode::ValueName& value : decode::possible_names(field.id)) {
@@ -54,7 +54,7 @@ int fields(const FieldsOptions& options) {
     fmt::print("{:<31} {:<8} {}: {}\n", field->name, decode::type_name(field->type), field->label,
                field->help);
   }
-  // Of one field there is room to tell more.
+  // With a single field there is room for its values and details.
   if (found.size() == 1) {
     const std::string values = value_list(*found.front());
     if (!values.empty()) fmt::print("values: {}\n", values);
@@ -67,11 +67,10 @@ int fields(const FieldsOptions& options) {
 Run add_fields(command_line::Command& command) {
   auto options = std::make_shared<FieldsOptions>();
   command.argument("PATTERN", options->pattern,
-                   "Only fields with this text in name, label or help");
+                   "List only fields with this text in name, label or help");
   command.footer(
-      "A line: name, type, label, help. For what `--filter` makes of them see "
-      "docs/filter.md.");
-  command.example("rpcrdma fields rpcrdma.proc", "One field, with the names that its values have.");
+      "Each line: name, type, label, help. See docs/filter.md for their use in `--filter`.");
+  command.example("rpcrdma fields rpcrdma.proc", "Show one field and the names of its values.");
   return [options] { return fields(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma header
+// rpcrdma header: decodes one header from hexadecimal.
 #include "commands.h"
 #include "input.h"
 #include "parse.h"
@@ -41,8 +41,8 @@ std::string read_stdin() {
   return text;
 }
 
-// Passes everything on and remembers whether something was malformed. A header on its own is what
-// was asked for: that no RPC message follows it is then no fault.
+// Forwards every field and notes whether something was malformed. A transport header was asked for
+// on its own, so a missing RPC message after it is not an error.
 template <typename Base>
 class Watching : public Base {
  public:
@@ -94,9 +94,7 @@ int header(const HeaderOptions& options) {
   }
   const auto bytes = parse_hex(text);
   if (!bytes || bytes->empty()) {
-    complain(
-        "header: not hexadecimal bytes; give an even number of digits, such as "
-        "0000000100000001...");
+    complain("header: not hexadecimal; give an even number of digits, such as 0000000100000001...");
     return kUnreadable;
   }
   const auto detected = wire::detect_dialect(*bytes);
@@ -120,19 +118,19 @@ int header(const HeaderOptions& options) {
 
 Run add_header(command_line::Command& command) {
   auto options = std::make_shared<HeaderOptions>();
-  command.argument("HEX", options->hex, "Hexadecimal digits or a hex dump, or - for standard input")
+  command.argument("HEX", options->hex, "Hexadecimal digits or a hex dump; - for standard input")
       .required();
   command
       .option("--as", options->kind,
-              "What the bytes are: message (transport header and what follows), rpc, "
-              "private-data, cm (a MAD)")
+              "Type of the bytes: message (transport header and what follows), rpc, private-data, "
+              "cm (a MAD)")
       .one_of({"message", "rpc", "private-data", "cm"})
       .show_default();
   add_dialect(command, options->dialect);
-  command.flag("--json", options->json, "One JSON object");
+  command.flag("--json", options->json, "Print one JSON object");
   command.footer("Exit status: 0 well-formed, 1 malformed, 2 not hexadecimal.");
   command.example("rpcrdma header 00000001 00000001 00000020 00000004 00000002",
-                  "An RDMA_ERROR, taken apart.");
+                  "Decode an RDMA_ERROR.");
   return [options] { return header(*options); };
 }
 

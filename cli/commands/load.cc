@@ -1,4 +1,4 @@
-// rpcrdma load
+// rpcrdma load: generates load and measures latency.
 #include "commands.h"
 #include "echo_option.h"
 #include "endpoint.h"
@@ -58,7 +58,7 @@ struct LoadOptions {
   bool json = false;
 };
 
-// What is made of the options, for all threads alike.
+// The parsed options, shared by all threads.
 struct LoadPlan {
   Peers peers;
   Endpoint endpoint;
@@ -85,7 +85,7 @@ std::optional<LoadPlan> parse(const LoadOptions& o) {
   }
   plan.limits.allow_no_errors();
   if (o.no_offer && endpoint->profile != service::Profile::k5666) {
-    complain("load: --no-offer needs --profile rfc5666");
+    complain("load: --no-offer requires --profile rfc5666");
     return std::nullopt;
   }
   if (!in_range(o.depth, 1, kMostDepth, "load", "--depth") ||
@@ -95,12 +95,13 @@ std::optional<LoadPlan> parse(const LoadOptions& o) {
   }
   if (o.threads > o.connections) {
     complain(
-        fmt::format("load: --threads {}: each has connections of its own, so give as many "
-                    "--connections at least",
+        fmt::format("load: --threads {}: each thread needs a connection, so --connections must be "
+                    "at least as large",
                     o.threads));
     return std::nullopt;
   }
-  // A session for each connection; of one client, which is an address, the server takes so many.
+  // The program needs a session for each connection, and the server limits sessions per client
+  // address.
   const service::callback::ProgramOptions takes;
   const std::uint32_t of_client = plan.endpoint.kind == ProviderKind::kSoft
                                       ? (o.connections + o.threads - 1) / o.threads
@@ -108,35 +109,35 @@ std::optional<LoadPlan> parse(const LoadOptions& o) {
   if ((o.reverse || o.both) &&
       (of_client > takes.sessions_of_client || o.connections > takes.sessions)) {
     complain(
-        fmt::format("load: --connections {}: for reverse Calls a server takes {} at most from one "
-                    "address (each of the --threads has its own), and {} in all",
+        fmt::format("load: --connections {}: for reverse Calls a server accepts at most {} from "
+                    "one address (each of the --threads has its own), and {} in total",
                     o.connections, takes.sessions_of_client, takes.sessions));
     return std::nullopt;
   }
-  // 127.0.0.2, 127.0.0.3, and so on: a network of any other kind has no addresses to spare.
+  // 127.0.0.2, 127.0.0.3, and so on: only the loopback network has addresses to spare.
   const fabric::Address& from = plan.peers.from;
   const bool soft = plan.endpoint.kind == ProviderKind::kSoft;
   if (soft && o.threads > 1 && (from.ipv6 || from.bytes[0] != 127)) {
     complain(
-        fmt::format("load: --threads {}: without an RDMA device each needs an address of its own, "
-                    "those behind --from, which is possible in 127.0.0.0/8 only",
+        fmt::format("load: --threads {}: without an RDMA device each thread needs its own address, "
+                    "counted up from --from, which works in 127.0.0.0/8 only",
                     o.threads));
     return std::nullopt;
   }
-  // One of them may be the server's, which is passed over.
+  // The server's address may be among them; it is skipped.
   if (soft && o.threads > 1 && from.bytes[3] + o.threads > 254) {
     complain(
-        fmt::format("load: --threads {}: without an RDMA device each needs an address of its own, "
-                    "and behind --from {} there are too few; give one that ends in {} at most",
+        fmt::format("load: --threads {}: without an RDMA device each thread needs its own address, "
+                    "and there are too few after --from {}; give one that ends in {} at most",
                     o.threads, from.to_string(), 254 - o.threads));
     return std::nullopt;
   }
   if (o.threads > 1 && !o.endpoint.pcapng.empty()) {
-    complain("load: --pcapng: the packets of one thread only can be written; give --threads 1");
+    complain("load: --pcapng: can only write the packets of one thread; use --threads 1");
     return std::nullopt;
   }
   if (!(o.rate >= 0) || o.rate > 1e9) {
-    complain(fmt::format("load: --rate {}: not a number of Calls a second", o.rate));
+    complain(fmt::format("load: --rate {}: not a number of Calls per second", o.rate));
     return std::nullopt;
   }
   plan.pace.rate = o.rate;
@@ -221,8 +222,8 @@ load::Progress sum(const Workers& workers) {
   return all;
 }
 
-// Runs all workers, each in a thread; meanwhile a line a second for who looks at a terminal.
-// False, and complaints, when one of them could not go on.
+// Runs all workers, each in its own thread, and prints a line per second if stderr is a terminal.
+// Returns false, after reporting the errors, if any worker failed.
 bool run_all(const Workers& workers) {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
@@ -235,7 +236,7 @@ bool run_all(const Workers& workers) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run();
       const std::scoped_lock lock(mutex);
-      // What all of them find is said once.
+      // The same error from several workers is reported once.
       if (!result && std::ranges::find(problems, result.error().message) == problems.end()) {
         problems.push_back(result.error().message);
       }
@@ -346,7 +347,7 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   setup.procedures = load::echo_procedures();
   result.failed = plan.limits.passed(result.tally, {result.not_begun, result.abandoned});
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
-  // Where no Call could be made, the reason was reported.
+  // If no Call succeeded, the reason was already reported.
   if (whole || result.tally.right() != 0) {
     for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   }
@@ -375,87 +376,90 @@ Run add_load(command_line::Command& command) {
   add_peers(command, options->host, options->from);
   command
       .option("--procedure", options->procedures,
-              "Of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; several "
-              "with weights: echo:8,source:2; mix: each but sleep")
+              "Procedures of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; "
+              "several with weights: echo:8,source:2; mix: all except sleep")
       .value("NAMES")
       .show_default();
   command
       .option("--size", options->size,
-              "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. Of a "
-              "mix, echo takes 64Ki at most and list 1M")
+              "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. In a mix, "
+              "echo uses at most 64Ki and list at most 1M")
       .value("SIZES")
       .show_default();
-  command.option("--sleep", options->sleep, "How long sleep lets the server wait")
+  command.option("--sleep", options->sleep, "How long the procedure sleep waits at the server")
       .value("DURATION")
       .show_default();
-  command.option("--depth", options->depth, "Calls outstanding on a connection")
+  command.option("--depth", options->depth, "Calls in flight per connection")
       .value("N")
       .show_default()
       .whole_number();
-  command.option("--connections", options->connections, "Connections of all threads together")
+  command.option("--connections", options->connections, "Connections, over all threads")
       .value("N")
       .show_default()
       .whole_number();
   command
       .option("--threads", options->threads,
-              "Threads; without an RDMA device each has an address of its own: --from and "
-              "those behind it")
+              "Threads; without an RDMA device each uses its own address, counted up from --from")
       .value("N")
       .show_default()
       .whole_number();
-  command.option("-c,--count", options->count, "End after so many Calls; 0: no limit")
+  command.option("-c,--count", options->count, "Stop after this many Calls; 0: no limit")
       .value("N")
       .whole_number();
   command
       .option("--duration", options->duration,
-              "End after so long: seconds, or 500ms, 5m (10s, unless there is a count)")
+              "Stop after this time: seconds, or 500ms, 5m (10s, unless there is a count)")
       .value("DURATION");
   command.flag("--no-offer", options->no_offer,
-               "--profile rfc5666: offer no memory for Replies, so that long ones are read");
-  command.flag("--reverse", options->reverse,
-               "Let the server call, over these connections (RFC 8167): --procedure, --size, "
-               "--depth, --count and --duration are those of its Calls, which are all alike");
-  command.flag("--both", options->both, "Calls in both directions at once").excludes("--reverse");
+               "With --profile rfc5666: offer no memory for Replies, so that the client reads long "
+               "ones by Read chunks");
+  command.flag(
+      "--reverse", options->reverse,
+      "Let the server send the Calls over these connections (RFC 8167); --procedure, --size, "
+      "--depth, --count and --duration then apply to its Calls, which are all alike");
+  command.flag("--both", options->both, "Send Calls in both directions at once")
+      .excludes("--reverse");
   command
       .option("--rate", options->rate,
-              "Calls a second; latencies count from when a Call was due (as fast as answers "
+              "Calls per second; latency is measured from when a Call was due (as fast as replies "
               "come)")
       .value("N");
-  command.option("--seed", options->seed, "Of what is drawn: the same seed, the same Calls")
+  command
+      .option("--seed", options->seed,
+              "Seed of the random choices: the same seed gives the same Calls")
       .value("N")
       .show_default()
       .whole_number();
   command
       .option("--timeout", options->timeout,
-              "Of a Call; the connection is given up with it, and made anew. Of connecting, too, "
-              "which takes 10s at most")
+              "Timeout of a Call, after which its connection is closed and reconnected. Also of "
+              "connecting (at most 10s)")
       .value("DURATION")
       .show_default();
   command
       .option("--fail-above", options->limits,
-              "Exit with 1 when p50, p90, p99, p999, p9999, mean or max is longer than this, or "
-              "there are more errors (0, unless this says otherwise), mismatches or Calls that "
-              "could not "
-              "begin (not_begun): p99=200us, errors=10. A Call that failed or did not begin "
-              "counts as longer than any")
+              "Exit with status 1 if p50, p90, p99, p999, p9999, mean or max is above this limit, "
+              "or if there are more errors (0 by default), mismatches or Calls that could not be "
+              "sent (not_begun): p99=200us, errors=10. A Call that failed or was not sent counts "
+              "as slower than any limit")
       .value("LIMIT")
       .delimiter(',')
       .one_word();
   add_metrics_option(command, options->metrics);
-  command.flag("--json", options->json, "One JSON object (docs/load.md)");
+  command.flag("--json", options->json, "Print one JSON object (docs/load.md)");
   add_endpoint_options(command, options->endpoint);
   add_ask_rpcbind(command, options->rpcbind);
   command.footer(
-      "Calls the program ECHO of `rpcrdma serve` and checks all data that comes back. Connections "
-      "that are lost are made anew, and their Calls sent again.\n"
-      "Ctrl-C ends it; what there was is reported all the same.\n"
-      "Exit status: 0; 1 a Call was refused or failed, a limit was passed, data was wrong, or no "
-      "Call was answered; 2 the server cannot be reached, or an argument is wrong.");
+      "Calls the program ECHO of `rpcrdma serve` and verifies all data in the Replies. Lost "
+      "connections are reestablished and their Calls resent.\n"
+      "Ctrl-C stops it; results so far are still reported.\n"
+      "Exit status: 0 success; 1 a Call was refused or failed, a limit was exceeded, data was "
+      "wrong, or no Call was answered; 2 the server cannot be reached or an argument is invalid.");
   command.example("rpcrdma load 127.0.0.1 --procedure source --size 1Mi --depth 16 --duration 10s",
-                  "How many bytes a second?");
-  command.example(
-      "rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
-      "A thousand Calls a second, and status 1 unless nearly all are answered in time.");
+                  "Measure throughput in bytes per second.");
+  command.example("rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
+                  "Send a thousand Calls per second; exit with 1 if more than 1 % take longer than "
+                  "1 ms or any fails.");
   return [options] { return run_load(*options); };
 }
 

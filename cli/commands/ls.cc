@@ -1,4 +1,4 @@
-// rpcrdma ls
+// rpcrdma ls: lists running endpoints.
 #include "commands.h"
 #include "input.h"
 
@@ -31,7 +31,7 @@ void print_json(const RunningEndpoint& e) {
     json["role"] = decode::valid_utf8(e.role);
   }
   json["socket"] = decode::valid_utf8(e.path);
-  fmt::print("{}\n", json.dump(-1, ' ', true));  // all that is not ASCII as \uNNNN
+  fmt::print("{}\n", json.dump(-1, ' ', true));  // escapes all non-ASCII characters as \uNNNN
 }
 
 std::string since(const RunningEndpoint& e) {
@@ -49,7 +49,7 @@ int list(bool json) {
     return kOk;
   }
   if (endpoints->empty()) {
-    complain("no endpoint of this user runs");
+    complain("no endpoint of this user is running");
     return kOk;
   }
   std::size_t width = 4;
@@ -68,7 +68,7 @@ int list(bool json) {
 
 Run add_ls(command_line::Command& command) {
   auto json = std::make_shared<bool>(false);
-  command.flag("--json", *json, "One JSON object a line (docs/json.md)");
+  command.flag("--json", *json, "Print one JSON object per line (docs/json.md)");
   return [json] { return list(*json); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma man
+// rpcrdma man: prints manual pages.
 #include "man.h"
 
 #include "commands.h"
@@ -56,9 +56,9 @@ int man(const command_line::Command& program, const ManOptions& options) {
 
 Run add_man(command_line::Command& command) {
   auto options = std::make_shared<ManOptions>();
-  command_line::Option& about =
-      command.argument("COMMAND", options->command, "The command; none: the program");
-  command.option("-d,--directory", options->directory, "Write all pages to files in this folder")
+  command_line::Option& about = command.argument("COMMAND", options->command,
+                                                 "Command to print the page of; none: the program");
+  command.option("-d,--directory", options->directory, "Write all pages to files in this directory")
       .value("DIR")
       .excludes(about);
   command.footer("To read a page: rpcrdma man decode | man -l -");

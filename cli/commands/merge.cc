@@ -1,4 +1,4 @@
-// rpcrdma merge
+// rpcrdma merge: merges JSON reports.
 #include "commands.h"
 #include "input.h"
 #include "report_output.h"
@@ -22,7 +22,7 @@ struct MergeOptions {
   ReportOutput output;
 };
 
-// The whole file; false after an error, told on stderr.
+// Reads the whole file. Returns false after an error, which is reported on stderr.
 bool read_whole(const std::string& path, std::string& text) {
   const auto close = [](std::FILE* f) {
     if (f != stdin) std::fclose(f);
@@ -71,8 +71,8 @@ Run add_merge(command_line::Command& command) {
       .required();
   add_report_output(command, options->output);
   command.footer(
-      "Exit status: 0 clean, 1 findings of severity error, 2 unreadable or "
-      "not to be written.");
+      "Exit status: 0 clean, 1 findings of severity error, 2 an input cannot be read or an output "
+      "cannot be written.");
   return [options] { return merge(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma nfs-probe
+// rpcrdma nfs-probe: tests an NFS server step by step.
 #include "commands.h"
 #include "endpoint.h"
 #include "input.h"
@@ -25,7 +25,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using service::nfs3::Handle;
 
-// So many times what one Call has, the whole run has.
+// The timeout of the whole run, as a multiple of the timeout of one Call.
 constexpr int kRunTimeouts = 20;
 
 struct NfsProbeOptions {
@@ -39,14 +39,14 @@ struct NfsProbeOptions {
   bool json = false;
 };
 
-// HOST:/export, where an IPv6 address may stand in brackets.
+// HOST:/export; an IPv6 address may be in brackets.
 struct Target {
   std::string host, path;
 };
 std::optional<Target> parse_target(const std::string& text) {
   const std::size_t at = text.find(":/");
   if (at == std::string::npos || at == 0) {
-    complain(fmt::format("nfs-probe: {}: give HOST:/FOLDER, as the server exports it", text));
+    complain(fmt::format("nfs-probe: {}: give HOST:/DIRECTORY, as the server exports it", text));
     return std::nullopt;
   }
   Target t{text.substr(0, at), text.substr(at + 1)};
@@ -88,19 +88,19 @@ std::string threshold_text(const service::Thresholds& t) {
 }
 
 std::string private_data_text(const service::Thresholds& t) {
-  if (!t.peer) return "no private data that makes sense: the thresholds are the defaults";
+  if (!t.peer) return "no valid private data: default inline thresholds apply";
   return fmt::format("private data: sends {}, receives {}, {} Send With Invalidate",
                      t.peer->send_size(), t.peer->recv_size(),
-                     t.peer->remote_invalidation() ? "takes" : "does not ask for");
+                     t.peer->remote_invalidation() ? "supports" : "does not support");
 }
 
 std::string invalidation_text(const nfs_probe::Server& s) {
   return s.invalidated == 0
-             ? std::string("invalidated nothing by its Replies")
+             ? std::string("invalidated no memory by its Replies")
              : fmt::format("invalidated memory by {} of {} Replies", s.invalidated, s.replies);
 }
 
-// What it does, as it does it.
+// Prints each step when it is done.
 class StepPrinter {
  public:
   explicit StepPrinter(bool as_json) : json_(as_json) {}
@@ -139,7 +139,7 @@ class StepPrinter {
     fmt::print("\nthe server: {}; {}; grants {} credits; {}\n", threshold_text(t),
                private_data_text(t), v.server.granted, invalidation_text(v.server));
     if (v.left_behind)
-      fmt::print("{} may still be there: it could not be removed\n", plot::escape_terminal(file));
+      fmt::print("{} may still exist: it could not be removed\n", plot::escape_terminal(file));
     if (v.interrupted) {
       fmt::print("interrupted\n");
     } else if (v.good) {
@@ -156,7 +156,7 @@ class StepPrinter {
   std::string failed_;
 };
 
-// Everything but the handle, which MOUNT tells.
+// Runs every step except MOUNT, which supplies the file handle.
 int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, StepPrinter& printer,
           trace::Tracer* tracer) {
   const auto provider = open_provider(endpoint, peers.from, tracer, "nfs-probe");
@@ -171,7 +171,7 @@ int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, S
   const Interrupt interrupt(loops);
   plan.client.server = peers.server;
   apply(endpoint, plan.client);
-  plan.client.requester.credits = 128;  // as Linux asks for
+  plan.client.requester.credits = 128;  // as Linux requests
   plan.interrupted = &Interrupt::came;
   const auto verdict =
       nfs_probe::probe(**loop, plan, [&](const nfs_probe::Step& s) { printer.step(s); });
@@ -243,34 +243,34 @@ int run_nfs_probe(const NfsProbeOptions& o) {
 Run add_nfs_probe(command_line::Command& command) {
   auto options = std::make_shared<NfsProbeOptions>();
   command
-      .argument("TARGET", options->target, "The server's address, and the folder that it exports")
+      .argument("TARGET", options->target, "The server's address and the directory that it exports")
       .value("HOST:/FOLDER")
       .required();
   command.option("--from", options->from, "Own address").value("ADDRESS");
-  command
-      .option("--mount-port", options->mount_port, "TCP port of MOUNT; without it rpcbind is asked")
-      .value("N");
+  command.option("--mount-port", options->mount_port, "TCP port of MOUNT (ask rpcbind)").value("N");
   command
       .option("--handle", options->handle,
-              "The folder's file handle, in hexadecimal: then MOUNT is not needed")
+              "The directory's file handle, in hexadecimal; MOUNT is then not used")
       .value("HEX");
   command
       .option("--sizes", options->sizes,
-              "Bytes to write and read (those around all thresholds, up to 1 MiB)")
+              "Bytes to write and read (sizes around all thresholds, up to 1 MiB)")
       .value("SIZE,...")
       .delimiter(',');
-  command.option("--timeout", options->timeout, "Of each Call; the whole run has 20 times as much")
+  command
+      .option("--timeout", options->timeout,
+              "Timeout of each Call; the whole run is limited to 20 times this")
       .value("DURATION")
       .show_default();
-  command.flag("--json", options->json, "One object, at the end");
+  command.flag("--json", options->json, "Print one JSON object at the end");
   add_endpoint_options(command, options->endpoint);
   command.footer(
-      "Tries a server of NFS version 3: MOUNT over TCP, then over RPC-over-RDMA NULL, GETATTR, "
-      "FSINFO, READDIRPLUS by a Reply chunk, and a file of its own that it makes in the folder, "
-      "writes by Read chunks and inline, reads by Write chunks and inline, compares, commits, and "
-      "removes, also after Ctrl-C.\n"
-      "Exit status: 0 all went well, 1 a step failed, 2 the server cannot be reached, or an "
-      "argument is wrong.");
+      "Tests an NFS version 3 server: MOUNT over TCP, then over RPC-over-RDMA NULL, GETATTR, "
+      "FSINFO, and READDIRPLUS with a Reply chunk. It then creates a file of its own in the "
+      "directory, writes it with Read chunks and inline, reads it with Write chunks and inline, "
+      "compares the data, commits, and removes the file, also after Ctrl-C.\n"
+      "Exit status: 0 success, 1 a step failed, 2 the server cannot be reached or an argument is "
+      "invalid.");
   return [options] { return run_nfs_probe(*options); };
 }
 

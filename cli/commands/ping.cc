@@ -1,4 +1,4 @@
-// rpcrdma ping
+// rpcrdma ping: checks whether a server answers.
 #include "commands.h"
 #include "endpoint.h"
 #include "input.h"
@@ -51,7 +51,7 @@ std::optional<RpcProgram> parse_target(const PingOptions& o) {
   if (o.version.empty()) return target;
   const auto version = base::parse_u32(o.version);
   if (!version) {
-    complain(fmt::format("ping: --version {}: not a number of 32 bits", o.version));
+    complain(fmt::format("ping: --version {}: not a 32-bit number", o.version));
     return std::nullopt;
   }
   target->version = *version;
@@ -64,7 +64,7 @@ class Pinger : service::ClientObserver {
     Peers peers;
     std::uint16_t port = 0;
     RpcProgram target;
-    std::uint32_t count = 0;  // 0: without end
+    std::uint32_t count = 0;  // 0: no limit
     Time interval = 0;
     Time wait = 0;
     bool quiet = false;
@@ -73,7 +73,7 @@ class Pinger : service::ClientObserver {
   Pinger(const Plan& plan, service::Loop& loop)
       : plan_(plan), loop_(loop), header_(plan.target.number, plan.target.version, 0) {}
 
-  // Error: there was never a connection, or the provider is gone.
+  // Fails if no connection was ever established or the provider fails.
   fabric::Expected<void> run(const service::ClientOptions& options) {
     auto client = service::Client::create(loop_, options, *this);
     if (!client) return tl::unexpected(client.error());
@@ -99,7 +99,8 @@ class Pinger : service::ClientObserver {
   }
 
   [[nodiscard]] std::uint64_t answered() const { return latency_.count(); }
-  // Answers that say that the program, version or procedure is not served, or the Call not taken.
+  // Returns how many Replies refused the Call: program, version or procedure not served, or Call
+  // not accepted.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
   void print_statistics() const {
@@ -168,13 +169,13 @@ class Pinger : service::ClientObserver {
       const auto going = loop_.run_once(until - loop_.now());
       if (!going) return tl::unexpected(going.error());
     }
-    // Those that were given up with it have no answer.
+    // Calls that failed with the connection get no Reply.
     ended_calls_ = answers;
     return {};
   }
 
   void on_connected(const service::ConnectionInfo& c) override {
-    if (connected_ && !plan_.quiet) fmt::print("connected again\n");
+    if (connected_ && !plan_.quiet) fmt::print("reconnected\n");
     if (!connected_) {
       fmt::print("connected: {} bytes inline to it, {} from it\n", c.thresholds.send,
                  c.thresholds.receive);
@@ -220,7 +221,7 @@ class Pinger : service::ClientObserver {
   void on_echo(const protocol::CallOutcome& outcome) {
     const auto echo = protocol::decode_time_echo(outcome.reply);
     if (!echo) {
-      fmt::print("answer to seq={}: not what was asked for\n", outcome.cookie);
+      fmt::print("answer to seq={}: unexpected content\n", outcome.cookie);
       return;
     }
     latency_.add(outcome.times.ended - outcome.times.called);
@@ -302,40 +303,41 @@ int run_ping(const PingOptions& o) {
 Run add_ping(command_line::Command& command) {
   auto options = std::make_shared<PingOptions>();
   add_peers(command, options->host, options->from);
-  command.option("-c,--count", options->count, "End after so many Calls; 0: without end")
+  command.option("-c,--count", options->count, "Stop after this many Calls; 0: no limit")
       .value("N")
       .whole_number();
-  command.option("-i,--interval", options->interval, "From one Call to the next")
+  command.option("-i,--interval", options->interval, "Time between Calls")
       .value("DURATION")
       .show_default();
   command
       .option("-W,--wait", options->wait,
-              "For an answer; without one the connection is given up, and made anew. For a "
-              "connection, too, but no longer than 10s")
+              "Timeout of a Call, after which its connection is closed and reconnected. Also of "
+              "connecting (at most 10s)")
       .value("DURATION")
       .show_default();
   command
-      .option("--program", options->program,
-              fmt::format("{} (echo when none is given); its port is asked for at rpcbind, "
-                          "unless --port tells it",
-                          kProgramNames))
+      .option(
+          "--program", options->program,
+          fmt::format("{} (echo if none is given); without --port, rpcbind is asked for its port",
+                      kProgramNames))
       .value("PROGRAM");
-  command.option("--version", options->version, "Of the program (nfs: 4; others: 1)").value("N");
-  command.flag(
-      "--time-echo", options->time_echo,
-      "Ask for the server's time by an RDMA2_OPTIONAL message (docs/versions.md) instead of "
-      "calling; needs --rdma-version 2");
-  command.flag("-q,--quiet", options->quiet, "Only the statistics");
+  command.option("--version", options->version, "Version of the program (nfs: 4; others: 1)")
+      .value("N");
+  command.flag("--time-echo", options->time_echo,
+               "Ask for the server's time with RDMA2_OPTIONAL messages (docs/versions.md) instead "
+               "of sending Calls; requires --rdma-version 2");
+  command.flag("-q,--quiet", options->quiet, "Print only the statistics");
   add_endpoint_options(command, options->endpoint);
   add_ask_rpcbind(command, options->rpcbind);
   command.footer(
-      "Calls procedure 0, which does nothing, of any program over RPC-over-RDMA. An "
-      "error of RPC, such as PROG_UNAVAIL, is an answer, and no sign that the program is served.\n"
-      "Where rpcbind cannot be asked or does not know the program, a line says so and port 20049 "
-      "is tried.\n"
-      "Exit status: 0 there were answers, 1 there were none or some refused the Call, 2 an "
-      "argument is wrong.");
-  command.example("rpcrdma ping 10.0.0.1 -c 5 --program nfs", "Does a server of NFS/RDMA answer?");
+      "Calls procedure 0 (NULL) of any program over RPC-over-RDMA. An RPC error such as "
+      "PROG_UNAVAIL counts as an answer: the server is alive but does not serve the program.\n"
+      "If rpcbind cannot be reached or does not know the program, ping says so and tries port "
+      "20049.\n"
+      "Exit status: 0 answers received, 1 no answers or some Calls refused, 2 an argument is "
+      "invalid.");
+  command.example("rpcrdma ping 10.0.0.1 -c 5 --program nfs",
+                  "Check that an NFS/RDMA server answers.");
   return [options, port = command.find_option("--port")] {
     options->rpcbind |= !options->program.empty() && !port->given();
     return run_ping(*options);

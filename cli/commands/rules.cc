@@ -1,4 +1,4 @@
-// rpcrdma rules
+// rpcrdma rules: lists and explains the rules.
 #include "colour.h"
 #include "commands.h"
 #include "input.h"
@@ -29,10 +29,10 @@ std::string needs_text(std::uint8_t needs) {
     text += text.empty() ? "" : "; ";
     text += what;
   };
-  item(rules::kLossFree, "no packet of the connection lost by the capture");
-  item(rules::kLossFreeCall, "no packet lost by the capture while the Call was outstanding");
+  item(rules::kLossFree, "a capture that lost no packet of the connection");
+  item(rules::kLossFreeCall, "a capture that lost no packet while the Call was in flight");
   item(rules::kBothDirections, "packets of both directions");
-  item(rules::kSetupSeen, "the connection's set-up");
+  item(rules::kSetupSeen, "the connection's setup");
   item(rules::kSteadyClock, "a clock that does not step back");
   item(rules::kOperations, "RDMA operations of the side at fault, which its peer may not see");
   return text;
@@ -43,21 +43,22 @@ const char* where_text(rules::Where where) {
     case rules::Where::kHeader:
       return "in each message on its own";
     case rules::Where::kPair:
-      return "in a Call and its answer";
+      return "in a Call and its Reply";
     case rules::Where::kConnection:
-      return "by what came before on the connection";
+      return "against earlier messages of the connection";
     case rules::Where::kPackets:
-      return "in RDMA READs and WRITEs";
+      return "in RDMA Reads and Writes";
     case rules::Where::kSetup:
-      return "in the CM exchange that sets a connection up";
+      return "in the CM exchange that sets up a connection";
     case rules::Where::kEndpoint:
-      return "never: no capture can show it, only the endpoint itself can tell";
+      return "never: no capture can show it, only the endpoint itself can";
     case rules::Where::kDiagnosis:
-      return "when a connection ends: no rule of a specification, but what went wrong, and why";
+      return "when a connection ends: not a rule of a specification, but a likely problem and its "
+             "cause";
     case rules::Where::kImplementationQuirk:
-      return "when a connection ends: what a known implementation does on purpose";
+      return "when a connection ends: intended behaviour of a known implementation";
     case rules::Where::kCaptureItself:
-      return "by what the capture itself lacks";
+      return "from what is missing in the capture itself";
   }
   return "";
 }
@@ -132,8 +133,8 @@ int rules_command(const RulesOptions& options) {
 
 Run add_rules(command_line::Command& command) {
   auto options = std::make_shared<RulesOptions>();
-  command.argument("RULE", options->names, "Rules to explain, such as FC-01; none: list all");
-  command.flag("--json", options->json, "A JSON list (docs/json.md)");
+  command.argument("RULE", options->names, "Rules to explain, such as FC-01 (list all)");
+  command.flag("--json", options->json, "Print a JSON list (docs/json.md)");
   return [options] { return rules_command(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma selftest
+// rpcrdma selftest: tests all kinds of Calls between two ends.
 #include "commands.h"
 #include "endpoint.h"
 #include "input.h"
@@ -29,7 +29,8 @@ using fabric::Expected;
 
 constexpr const char* kCommand = "selftest";
 constexpr const char* kLoss = "drop rate=0.01 seed=1";
-// Of the form that takes no address: not where somebody serves, who needs the UDP port, too.
+// In the form that needs no address, these avoid any address where a server may run, since a server
+// needs the UDP port, too.
 constexpr const char* kServer = "127.82.80.1";
 constexpr const char* kClient = "127.82.80.2";
 
@@ -54,12 +55,12 @@ tl::unexpected<fabric::Error> recorded() {
   return fabric::fail(fabric::Errc::kSystem);  // on stderr already
 }
 
-// Either half, with what it is made of.
+// One end and the objects that it depends on.
 template <typename Half>
 struct End {
   std::unique_ptr<selftest::Recorder> recorder;
   OpenProvider provider;
-  std::unique_ptr<Half> half;  // goes first
+  std::unique_ptr<Half> half;  // destroyed first
 };
 
 template <typename Half, typename HalfOptions>
@@ -92,7 +93,7 @@ Expected<ServerEnd> open_server(const SelftestOptions& o, const Endpoint& endpoi
   return open_end<selftest::ServerHalf>("server", o, endpoint, address, options);
 }
 
-// The server's half in a thread of its own.
+// Runs the server's end in a thread of its own.
 class Running {
  public:
   explicit Running(service::Loop& loop) : loop_(loop), thread_([this] { run(); }) {}
@@ -124,7 +125,7 @@ std::string ports_text(const fabric::Address& address, std::uint16_t first) {
                      first + selftest::combinations().size() - 1);
 }
 
-// Those cells of the plan that lose packets, or those that do not.
+// Runs the cells of the plan that lose packets, or those that do not.
 Expected<void> run_cells(const SelftestOptions& o, Endpoint endpoint, const Peers& peers,
                          bool lossy, const std::vector<selftest::Cell>& cells,
                          selftest::Setup& setup, std::vector<selftest::Done>& done) {
@@ -188,7 +189,7 @@ int refused(const fabric::Error& error) {
   return kUnreadable;
 }
 
-// Until it is interrupted.
+// Serves until interrupted.
 int run_server(const SelftestOptions& o, const Endpoint& endpoint, const fabric::Address& address) {
   auto server = open_server(o, endpoint, address);
   if (!server) return refused(server.error());
@@ -220,10 +221,10 @@ std::optional<std::vector<selftest::Cell>> parse_cells(const SelftestOptions& o,
   const bool verbs = endpoint.kind == ProviderKind::kVerbs;
   const bool lossy = std::ranges::find(words, "loss") != words.end();
   if (verbs && lossy) {
-    complain(fmt::format(
-        "{}: --only loss: an RDMA device loses nothing on purpose; let the network lose some of "
-        "the packets (tc netem), and run the clean cells",
-        kCommand));
+    complain(
+        fmt::format("{}: --only loss: an RDMA device cannot drop packets on purpose; let the "
+                    "network drop some (tc netem) and run the clean cells",
+                    kCommand));
     return std::nullopt;
   }
   if (verbs) words.emplace_back("clean");
@@ -240,7 +241,7 @@ int run_selftest(SelftestOptions o) {
   if (!endpoint) return kUnreadable;
   if (!o.host.empty() && !o.listen.empty()) {
     complain(
-        fmt::format("{}: HOST is where the other half listens, and --listen is for it", kCommand));
+        fmt::format("{}: HOST is where the other end listens; --listen is for that end", kCommand));
     return kUnreadable;
   }
   const bool serves = !o.listen.empty();
@@ -269,50 +270,50 @@ int run_selftest(SelftestOptions o) {
 Run add_selftest(command_line::Command& command) {
   auto options = std::make_shared<SelftestOptions>();
   command.argument("HOST", options->host,
-                   "Where the other half listens, IPv4 or IPv6; without, both are run here");
-  command.option("--from", options->from, "Own address of the half that calls").value("ADDRESS");
+                   "Where the other end listens, IPv4 or IPv6 (run both ends here)");
+  command.option("--from", options->from, "Own address of the calling end").value("ADDRESS");
   command
       .option("-l,--listen", options->listen,
-              "Be the half that listens on this address; with --from, both")
+              "Be the end that listens on this address; with --from, be both")
       .value("ADDRESS");
   command
       .option("--only", options->only,
-              "Cells of these kinds: " + selftest::all_words() + "; several with commas between")
+              "Run only these kinds of cells: " + selftest::all_words() +
+                  "; separate several with commas")
       .value("WORDS")
       .delimiter(',')
       .one_word();
   command
-      .option("--calls", options->calls,
-              "Calls of a cell in each direction, at least (each kind of its shape once, and 8)")
+      .option(
+          "--calls", options->calls,
+          "Minimum number of Calls per cell and direction (8, and one of each kind in its shape)")
       .value("N");
-  command.option("--record", options->record, "Keep the recordings of all cells in this folder")
+  command.option("--record", options->record, "Keep the recordings of all cells in this directory")
       .value("DIR");
-  command.flag("--json", options->json, "One JSON object (docs/selftest.md)");
+  command.flag("--json", options->json, "Print one JSON object (docs/selftest.md)");
   command
       .option("--damage", options->damage,
-              "Answer Calls with a wrong byte, or a byte less, to see that it is noticed")
+              "Corrupt replies (a wrong byte, or one byte short), to check that this is detected")
       .value("KIND")
       .one_of({"none", "byte", "length"})
       .show_default();
   command
       .option("-p,--port", options->endpoint.port,
-              "The first of the server's ports, of which there is one for each combination of "
-              "versions and profiles")
+              "First of the server's ports, one for each combination of versions and profiles")
       .value("PORT")
       .show_default();
   add_provider_options(command, options->endpoint);
   command.footer(
-      "Makes Calls of every shape, forward, in reverse and both at once, between ends that speak "
-      "either version and different profiles, with and without loss; compares every byte; and lets "
-      "the analyzer judge the recording that each end makes of each of these cells "
-      "(docs/selftest.md).\n"
-      "Without arguments both ends are here, on 127.82.80.1 and 127.82.80.2, by RDMA in user "
-      "space.\n"
-      "Exit status: 0 every cell passed; 1 a cell failed; 2 the other half cannot be reached, or "
-      "an argument is wrong.");
-  command.example("rpcrdma selftest", "Do both ends do all that they can, here and by themselves?");
+      "Runs Calls of every shape (forward, reverse and both at once) between ends of both versions "
+      "and different profiles, with and without packet loss. It compares every byte and lets the "
+      "analyzer judge the recordings that both ends make of each cell (docs/selftest.md).\n"
+      "Without arguments both ends run here, on 127.82.80.1 and 127.82.80.2, over the soft "
+      "fabric (RDMA in user space).\n"
+      "Exit status: 0 every cell passed; 1 a cell failed; 2 the other end cannot be reached or an "
+      "argument is invalid.");
+  command.example("rpcrdma selftest", "Run both ends here, over the soft fabric.");
   command.example("rpcrdma selftest 10.0.0.1 --only v2,both",
-                  "And with `rpcrdma selftest --listen 10.0.0.1` there: what has version 2, in "
+                  "With `rpcrdma selftest --listen 10.0.0.1` there: run the version 2 cells in "
                   "both directions.");
   return [options] { return run_selftest(*options); };
 }

@@ -1,4 +1,4 @@
-// rpcrdma serve
+// rpcrdma serve: serves the program ECHO.
 #include "commands.h"
 #include "endpoint.h"
 #include "input.h"
@@ -34,7 +34,7 @@ namespace {
 constexpr std::uint32_t kMostCredits = 1024;
 constexpr std::uint32_t kMostServedConnections = 16384;
 constexpr std::uint32_t kMostCalls = 1U << 20;
-// The program's own data takes two, and a part is for what else Calls need.
+// The program's own data takes two of them, and Calls need memory for other things, too.
 constexpr std::uint64_t kBulksInMemory = 8;
 constexpr std::size_t kMostNullPrograms = 64;
 
@@ -55,7 +55,7 @@ struct ServeOptions {
   bool quiet = false;
 };
 
-// Says who comes and goes.
+// Logs connections and disconnections.
 class Doorkeeper : public service::ServerObserver {
  public:
   explicit Doorkeeper(bool quiet) : quiet_(quiet) {}
@@ -83,15 +83,15 @@ class Doorkeeper : public service::ServerObserver {
     const fabric::Time now = service::Loop::read_clock();
     if (rejections_.starts_new_interval(now)) log_suppressed(rejections_.left_out());
     if (rejections_.may_print(now))
-      fmt::print("{} not connected: {}\n", peer.to_string(), plot::escape_terminal(what));
+      fmt::print("{} rejected: {}\n", peer.to_string(), plot::escape_terminal(what));
   }
 
-  // At the end.
+  // Called at the end.
   void finish() const { log_suppressed(rejections_.left_out()); }
 
  private:
   static void log_suppressed(std::uint64_t lines) {
-    if (lines != 0) fmt::print("{} more not connected\n", lines);
+    if (lines != 0) fmt::print("{} more rejected\n", lines);
   }
   static const char* private_data_note(const service::Thresholds& agreed) {
     if (agreed.peer) return "";
@@ -113,8 +113,9 @@ void print_summary(const service::ServerCounters& c, const OpenProvider& provide
              base::format_bytes(c.responder.bytes.written()),
              c.responder.error_version + c.responder.error_chunk);
   if (c.responder.unacknowledged != 0) {
-    fmt::print("{} of the answers, with {} written, not acknowledged before the connection ended\n",
-               c.responder.unacknowledged, base::format_bytes(c.responder.unacknowledged_bytes));
+    fmt::print(
+        "{} of the answers, with {} written, were not acknowledged before the connection ended\n",
+        c.responder.unacknowledged, base::format_bytes(c.responder.unacknowledged_bytes));
   }
   if (provider.soft == nullptr) return;
   const soft::ProviderCounters packets = provider.soft->counters();
@@ -122,7 +123,7 @@ void print_summary(const service::ServerCounters& c, const OpenProvider& provide
              packets.udp.received_packets);
 }
 
-// Disconnects orderly, for a moment; who does not answer until then is left.
+// Disconnects all clients and waits a moment for them; abandons those that do not respond.
 fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
   constexpr fabric::Time kPatience = 2 * fabric::kSecond;
   server.close();
@@ -135,7 +136,7 @@ fabric::Expected<void> close_all(service::Loop& loop, service::Server& server) {
   return {};
 }
 
-// What is made of the options.
+// The parsed options.
 struct ServePlan {
   Endpoint endpoint;
   fabric::Address address;
@@ -145,8 +146,8 @@ struct ServePlan {
   std::optional<MetricsAddress> metrics;
 };
 
-// Of "PROGRAM:VERSION". Its NULL is served, and no other procedure: as much as a client needs that
-// asks by it whether a server is there.
+// Parses "PROGRAM:VERSION". Only its NULL procedure is served: enough for a client that checks with
+// NULL whether a server is there.
 std::optional<RpcProgram> parse_null_program(const std::string& text) {
   const std::size_t colon = text.find(':');
   auto program = parse_program(std::string_view(text).substr(0, colon));
@@ -160,7 +161,7 @@ std::optional<RpcProgram> parse_null_program(const std::string& text) {
     return std::nullopt;
   }
   if (program->number == service::echo::kProgram) {
-    complain(fmt::format("serve: --null-program {}: echo is served anyway", text));
+    complain(fmt::format("serve: --null-program {}: echo is always served", text));
     return std::nullopt;
   }
   program->version = *version;
@@ -223,7 +224,7 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
                    metrics_address};
 }
 
-// A service manager that cannot be notified is no reason not to serve.
+// Serving does not depend on the service manager: a failed notification is only reported.
 template <typename T>
 void complain_of(const capture::Expected<T>& notified) {
   if (!notified) complain(fmt::format("serve: {}", notified.error().message));
@@ -315,7 +316,7 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing) 
     if (!going) result = tl::unexpected(going.error());
   }
   if (manager) complain_of(manager->stopping());
-  // First of all, so that nobody is sent here who would not be let in.
+  // Unregistered first, so that rpcbind sends no more clients to a server that is closing.
   if (announcement) {
     if (const auto gone = announcement->unregister(); !gone) {
       complain(fmt::format("serve: --rpcbind: {}", gone.error().message));
@@ -342,73 +343,74 @@ int run_server(const ServeOptions& options) {
 Run add_serve(command_line::Command& command) {
   auto options = std::make_shared<ServeOptions>();
   options->endpoint.versions = "1-2";
-  command.option("-l,--listen", options->listen, "The address to serve on, of this machine")
+  command.option("-l,--listen", options->listen, "Local address to serve on")
       .value("ADDRESS")
       .required();
   add_endpoint_options(command, options->endpoint);
-  command.option("--credits", options->credits, "Credits that a connection is granted at most")
+  command.option("--credits", options->credits, "Maximum credits granted per connection")
       .value("N")
       .show_default()
       .whole_number();
   command
       .option("--max-connections", options->max_connections,
-              "Connections at a time; who comes then is rejected, but for the first of an eighth "
-              "as many other addresses")
+              "Maximum concurrent connections. Beyond it, up to 1/8 more are accepted, one per "
+              "address without a connection; others are rejected")
       .value("N")
       .show_default()
       .whole_number();
   command
-      .option("--max-calls", options->max_calls,
-              "Calls at a time on all connections, which share the credits for "
-              "them")
+      .option(
+          "--max-calls", options->max_calls,
+          "Maximum concurrent Calls on all connections together; credits are granted accordingly")
       .value("N")
       .show_default()
       .whole_number();
   command
       .option("--max-bulk", options->max_bulk,
-              "Bytes of one Call's Read chunks, and of one bulk result")
+              "Maximum bytes of one Call's Read chunks, and of one bulk result")
       .value("SIZE")
       .show_default();
   command
       .option("--reverse-credits", options->reverse_credits,
-              "Calls outstanding to a client that asks for some (`rpcrdma load --reverse`); "
+              "Calls in flight to a client that asks for reverse Calls (`rpcrdma load --reverse`); "
               "0: none")
       .value("N")
       .show_default()
       .whole_number();
-  command.flag("--reverse-inline-only", options->reverse_inline_only,
-               "Use no chunks for them: what does not fit inline is not called");
+  command.flag(
+      "--reverse-inline-only", options->reverse_inline_only,
+      "Use no chunks for reverse Calls: do not send Calls that exceed the inline threshold");
   command
       .option("--align", options->align,
-              "--profile rfc5666: what clients are told to align opaques to by padding; 0: nothing")
+              "With --profile rfc5666: alignment of opaque data that clients are asked to "
+              "establish by padding (RDMA_MSGP); 0: none")
       .value("BYTES")
       .show_default()
       .whole_number();
-  command.option("--idle", options->idle, "Close connections without Calls for so long (never)")
+  command.option("--idle", options->idle, "Close connections without Calls after this time (never)")
       .value("DURATION");
   command
       .option("--null-program", options->null_programs,
-              "Answer procedure 0 of this program's version too, and PROC_UNAVAIL to its others; "
-              "several with commas between, such as nfs:3,nfs:4")
+              "Also answer procedure 0 of this program and version, and PROC_UNAVAIL to its other "
+              "procedures; separate several with commas, such as nfs:3,nfs:4")
       .value("PROGRAM:VERSION")
       .delimiter(',')
       .one_word();
   add_metrics_option(command, options->metrics);
   command.flag("--rpcbind", options->rpcbind,
-               "Register with this machine's rpcbind, over netid rdma or rdma6, until the end");
-  command.flag("-q,--quiet", options->quiet, "Do not tell who comes and goes");
+               "Register with this machine's rpcbind, for netid rdma or rdma6, while serving");
+  command.flag("-q,--quiet", options->quiet, "Do not log connections and disconnections");
   command.footer(
-      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA: by the RDMA "
-      "device that ADDRESS belongs to (docs/verbs.md), or else by RDMA in user space, which is "
-      "RoCEv2 over UDP port 4791, without rights and without an RNIC.\n"
-      "NFS is not served. With --null-program nfs:4 NFS clients find a server that answers, and "
-      "that "
-      "can do nothing for them.\n"
-      "Prints a line when it listens, and notifies systemd or another service manager, which "
-      "NOTIFY_SOCKET names. Ctrl-C ends it, with a summary.");
-  command.example("rpcrdma serve --listen 127.0.0.1", "For clients on this machine.");
+      "Serves the program ECHO (engine/service/echo.x) over RPC-over-RDMA, on the RDMA device that "
+      "owns ADDRESS (docs/verbs.md), or otherwise over the soft fabric: RoCEv2 over UDP port 4791 "
+      "in user space, without privileges and without an RNIC.\n"
+      "NFS is not served. With --null-program nfs:4, NFS clients find a server that answers NULL "
+      "and nothing else.\n"
+      "Prints a line when it is listening, and notifies systemd or another service manager named "
+      "by NOTIFY_SOCKET. Ctrl-C stops it and prints a summary.");
+  command.example("rpcrdma serve --listen 127.0.0.1", "Serve clients on this machine.");
   command.example("rpcrdma serve --listen 10.0.0.1 --fault 'drop dir=out rate=0.01 seed=7'",
-                  "Lose every hundredth packet that is sent.");
+                  "Drop every hundredth packet sent.");
   return [options] { return run_server(*options); };
 }
 

@@ -1,4 +1,4 @@
-// rpcrdma top
+// rpcrdma top: watches running endpoints on the whole terminal.
 #include "commands.h"
 #include "input.h"
 #include "screen.h"
@@ -41,12 +41,12 @@ struct TopOptions {
 };
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kFrame = 100 * kMillisecond;  // from one drawing to the next
-constexpr std::int64_t kLook = 250 * kMillisecond;   // for endpoints that have started
+constexpr std::int64_t kFrame = 100 * kMillisecond;  // time between redraws
+constexpr std::int64_t kLook = 250 * kMillisecond;   // interval of searches for new endpoints
 constexpr double kOnceSeconds = 2;
 constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
 
-// The bytes in it are signals that came.
+// Each byte in the pipe is the number of a signal.
 std::array<int, 2> signal_pipe{-1, -1};
 
 void note_signal(int signal) {
@@ -56,7 +56,8 @@ void note_signal(int signal) {
   errno = error;
 }
 
-// While it lives, signals are read from a pipe. A second one that ends the program does so at once.
+// While it exists, signals are read from a pipe. A second SIGINT, SIGTERM or SIGHUP ends the
+// program at once.
 class Signals {
  public:
   Signals() {
@@ -79,7 +80,7 @@ class Signals {
   }
 
   [[nodiscard]] static int fd() { return signal_pipe[0]; }
-  // 0: there is none.
+  // Returns the next signal, or 0.
   [[nodiscard]] static int take() {
     char byte = 0;
     return ::read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
@@ -92,34 +93,35 @@ std::int64_t in_ns(double seconds) {
 
 struct Endpoint {
   std::string name;
-  std::string path;  // of the socket by which it was found; empty: by its name
+  // path of the socket where it was found; empty if it was named on the command line
+  std::string path;
   capture::LiveStream stream;
 };
 
-// Reads the endpoints, and shows what they tell.
+// Reads trace events of endpoints and shows them.
 class Top {
  public:
-  // `all`: those that run, and those that start later.
+  // `all`: all running endpoints, and those that start later.
   Top(rules::Profile profile, bool all) : gather_(profile), utf8_(utf8_wanted()), all_(all) {}
 
   void add(Endpoint endpoint) {
     gather_.add(endpoint.name);
     endpoints_.push_back(std::move(endpoint));
   }
-  // Takes endpoints that are there and were not before. Error: nobody can look.
+  // Adds endpoints that have appeared. Fails if the search itself fails.
   capture::Expected<void> look();
   [[nodiscard]] bool empty() const { return endpoints_.empty(); }
-  // Why an endpoint that look() has found could not be read, if one could not.
+  // Returns why an endpoint that look() found could not be read, or nothing.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
-  // `seconds`: until it ends by itself; none: never.
+  // Runs for `seconds`, or until the user quits.
   void run_live(std::optional<double> seconds);
   void run_once(double seconds);
 
  private:
-  // Now and then.
+  // Searches for new endpoints if the interval has passed.
   void look(std::int64_t now_ns);
-  // Waits for what comes first, and reads it: events, keys where `screen` is not null, signals.
+  // Waits for events, signals, and keys if `screen` is not null; reads what comes first.
   void wait(std::int64_t until_ns, Screen* screen);
   void signal(int number, Screen* screen);
   void keys();
@@ -132,7 +134,7 @@ class Top {
   top::View view_;
   top::Shown shown_;
   top::KeyReader reader_;
-  bool changed_ = true;  // by the user
+  bool changed_ = true;  // set by user input
   bool stopped_ = false;
   bool all_;
   std::int64_t look_at_ = 0;
@@ -141,12 +143,12 @@ class Top {
 capture::Expected<void> Top::look() {
   const auto there = trace::find_endpoints();
   if (!there) return tl::unexpected(there.error());
-  // Of one that has ended and gone, the name may be given again.
+  // The path of an endpoint that ended may be used again by a new one.
   for (Endpoint& e : endpoints_) {
     const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == e.path; };
     if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
   }
-  // All that are new have one deadline: some may be silent.
+  // All new endpoints share one deadline, since some may be silent.
   const std::int64_t deadline = base::monotonic_ns() + trace::kEndpointPatience.count();
   for (const trace::RunningEndpoint& one : *there) {
     if (endpoints_.size() == top::Gather::kMostEndpoints) break;
@@ -157,7 +159,7 @@ capture::Expected<void> Top::look() {
     if (auto fd = trace::connect_endpoint(one.path, patience)) {
       add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
     } else {
-      // It has just ended, or was killed; or others read all that it tells.
+      // It has just ended or was killed, or it has too many readers.
       refusal_ = fd.error().message;
     }
   }
@@ -167,7 +169,7 @@ capture::Expected<void> Top::look() {
 void Top::look(std::int64_t now_ns) {
   if (!all_ || now_ns < look_at_) return;
   look_at_ = now_ns + kLook;
-  (void)look();  // what is wrong now may be mended when it looks again
+  (void)look();  // an error may be gone at the next search
 }
 
 bool Top::listening() const {
@@ -195,7 +197,7 @@ void Top::keys() {
   std::array<char, 256> bytes;
   const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  // The terminal has gone.
+  // The terminal is gone.
   if (n <= 0) {
     stopped_ = true;
     return;
@@ -252,7 +254,7 @@ void Top::run_live(std::optional<double> seconds) {
         top::move_within(view_, shown_);
       }
       changed_ = false;
-      // While a terminal takes nothing, its user may want to leave.
+      // While the terminal accepts no output, the user may want to quit.
       if (!screen.show(top::draw(shown_, view_, size, utf8_)) && errno != EINTR) break;
       next = now + kFrame;
     }
@@ -287,7 +289,7 @@ int give_up(const std::string& why) {
 int run(const TopOptions& options) {
   if (!options.once) {
     if (const char* why = why_no_screen()) {
-      return give_up(fmt::format("top: {}; --once prints what would be shown", why));
+      return give_up(fmt::format("top: {}; use --once to print the display once", why));
     }
   }
   const bool all = options.endpoints.empty();
@@ -300,7 +302,8 @@ int run(const TopOptions& options) {
   if (all) {
     if (const auto looked = top.look(); !looked) return give_up(looked.error().message);
     if (options.once && top.empty()) {
-      return give_up(top.refusal().empty() ? "top: no endpoint of this user runs" : top.refusal());
+      return give_up(top.refusal().empty() ? "top: no endpoint of this user is running"
+                                           : top.refusal());
     }
   }
   if (options.once) {
@@ -317,24 +320,23 @@ Run add_top(command_line::Command& command) {
   auto options = std::make_shared<TopOptions>();
   command
       .argument("ENDPOINT", options->endpoints,
-                "Names or processes, as `rpcrdma ls` lists them, or paths of sockets; none: all "
-                "that run, and that start meanwhile")
+                "Names or process IDs as listed by `rpcrdma ls`, or paths of sockets (all that run "
+                "or start meanwhile)")
       .value("ENDPOINT");
-  command.flag("--once", options->once, "Print what there is to show, once, and end");
+  command.flag("--once", options->once, "Print the display once and exit");
   command
       .option("--seconds", options->seconds,
-              "End after so many seconds; with --once print then, by default after 2")
+              "Stop after this many seconds; with --once, print then (2)")
       .range(0.1, 86400.0)
       .value("N");
   add_profile(command, options->profile);
   command.footer(
-      "Shows connections with their rates of Calls, latency and credits, bytes in chunks, "
-      "findings, "
-      "and whether all that was told was received. The key ? explains keys and columns.");
-  command.example("rpcrdma top", "Watch all endpoints that run, and that start meanwhile.");
+      "Shows connections with their Call rates, latency and credits, bytes in chunks, findings, "
+      "and whether any trace events were lost. Press ? for keys and columns.");
+  command.example("rpcrdma top", "Watch all endpoints, including those that start later.");
   command.example("rpcrdma top server", "Watch the endpoint \"server\".");
   command.example("rpcrdma top --once --seconds 10",
-                  "What all endpoints did in ten seconds, for a script.");
+                  "Report what all endpoints did in ten seconds, for scripts.");
   return [options] { return run(*options); };
 }
 

@@ -1,3 +1,4 @@
+// Tests `rpcrdma doctor` on simulated machines in a directory.
 #include "system_for_tests.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A machine in a folder, with what every Linux has.
+// A simulated machine in a directory, with what every Linux system has.
 class Doctor : public ::testing::Test {
  protected:
   Doctor() {
@@ -30,7 +31,7 @@ class Doctor : public ::testing::Test {
   std::vector<Line> judged(const Build& build = {true, true, {}}) const {
     return judge(look(), build);
   }
-  // All lines about it.
+  // Returns all lines about the subject.
   static std::vector<Line> about(const std::vector<Line>& lines, const std::string& subject) {
     std::vector<Line> found;
     std::copy_if(lines.begin(), lines.end(), std::back_inserter(found),
@@ -86,7 +87,7 @@ TEST_F(Doctor, ADeviceWithItsPortAndAddresses) {
   EXPECT_EQ(only(lines, "rxe0 port 1").health, Health::kGood);
   const Line gid = only(lines, "rxe0 port 1 GID 1");
   EXPECT_EQ(gid.health, Health::kNote);
-  EXPECT_EQ(gid.text, "10.77.0.1 on eth0, MTU 1500, which gives a path MTU of 1024");
+  EXPECT_EQ(gid.text, "10.77.0.1 on eth0, MTU 1500, which results in a path MTU of 1024");
   EXPECT_THAT(gid.advice, HasSubstr("ip link set eth0 mtu 4200"));
   EXPECT_THAT(only(lines, "rxe0 port 1 GID 2").text, HasSubstr("fd77::1"));
   EXPECT_EQ(only(lines, "module ib_uverbs").health, Health::kGood);
@@ -117,8 +118,8 @@ TEST_F(Doctor, WhatLacksOfADeviceIsReportedWithWhatToDo) {
   ASSERT_EQ(of_port.size(), 2U);
   EXPECT_EQ(of_port[0].health, Health::kMissing);
   EXPECT_THAT(of_port[0].advice, HasSubstr("ip link set"));
-  EXPECT_THAT(of_port[1].text, HasSubstr("no GID of RoCEv2"));
-  EXPECT_THAT(to_text(lines), HasSubstr("missing; what to do"));
+  EXPECT_THAT(of_port[1].text, HasSubstr("no RoCEv2 GID"));
+  EXPECT_THAT(to_text(lines), HasSubstr("missing; see the advice below"));
 }
 
 TEST_F(Doctor, AnInfinibandPortThatWaitsNeedsASubnetManager) {

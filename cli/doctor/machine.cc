@@ -53,7 +53,7 @@ std::vector<Netdev> netdevs_of(const std::string& root, const verbs::System& rdm
   return netdevs;
 }
 
-// Loaded, built in, or lying among the running kernel's modules.
+// Returns whether the module is loaded, built in, or available for the running kernel.
 bool has_module(const std::string& root, const std::string& name) {
   if (is_there(root + "/sys/module/" + name)) return true;
   utsname kernel{};
@@ -95,8 +95,8 @@ std::string find_program(const std::string& root, const std::string& path,
   return "";
 }
 
-// Files of this project in one of the folders where Wireshark looks, which have a version's number
-// in the middle. `name`: what their own have in them.
+// Finds files of this project in one of the directories where Wireshark looks, which have a version
+// number in the path. `name`: part of their file names.
 std::vector<std::string> find_parts(const std::string& root,
                                     const std::vector<std::string>& folders,
                                     std::string_view name) {
@@ -120,7 +120,7 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
                                           const std::string& home) {
   if (!is_there(root + "/sys") || !is_there(root + "/proc")) {
     return fabric::fail(fabric::Errc::kSystem,
-                        "/sys and /proc are not there, and nothing can be found out without them");
+                        "/sys and /proc are missing, so nothing can be checked");
   }
   Machine m;
   m.rdma = verbs::look_at_system(root);
@@ -139,7 +139,7 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
                                    "/usr/local/lib/wireshark/extcap"};
   if (!home.empty()) {
     plugins.push_back(home + "/.local/lib/wireshark/plugins");
-    // Wireshark 4.0 does not look there, and ./dev wireshark puts nothing there for it.
+    // Wireshark 4.0 does not look there, and ./dev wireshark installs nothing there for it.
     extcaps.push_back(home + "/.local/lib/wireshark/extcap");
   }
   m.plugins = find_parts(root, plugins, "rpcrdma");

@@ -1,3 +1,4 @@
+// Turns what was found on a machine into lines with advice, and prints them as text or JSON.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ using verbs::Gid;
 using verbs::Port;
 using verbs::Rnic;
 
-// Of RoCE: BTH, RETH or AETH, ICRC, and IP and UDP headers around them take the rest.
+// Subtracts the RoCE headers: BTH, RETH or AETH, ICRC, and the IP and UDP headers around them.
 std::uint32_t path_mtu(std::uint32_t mtu) {
   constexpr std::uint32_t kHeaders = 100;
   std::uint32_t best = 256;
@@ -58,9 +59,9 @@ class Judge {
   }
 
   void build() {
-    if (build_.verbs) return add("this build", Health::kGood, "has verbs (--provider verbs)");
-    add("this build", Health::kMissing, "has no verbs",
-        "install librdmacm-dev and libibverbs-dev, and build anew; --provider soft works without");
+    if (build_.verbs) return add("this build", Health::kGood, "supports verbs (--provider verbs)");
+    add("this build", Health::kMissing, "does not support verbs",
+        "install librdmacm-dev and libibverbs-dev and rebuild; --provider soft works without them");
   }
 
   void modules() {
@@ -68,7 +69,7 @@ class Judge {
     const auto module = [&](const char* name, bool loaded) {
       if (loaded) return add(fmt::format("module {}", name), Health::kGood, "is loaded");
       add(fmt::format("module {}", name), any ? Health::kMissing : Health::kNote, "is not loaded",
-          any ? fmt::format("modprobe {}", name) : "without an RDMA device it is not needed");
+          any ? fmt::format("modprobe {}", name) : "not needed without an RDMA device");
     };
     module("ib_uverbs", machine_.rdma.has_uverbs);
     module("rdma_ucm", machine_.rdma.has_ucm);
@@ -78,20 +79,19 @@ class Judge {
   void node(const verbs::Node& node, const char* what) {
     if (node.usable) return;
     add(node.path, Health::kMissing,
-        node.exists ? fmt::format("may not be used by you; {} need it", what) : "is missing",
-        node.exists
-            ? "run as root, or give it to a group of yours: rdma-core's udev rules have the "
-              "group rdma"
-            : "start udev, or load ib_uverbs and rdma_ucm again");
+        node.exists ? fmt::format("you have no access to it; {} need it", what) : "is missing",
+        node.exists ? "run as root, or give access to a group that you are in: rdma-core's udev "
+                      "rules use the group rdma"
+                    : "start udev, or reload ib_uverbs and rdma_ucm");
   }
 
   void no_devices() {
-    add("devices", Health::kNote, "there is no RDMA device",
-        machine_.rxe_available
-            ? "--provider soft needs none; the kernel can make one of an Ethernet interface: "
-              "`modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0`, with its name"
-            : "--provider soft needs none; this kernel has no module rdma_rxe, which could make "
-              "one of an Ethernet interface");
+    add("devices", Health::kNote, "no RDMA device found",
+        machine_.rxe_available ? "--provider soft needs none; the kernel can provide one on an "
+                                 "Ethernet interface: `modprobe rdma_rxe && rdma link add rxe0 "
+                                 "type rxe netdev eth0`, with the interface's name"
+                               : "--provider soft needs none; this kernel has no module rdma_rxe, "
+                                 "which could provide one on an Ethernet interface");
   }
 
   void device(const Rnic& rnic) {
@@ -101,7 +101,7 @@ class Judge {
     add(subject, Health::kGood, text);
     if (!rnic.uverbs.path.empty()) node(rnic.uverbs, "all programs that use the device");
     if (rnic.ports.empty()) {
-      add(subject, Health::kMissing, "has no port", "look for its driver's messages with dmesg");
+      add(subject, Health::kMissing, "has no port", "look for messages of its driver with dmesg");
     }
     for (const Port& p : rnic.ports) port(rnic, p);
   }
@@ -113,22 +113,21 @@ class Judge {
     if (p.state == "ACTIVE") {
       add(subject, Health::kGood, text);
     } else if (p.link_layer == "InfiniBand" && p.state == "INIT") {
-      add(subject, Health::kMissing, text, "a subnet manager has to run: `systemctl start opensm`");
+      add(subject, Health::kMissing, text, "start a subnet manager: `systemctl start opensm`");
     } else {
       add(subject, Health::kMissing, text,
-          "look at the cable and the switch; `ip link set IFACE up` if it is an Ethernet "
-          "interface");
+          "check the cable and the switch; `ip link set IFACE up` for an Ethernet interface");
     }
     if (p.link_layer != "Ethernet" || rnic.iwarp) return;
     bool any = false;
     for (const Gid& g : p.gids) any = gid(subject, g) || any;
     if (!any) {
-      add(subject, Health::kMissing, "has no GID of RoCEv2 with an IP address",
-          "give its interface an address: `ip address add 10.0.0.1/24 dev IFACE`");
+      add(subject, Health::kMissing, "has no RoCEv2 GID with an IP address",
+          "assign an address to its interface: `ip address add 10.0.0.1/24 dev IFACE`");
     }
   }
 
-  // True when it is one to connect with.
+  // Returns whether the GID can be used to connect.
   bool gid(const std::string& port, const Gid& g) {
     const auto address = g.address();
     if (!address || g.type != "RoCE v2") return false;
@@ -139,13 +138,13 @@ class Judge {
       return true;
     }
     const std::uint32_t mtu = path_mtu(netdev->mtu);
-    const std::string text = fmt::format("{} on {}, MTU {}, which gives a path MTU of {}",
+    const std::string text = fmt::format("{} on {}, MTU {}, which results in a path MTU of {}",
                                          address->to_string(), g.netdev, netdev->mtu, mtu);
     if (mtu == 4096) {
       add(subject, Health::kGood, text);
     } else {
       add(subject, Health::kNote, text,
-          fmt::format("more at a time: `ip link set {} mtu 4200`, with peers and switches alike",
+          fmt::format("for larger packets: `ip link set {} mtu 4200`, also on peers and switches",
                       g.netdev));
     }
     return true;
@@ -155,68 +154,70 @@ class Judge {
     constexpr std::uint64_t kPlenty = 1ULL << 30;
     const verbs::System& s = machine_.rdma;
     if (s.locks_anyway || s.memlock == UINT64_MAX) {
-      return add("locked memory", Health::kGood, "is not limited");
+      return add("locked memory", Health::kGood, "is unlimited");
     }
     const bool plenty = s.memlock >= kPlenty;
     add("locked memory", plenty ? Health::kGood : Health::kNote,
         fmt::format("is limited to {} KiB", s.memlock / 1024),
         plenty
             ? ""
-            : "RDMA devices need what is registered locked: `ulimit -l unlimited`, "
-              "LimitMEMLOCK=infinity of the systemd unit, or memlock in /etc/security/limits.conf");
+            : "memory registered with RDMA devices is locked: use `ulimit -l unlimited`, "
+              "LimitMEMLOCK=infinity in the systemd unit, or memlock in /etc/security/limits.conf");
   }
 
-  // Linux's rxe has RoCEv2's UDP port on all addresses of the machine.
+  // Linux's rxe binds RoCEv2's UDP port on all addresses of the machine.
   void soft() {
     const bool rxe = std::any_of(machine_.rdma.devices.begin(), machine_.rdma.devices.end(),
                                  [](const Rnic& r) { return r.name.starts_with("rxe"); });
     if (!rxe) {
-      return add("user-space RDMA", Health::kGood, "can be used (--provider soft)");
+      return add("user-space RDMA", Health::kGood, "is available (--provider soft)");
     }
-    add("user-space RDMA", Health::kNote, "the kernel's rxe has UDP port 4791, which it needs too",
-        "use --provider verbs, or remove it: `rdma link delete rxe0`");
+    add("user-space RDMA", Health::kNote,
+        "the kernel's rxe uses UDP port 4791, which it also needs",
+        "use --provider verbs, or remove rxe: `rdma link delete rxe0`");
   }
 
   void rpcbind() {
     if (machine_.rpcbind)
-      return add("rpcbind", Health::kGood, "runs (`rpcrdma serve --rpcbind` registers with it)");
-    add("rpcbind", Health::kNote, "does not run",
-        "NFS version 3 needs it, and `rpcrdma serve --rpcbind`: `systemctl start rpcbind`; "
-        "`rpcrdma ping` does without");
+      return add("rpcbind", Health::kGood,
+                 "is running (`rpcrdma serve --rpcbind` registers with it)");
+    add("rpcbind", Health::kNote, "is not running",
+        "NFS version 3 and `rpcrdma serve --rpcbind` need it: `systemctl start rpcbind`; `rpcrdma "
+        "ping` works without it");
   }
 
   void capture() {
     if (!build_.live) {
       return add("capturing", Health::kMissing, "this build cannot capture from interfaces",
-                 "install libpcap-dev, and build anew; files are read all the same");
+                 "install libpcap-dev and rebuild; reading capture files works without it");
     }
     if (!machine_.may_capture) {
-      add("capturing", Health::kNote, "needs rights that you do not have",
-          "sudo rpcrdma capture ..., or `setcap cap_net_raw+ep` for the program");
+      add("capturing", Health::kNote, "needs privileges that you do not have",
+          "use sudo rpcrdma capture ..., or `setcap cap_net_raw+ep` on the program");
     } else {
-      add("capturing", Health::kGood, "is allowed");
+      add("capturing", Health::kGood, "is permitted");
     }
     for (const Rnic& rnic : machine_.rdma.devices) capture(rnic);
   }
 
-  // A software device's packets are those of an interface.
+  // Packets of a software device are captured on its network interface.
   void capture(const Rnic& rnic) {
     if (rnic.name.starts_with("rxe") || rnic.name.starts_with("siw")) return;
     const std::string subject = fmt::format("capturing from {}", rnic.name);
     if (std::find(build_.interfaces.begin(), build_.interfaces.end(), rnic.name) !=
         build_.interfaces.end()) {
       return add(subject, Health::kGood,
-                 fmt::format("libpcap can: `rpcrdma capture -i {}`", rnic.name));
+                 fmt::format("supported by libpcap: `rpcrdma capture -i {}`", rnic.name));
     }
     add(subject, Health::kNote,
-        "libpcap cannot, and its Ethernet interface does not show what it sends and receives",
-        "capture at a mirror port of the switch, or record an endpoint itself (--record)");
+        "not supported by libpcap, and its Ethernet interface does not show its RDMA traffic",
+        "capture at a mirror port of the switch, or record trace events at an endpoint (--record)");
   }
 
   void wireshark() {
     if (machine_.wireshark.empty()) {
       return add("Wireshark", Health::kNote, "is not installed",
-                 "apt-get install wireshark, or tshark; rpcrdma needs neither");
+                 "apt-get install wireshark, or tshark; rpcrdma does not need it");
     }
     add("Wireshark", Health::kGood, machine_.wireshark);
     const auto part = [&](const char* subject, const std::vector<std::string>& files,
@@ -225,11 +226,10 @@ class Judge {
       add(subject, Health::kGood, fmt::format("{}", fmt::join(files, ", ")));
     };
     part("Wireshark's plugin", machine_.plugins,
-         "Wireshark's own dissector of RPC-over-RDMA is used");
+         "without it, Wireshark's own RPC-over-RDMA dissector is used");
     part("Wireshark's extcap", machine_.extcaps,
-         "install rpcrdma-extcap (docs/extcap.md), or `rpcrdma attach NAME -w - | wireshark -k -i "
-         "-` "
-         "shows an endpoint that runs");
+         "install rpcrdma-extcap (docs/extcap.md), or use `rpcrdma attach NAME -w - | wireshark -k "
+         "-i -` to watch a running endpoint");
   }
 
   const Machine& machine_;
@@ -260,7 +260,7 @@ std::string to_text(const std::vector<Line>& lines) {
   std::size_t missing = 0;
   for (const Line& l : lines) {
     missing += l.health == Health::kMissing ? 1 : 0;
-    // Names of devices and network interfaces are in it.
+    // May contain names of devices and network interfaces.
     text += fmt::format("{:<7}  {}: {}\n", health_name(l.health), plot::escape_terminal(l.subject),
                         plot::escape_terminal(l.text));
     if (!l.advice.empty()) {
@@ -268,7 +268,7 @@ std::string to_text(const std::vector<Line>& lines) {
     }
   }
   return text + (missing == 0 ? std::string("Nothing is missing.\n")
-                              : fmt::format("{} missing; what to do stands below {}.\n", missing,
+                              : fmt::format("{} missing; see the advice below {}.\n", missing,
                                             missing == 1 ? "it" : "each"));
 }
 

@@ -16,7 +16,7 @@ using fabric::Time;
 
 namespace {
 
-constexpr std::uint32_t kHeaderBytes = 28;  // of RPC-over-RDMA without chunks
+constexpr std::uint32_t kHeaderBytes = 28;  // an RPC-over-RDMA header without chunks
 
 std::vector<std::uint8_t> own_credential() {
   std::array<char, 256> machine{};
@@ -88,7 +88,7 @@ std::optional<std::string> Caller::make(const Call& call) {
   ended_ = false;
   problem_ = "the program ended";
   if (const auto called = client_->call(spec); !called) return called.error().message;
-  // The memory that it points to is the Call's until it has ended.
+  // The Call uses the memory that `this` points to until it has ended.
   while (!ended_) {
     if (const auto going = loop_.run_once(); !going) return going.error().message;
   }
@@ -112,7 +112,7 @@ void Caller::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*co
   if (call_->results ? call_->results(reply.results()) : reply.results().at_end()) {
     problem_.reset();
   } else {
-    problem_ = "the results do not decode";
+    problem_ = "the results cannot be decoded";
   }
 }
 

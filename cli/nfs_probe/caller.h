@@ -1,4 +1,4 @@
-// One Call of NFS version 3 after the other.
+// Sends Calls of NFS version 3, one at a time.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ using service::nfs3::Proc;
 
 class Caller : service::ClientObserver {
  public:
-  // The loop outlives it. `timeout`: of each Call, and until there is a connection.
+  // The loop must outlive it. `timeout`: of each Call, and of connecting.
   Caller(service::Loop& loop, fabric::Time timeout);
   ~Caller() override;
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  // Until there is a connection, or why not. `interrupted`: ends it.
+  // Returns when connected, or why that failed. `interrupted`: stops it.
   [[nodiscard]] fabric::Expected<void> connect(const service::ClientOptions& options,
                                                const std::function<bool()>& interrupted);
   void disconnect();
@@ -32,18 +32,21 @@ class Caller : service::ClientObserver {
   struct Call {
     Proc proc = Proc::kNull;
     std::function<void(wire::XdrWriter&)> arguments = {};
-    wire::Bytes data = {};             // a DDP-eligible argument behind them
-    protocol::ResultSpace space = {};  // of a DDP-eligible result
-    std::uint32_t most_results = 0;    // bytes, without that one
-    // Is given the results of a Call that the server has accepted; false: they do not decode.
+    wire::Bytes data = {};             // a DDP-eligible argument after them
+    protocol::ResultSpace space = {};  // for a DDP-eligible result
+    std::uint32_t most_results = 0;    // bytes, without that result
+    // Called with the results of a Call that the server has accepted; returns false if they cannot
+    // be decoded.
     std::function<bool(protocol::StreamReader&)> results = {};
   };
-  // Waits for its end. Nothing: the results were read; else what is wrong, a clause.
+  // Waits until the Call ends. Returns nothing if the results were read; else a clause that says
+  // what is wrong.
   [[nodiscard]] std::optional<std::string> make(const Call& call);
 
   [[nodiscard]] const service::Client& client() const { return *client_; }
-  [[nodiscard]] fabric::Time took() const { return took_; }  // the last Call
-  // Of a Call with these arguments, header of RPC-over-RDMA without chunks included, data not.
+  [[nodiscard]] fabric::Time took() const { return took_; }  // duration of the last Call
+  // Returns the length of a Call with these arguments, including an RPC-over-RDMA header without
+  // chunks, without data.
   [[nodiscard]] std::uint32_t call_bytes(const std::function<void(wire::XdrWriter&)>& arguments);
 
  private:
@@ -58,10 +61,10 @@ class Caller : service::ClientObserver {
   std::vector<std::pair<Proc, service::CallHeader>> headers_;
   std::unique_ptr<service::Client> client_;
   std::array<std::uint8_t, 1024> arguments_{};
-  const Call* call_ = nullptr;  // that is under way
+  const Call* call_ = nullptr;  // the Call in flight
   bool connected_ = false;
   bool ended_ = false;
-  std::string lost_;  // why there is no connection
+  std::string lost_;  // why the connection failed
   std::optional<std::string> problem_;
   fabric::Time took_ = 0;
 };

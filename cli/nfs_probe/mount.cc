@@ -47,21 +47,20 @@ bool_t xdr_mount_reply(XDR* xdr, MountReply* reply) {
   return 1;
 }
 
-// mountstat3
+// Returns the text of a mountstat3.
 std::string refusal(unsigned status) {
   switch (status) {
     case 1:
-      return "MNT3ERR_PERM: not for this user";
+      return "MNT3ERR_PERM: this user has no permission";
     case 2:
-      return "MNT3ERR_NOENT: there is no such folder on the server";
+      return "MNT3ERR_NOENT: no such directory on the server";
     case 5:
       return "MNT3ERR_IO";
     case 13:
       return "MNT3ERR_ACCES: it is not exported to this machine, or only to ports below 1024, "
-             "which "
-             "root can use";
+             "which require root";
     case 20:
-      return "MNT3ERR_NOTDIR: it is no folder";
+      return "MNT3ERR_NOTDIR: it is not a directory";
     case 22:
       return "MNT3ERR_INVAL";
     case 63:
@@ -87,7 +86,7 @@ Expected<std::uint16_t> ask_rpcbind(const MountServer& server) {
   if (!found) return tl::unexpected(found.error());
   if (*found) return (*found)->port;
   return fail(Errc::kNotConnected,
-              "rpcbind knows no MOUNT version 3 over TCP: is rpc.mountd running?");
+              "rpcbind lists no MOUNT version 3 over TCP: is rpc.mountd running?");
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ Expected<Mounted> mount(const MountServer& server, const std::string& path) {
   if (reply.status != 0) return fail(Errc::kNotConnected, refusal(reply.status));
   const auto handle =
       service::nfs3::make_handle(base::as_bytes({reply.handle.data(), reply.handle_bytes}));
-  if (!handle) return fail(Errc::kNotConnected, "MOUNT gave an empty handle");
+  if (!handle) return fail(Errc::kNotConnected, "MOUNT returned an empty handle");
   mounted.handle = *handle;
   mounted.flavors.assign(reply.flavors.begin(), reply.flavors.begin() + reply.flavor_count);
   return mounted;

@@ -25,7 +25,7 @@ void put(std::vector<std::uint8_t>& to, std::initializer_list<std::uint32_t> wor
   }
 }
 
-// Answers one Call of TCP with these results, or closes the connection.
+// Answers one Call over TCP with these results, or closes the connection.
 class MountOnce {
  public:
   explicit MountOnce(std::vector<std::uint8_t> results, bool closes = false) {
@@ -50,7 +50,7 @@ class MountOnce {
   MountOnce& operator=(const MountOnce&) = delete;
 
   MountServer server;
-  std::vector<std::uint8_t> call;  // behind the record mark
+  std::vector<std::uint8_t> call;  // after the record mark
 
  private:
   static bool read_all(int fd, std::uint8_t* to, std::size_t bytes) {

@@ -1,3 +1,4 @@
+// The steps of `rpcrdma nfs-probe`: runs them on one connection, and removes the file at the end.
 #include "caller.h"
 
 #include <algorithm>
@@ -24,14 +25,14 @@ namespace {
 
 constexpr std::uint32_t kListBytes = 32768;
 constexpr std::uint32_t kMode = 0600;
-// What is known of every server, until FSINFO tells more.
+// Limits to assume for any server until FSINFO reports its own.
 constexpr std::uint32_t kUsualMost = 65536;
-// Whatever FSINFO says, larger ones are tried only if they are asked for: Linux's client reads and
-// writes no more at once, and a server that says 4 GiB shall not make us take as much.
+// Whatever FSINFO says, larger sizes are only tried on request: Linux's client reads and writes no
+// more at once, and a server that claims 4 GiB must not make us allocate as much.
 constexpr std::uint32_t kMostTried = 1U << 20;
-// Of READ's results without data: status, attributes, count, end of file, the data's length.
+// READ's results without data: status, attributes, count, end of file, the data's length.
 constexpr std::uint32_t kReadResults = 4 + 88 + 4 + 4 + 4;
-// The longest Reply of that, header of RPC-over-RDMA without chunks included.
+// The longest Reply of a READ without data, including an RPC-over-RDMA header without chunks.
 constexpr std::uint32_t kReadReplyBytes = 28 + service::kReplyHeaderBytes + kReadResults;
 
 std::string status_text(std::uint32_t status) {
@@ -39,12 +40,12 @@ std::string status_text(std::uint32_t status) {
   return name != nullptr ? name : fmt::format("nfsstat3 {}", status);
 }
 
-// Differs from size to size and from place to place.
+// File content: differs with the size and with the offset.
 std::uint8_t content(std::uint32_t size, std::uint32_t at) {
   return static_cast<std::uint8_t>((size * 2654435761U + at * 40503U) >> 8U);
 }
 
-// How the messages of one Call went, by what the requester has counted meanwhile.
+// Describes how the messages of one Call travelled, from the requester's counters before and after.
 class Way {
  public:
   explicit Way(const Caller& caller) : caller_(caller), before_(now()) {}
@@ -79,7 +80,7 @@ class Probe {
     if (caller_.client().up() != 0) {
       all_good_ =
           or_report([this] { return look() && make_file() && write_and_read() && commit(); });
-      // Whatever has happened, and also when it is not known whether the file was made.
+      // Always, even if it is unknown whether the file was created.
       if (may_exist_) all_good_ = or_report([this] { return remove(); }) && all_good_;
       look_at_server();
     }
@@ -93,7 +94,7 @@ class Probe {
   }
 
  private:
-  // A step for which there is no memory has failed like others.
+  // A step that runs out of memory counts as failed.
   template <typename Steps>
   bool or_report(Steps&& steps) {
     try {
@@ -110,7 +111,7 @@ class Probe {
     return call;
   }
 
-  // One Call, whose results `decode` reads, and of which `say` tells what was seen.
+  // Makes one Call; `decode` reads the results, and `say` describes them.
   template <typename Value, typename Decode, typename Say>
   bool step(const std::string& name, Caller::Call call, const Decode& decode, const Say& say) {
     std::string said;
@@ -150,8 +151,8 @@ class Probe {
     if (!step<nfs3::Attributes>("GETATTR", call, &nfs3::read_getattr,
                                 [this](const nfs3::Attributes& a, const Way&) {
                                   if (a.type != nfs3::FileType::kFolder)
-                                    failed_ = "it is no folder";
-                                  return fmt::format("a folder, mode {:04o}", a.mode & 07777U);
+                                    failed_ = "it is not a directory";
+                                  return fmt::format("a directory, mode {:04o}", a.mode & 07777U);
                                 })) {
       return false;
     }
@@ -165,7 +166,7 @@ class Probe {
                   "READ up to {}, WRITE up to {}{}", base::format_bytes(fs.read_most),
                   base::format_bytes(fs.write_most),
                   is_more && plan_.sizes.empty()
-                      ? fmt::format("; up to {} is tried", base::format_bytes(kMostTried))
+                      ? fmt::format("; testing up to {}", base::format_bytes(kMostTried))
                       : "");
             })) {
       return false;
@@ -198,8 +199,8 @@ class Probe {
                                        made = h;
                                        return std::string(h ? "" : "without a handle");
                                      })) {
-      // Refused, nothing was made, and what has that name is somebody else's. But not if it was
-      // refused when asked again, and without an answer who knows.
+      // A refused CREATE made nothing, and a file of that name is not ours. But after a resent
+      // CREATE, or without an answer, the file may be ours.
       const bool asked_again = caller_.client().requester(0).counters().resent != 0;
       if (refused_ && !asked_again) may_exist_ = false;
       return false;
@@ -252,7 +253,7 @@ class Probe {
   }
 
   bool read(std::uint32_t size) {
-    // Where a result that does not fit inline comes to lie.
+    // Memory for a result that does not fit inline.
     const auto block = loop_.memory().acquire(std::max(size, 1U));
     if (!block) return recorded(fmt::format("READ {}", size), false, block.error().message);
     std::memset(block->data, 0x5a, block->size);
@@ -267,11 +268,11 @@ class Probe {
           std::uint32_t same = 0;
           while (same < data.bytes.size() && data.bytes[same] == content(size, same)) ++same;
           if (data.bytes.size() != size) {
-            failed_ = fmt::format("{} of {} bytes came", data.bytes.size(), size);
+            failed_ = fmt::format("{} of {} bytes were read", data.bytes.size(), size);
           } else if (same != size) {
-            failed_ = fmt::format("byte {} is not what was written", same);
+            failed_ = fmt::format("byte {} differs from what was written", same);
           }
-          return way.text() + ", the same data";
+          return way.text() + ", data verified";
         });
     loop_.memory().release(*block);
     return good;
@@ -284,7 +285,7 @@ class Probe {
     return step<nfs3::Verifier>("COMMIT", call, &nfs3::read_commit,
                                 [this](const nfs3::Verifier& v, const Way&) {
                                   if (verifier_ && v != *verifier_) {
-                                    failed_ = "the server has started anew since the WRITEs";
+                                    failed_ = "the server has restarted since the WRITEs";
                                   }
                                   return std::string();
                                 });
@@ -303,7 +304,7 @@ class Probe {
     const auto problem = caller_.make(call);
     if (problem) return recorded("REMOVE", false, *problem);
     may_exist_ = status != nfs3::kOk && status != kNoEntry;
-    // A CREATE that was refused has made nothing: that is no failure of this step.
+    // A refused CREATE has made nothing, so there is nothing to remove.
     if (status == kNoEntry) return file_.size == 0;
     return recorded("REMOVE", status == nfs3::kOk, status == nfs3::kOk ? "" : status_text(status));
   }
@@ -322,8 +323,8 @@ class Probe {
   Caller caller_;
   Handle file_;
   std::optional<nfs3::Verifier> verifier_;
-  std::string failed_;    // what is wrong with results that decode
-  bool refused_ = false;  // the last step, by the server
+  std::string failed_;    // what is wrong with results that can be decoded
+  bool refused_ = false;  // the server refused the last step
   bool may_exist_ = false;
   fabric::Time run_until_ = fabric::kNever;
   bool all_good_ = false;

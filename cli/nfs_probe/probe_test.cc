@@ -1,3 +1,4 @@
+// Tests the probe against a small NFS server that can misbehave in every step.
 #include "support/counting_new.h"
 #include "tiny_nfs_for_tests.h"
 
@@ -28,7 +29,7 @@ T must(fabric::Expected<T> value) {
   return std::move(*value);
 }
 
-// Server and probe in one loop, at an address of the test's own.
+// Server and probe in one loop, at an address of this test.
 class Probing : public ::testing::Test {
  protected:
   Probing() {
@@ -47,7 +48,7 @@ class Probing : public ::testing::Test {
     plan.timeout = 60 * fabric::kSecond;
     plan.interrupted = [this] { return asked_++ >= interrupt_after; };
   }
-  // Names of steps that failed.
+  // Returns the names of steps that failed.
   std::vector<std::string> run() {
     verdict = must(probe(*loop, plan, [this](const Step& s) { steps.push_back(s); }));
     std::vector<std::string> failed;
@@ -75,7 +76,7 @@ class Probing : public ::testing::Test {
 };
 
 TEST_F(Probing, AGoodServerPassesAndIsLeftAsItWas) {
-  // More than goes inline.
+  // More than fits inline.
   for (int i = 0; i < 200; ++i) nfs.files["file" + std::to_string(i)];
   const auto before = nfs.files;
   EXPECT_THAT(run(), IsEmpty());
@@ -84,20 +85,20 @@ TEST_F(Probing, AGoodServerPassesAndIsLeftAsItWas) {
   EXPECT_EQ(nfs.files, before);
   EXPECT_EQ(steps.front().name, "NULL");
   EXPECT_EQ(steps.back().name, "REMOVE");
-  EXPECT_EQ(detail("GETATTR"), "a folder, mode 0755");
+  EXPECT_EQ(detail("GETATTR"), "a directory, mode 0755");
   EXPECT_EQ(detail("FSINFO"), "READ up to 64 KiB, WRITE up to 64 KiB");
   EXPECT_EQ(detail("READDIRPLUS"), "201 entries, Reply chunk");
   EXPECT_EQ(detail("WRITE 1"), "inline");
-  EXPECT_EQ(detail("READ 1"), "inline, the same data");
+  EXPECT_EQ(detail("READ 1"), "inline, data verified");
   EXPECT_EQ(detail("WRITE 65536"), "Read chunk");
-  EXPECT_EQ(detail("READ 65536"), "Write chunk, the same data");
-  EXPECT_EQ(detail("WRITE 65537"), "no such step") << "more than the server takes";
+  EXPECT_EQ(detail("READ 65536"), "Write chunk, data verified");
+  EXPECT_EQ(detail("WRITE 65537"), "no such step") << "exceeds the server's maximum";
   EXPECT_EQ(verdict.server.read_most, 65536U);
   EXPECT_EQ(verdict.server.connection.thresholds.send, 4096U);
   EXPECT_GT(verdict.server.granted, 1U);
 }
 
-// One byte more than fits inline is in a chunk, in Calls and in Replies.
+// One byte more than fits inline goes into a chunk, in Calls and in Replies.
 TEST_F(Probing, SizesAreOnBothSidesOfWhatGoesInline) {
   EXPECT_THAT(run(), IsEmpty());
   for (const char* const what : {"WRITE ", "READ "}) {
@@ -152,7 +153,7 @@ TEST_F(Probing, WhatCannotBeRemovedIsSaid) {
 TEST_F(Probing, WrongDataIsFound) {
   plan.sizes = {5000};
   nfs.wrong_at = 4321;
-  EXPECT_THAT(run(), ElementsAre("READ 5000: byte 4321 is not what was written"));
+  EXPECT_THAT(run(), ElementsAre("READ 5000: byte 4321 differs from what was written"));
 }
 
 TEST_F(Probing, AShortWriteIsFound) {
@@ -164,17 +165,17 @@ TEST_F(Probing, AShortWriteIsFound) {
 TEST_F(Probing, AServerThatHasForgottenIsFound) {
   plan.sizes = {5};
   nfs.forgets = true;
-  EXPECT_THAT(run(), ElementsAre("COMMIT: the server has started anew since the WRITEs"));
+  EXPECT_THAT(run(), ElementsAre("COMMIT: the server has restarted since the WRITEs"));
 }
 
-// What FSINFO says is the server's word, and its sizes would be our memory.
+// FSINFO is the server's claim, and its sizes would determine our memory.
 TEST_F(Probing, SizesBeyondAMebibyteAreNotTriedUnasked) {
   nfs.most = 1U << 20;
   nfs.boasts = UINT32_MAX;
   EXPECT_THAT(run(), IsEmpty());
-  EXPECT_EQ(detail("FSINFO"), "READ up to 4096 MiB, WRITE up to 4096 MiB; up to 1024 KiB is tried");
+  EXPECT_EQ(detail("FSINFO"), "READ up to 4096 MiB, WRITE up to 4096 MiB; testing up to 1024 KiB");
   EXPECT_EQ(detail("WRITE 1048576"), "Read chunk");
-  EXPECT_EQ(detail("READ 1048576"), "Write chunk, the same data");
+  EXPECT_EQ(detail("READ 1048576"), "Write chunk, data verified");
   EXPECT_EQ(detail("WRITE 1048577"), "no such step");
   EXPECT_EQ(verdict.server.read_most, UINT32_MAX);
   EXPECT_FALSE(verdict.left_behind);
@@ -188,12 +189,12 @@ TEST_F(Probing, WhenTheTimeOfAllStepsIsOverNothingMoreIsBegun) {
   EXPECT_THAT(nfs.log, Not(Contains("CREATE")));
 }
 
-// Wherever memory runs out: the file is removed, or it is said that it may be there.
+// Wherever memory runs out: the file is removed, or the verdict says that it may still exist.
 TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
   plan.sizes = {5000};
   plan.timeout = 2 * fabric::kSecond;
   bool hit = true;
-  // All near the front, where a Call's parts are made for the first time, then fewer.
+  // Every allocation near the start, where a Call's parts are made for the first time, then fewer.
   for (std::size_t allocation = 0; hit; allocation += 1 + allocation / 8) {
     steps.clear();
     nfs.files.erase("probe");
@@ -205,7 +206,7 @@ TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
         result.emplace(probe(*loop, plan, [this](const Step& s) { steps.push_back(s); }));
       });
     } catch (const std::bad_alloc&) {
-      // Before anything was sent, or when all was done.
+      // Before anything was sent, or when everything was done.
     }
     hit = failing.hit();
     failing.stop();
@@ -221,7 +222,7 @@ TEST_F(Probing, NoAnswerIsAFailure) {
   EXPECT_THAT(run(), ElementsAre(HasSubstr("FSINFO: timed out")));
 }
 
-// Whenever it comes, what was made is removed.
+// Whenever the interrupt comes, the file is removed.
 TEST_F(Probing, AnInterruptLeavesNothingBehind) {
   plan.sizes = {5, 5000};
   for (interrupt_after = 1; interrupt_after < 12; ++interrupt_after) {
@@ -239,7 +240,7 @@ TEST(DefaultSizes, AreWithinWhatTheServerTakes) {
   thresholds.send = 1024;
   thresholds.receive = 2048;
   const auto sizes = default_sizes(thresholds, 100, 200, 4000);
-  // 924 and 1848 bytes of data go inline.
+  // 924 and 1848 bytes of data fit inline.
   EXPECT_THAT(sizes, ElementsAre(1, 2, 3, 4, 923, 924, 925, 928, 1023, 1024, 1025, 1028, 1847, 1848,
                                  1849, 1852, 3999, 4000));
 }

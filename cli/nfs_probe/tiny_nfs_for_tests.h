@@ -1,5 +1,5 @@
-// A server of NFS version 3 that knows what the probe asks for, with one folder in memory, and that
-// does wrong what it is told to.
+// A server of NFS version 3 with the procedures that the probe needs, one directory in memory, and
+// misbehaviour on request.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class TinyNfs : public service::Program {
 
   std::map<std::string, std::vector<std::uint8_t>> files{{"other", {1, 2, 3}}};
   std::map<Proc, std::uint32_t> refuses;  // nfsstat3
-  Proc silent = Proc::kNull;              // of which no answer comes; kNull: none
-  bool hides_handles = false;             // CREATE does not tell them
-  bool forgets = false;                   // COMMIT has another verifier than WRITE
-  std::uint32_t short_by = 0;             // bytes that WRITE leaves out
-  std::uint32_t wrong_at = UINT32_MAX;    // byte of READ's data that is another one
-  std::uint32_t most = 65536;             // bytes of READ and WRITE
-  std::uint32_t boasts = 0;               // bytes that FSINFO says instead; 0: not
-  std::vector<std::string> log;           // procedures and sizes, as they came
+  Proc silent = Proc::kNull;              // procedure that is never answered; kNull: none
+  bool hides_handles = false;             // CREATE does not return them
+  bool forgets = false;                   // COMMIT returns another verifier than WRITE
+  std::uint32_t short_by = 0;             // bytes that WRITE does not write
+  std::uint32_t wrong_at = UINT32_MAX;    // offset of a wrong byte in READ's data
+  std::uint32_t most = 65536;             // maximum bytes of READ and WRITE
+  std::uint32_t boasts = 0;               // bytes that FSINFO claims instead; 0: the true value
+  std::vector<std::string> log;           // procedures and sizes, in order of arrival
 
  private:
   static constexpr std::uint32_t kRoot = 1, kFile = 2;

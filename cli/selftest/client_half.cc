@@ -1,3 +1,5 @@
+// Runs the cells of a selftest from the connecting side, and compares what was moved with what must
+// be.
 #include "half_parts.h"
 
 #include <algorithm>
@@ -30,7 +32,7 @@ MessageBytes operator+(MessageBytes a, const MessageBytes& b) {
 // A connection to one of the server's ports.
 class Contact : public service::ClientObserver {
  public:
-  // What a control Call's results are read by.
+  // Parses the results of a control Call.
   using Read = std::function<bool(protocol::StreamReader& results)>;
 
   Expected<void> connect(service::Loop& loop, const service::ClientOptions& options) {
@@ -52,7 +54,7 @@ class Contact : public service::ClientObserver {
     } else if (!read_(reply.results())) {
       problem_ = "malformed results";
     }
-    // It is sent inline, and so is its Reply.
+    // Control Calls and their Replies are sent inline.
     control.inline_replies += outcome.reply.size();
   }
   void on_connected(const service::ConnectionInfo&) override { up_ = true; }
@@ -78,13 +80,13 @@ class Contact : public service::ClientObserver {
 
   [[nodiscard]] bool up() const { return up_; }
   [[nodiscard]] bool answered() const { return answered_; }
-  // Why it is of no use any more; empty: it is.
+  // Returns why the connection is unusable, or nothing.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] service::Client& client() { return *client_; }
   [[nodiscard]] const MessageBytes& moved() const { return client_->requester(0).counters().bytes; }
 
   TransferRun* run = nullptr;
-  MessageBytes control;  // of the control Calls
+  MessageBytes control;  // moved by the control Calls
 
  private:
   static constexpr std::uint64_t kControl = UINT64_MAX;
@@ -93,7 +95,7 @@ class Contact : public service::ClientObserver {
   Read read_;
   bool up_ = false, answered_ = false, finishing_ = false;
   std::string problem_;
-  std::unique_ptr<service::Client> client_;  // goes first
+  std::unique_ptr<service::Client> client_;  // destroyed first
 };
 
 }  // namespace
@@ -107,7 +109,7 @@ struct ClientHalf::Impl : HalfParts {
     return {};
   }
 
-  // False: something went wrong, see `failures`. Errors: the end of all.
+  // Returns false if something went wrong, see `failures`. An error ends the whole run.
   Expected<bool> until(Contact& contact, const std::function<bool()>& condition,
                        std::vector<std::string>& failures) {
     while (!condition()) {
@@ -116,7 +118,7 @@ struct ClientHalf::Impl : HalfParts {
         return false;
       }
       if (loop->now() >= give_up) {
-        failures.emplace_back("it did not come to an end");
+        failures.emplace_back("it did not end");
         return false;
       }
       const auto going = loop->run_once(give_up - loop->now());
@@ -141,13 +143,13 @@ struct ClientHalf::Impl : HalfParts {
     client.requester.credits = 2 * kClientDepth;
     apply(combination, client);
     if (auto made = contact.connect(*loop, client); !made) return tl::unexpected(made.error());
-    // By RFC 5666 thresholds are known with the answer to the first Call.
+    // With RFC 5666, thresholds are known when the first Call is answered.
     const bool configures = client.profile == service::Profile::k5666;
     auto up = until(
         contact,
         [&] { return contact.up() && (!configures || contact.client().info(0).configured); },
         failures);
-    // Not a matter of the cell.
+    // Not a failure of the cell.
     if (up && !*up) return fabric::fail(fabric::Errc::kNotConnected, failures.back());
     return up;
   }
@@ -178,7 +180,7 @@ struct ClientHalf::Impl : HalfParts {
     plan.profile = rules_of(combination.profile);
     plan.version = combination.version;
     plan.shape = cell.shape;
-    // The other direction's.
+    // Terms of the reverse direction.
     plan.terms = terms_of(combination.version, agreed.receive, agreed.send);
     plan.inline_only = reverse_is_inline_only(combination.profile);
     return plan;
@@ -190,7 +192,7 @@ struct ClientHalf::Impl : HalfParts {
             two ? protocol::kVersionTwoThreshold : reply, protocol::empty_header_bytes(version)};
   }
 
-  // Over its connection.
+  // Runs the Calls of a cell on its connection.
   Expected<bool> make_calls(Contact& contact, const Cell& cell, std::uint32_t number,
                             CellResult& result) {
     const service::Thresholds& agreed = contact.client().info(0).thresholds;
@@ -204,7 +206,7 @@ struct ClientHalf::Impl : HalfParts {
                     [&](const protocol::CallSpec& spec) { return contact.client().call(spec); });
     contact.run = &run;
     auto done = make_calls(contact, cell, plan, count, run, result);
-    // Its Calls' memory is the run's, which ends here.
+    // Its Calls use memory of `run`, which is destroyed here.
     if (!done || !*done) contact.client().close();
     if (!done || !*done) (void)until_closed(contact);
     contact.run = nullptr;
@@ -262,16 +264,16 @@ struct ClientHalf::Impl : HalfParts {
     result.reverse = calls.right;
     result.refused = calls.refused;
     if (tally.wrong != 0) {
-      failures.push_back(fmt::format("{} of {} Calls went wrong: {}", tally.wrong,
+      failures.push_back(fmt::format("{} of {} Calls failed: {}", tally.wrong,
                                      tally.wrong + tally.right, tally.text));
     } else if (before + tally.expected + contact.control != contact.moved()) {
-      failures.emplace_back("bytes went by other ways than they ought to");
+      failures.emplace_back("bytes were moved in other ways than expected");
     }
     if (calls.wrong != 0) {
       failures.push_back(
-          fmt::format("{} of {} reverse Calls went wrong: {}", calls.wrong, asked, calls.text));
+          fmt::format("{} of {} reverse Calls failed: {}", calls.wrong, asked, calls.text));
     } else if (calls.right + calls.refused != asked) {
-      failures.push_back(fmt::format("{} reverse Calls were made, and ought to be {}",
+      failures.push_back(fmt::format("{} reverse Calls were made, expected {}",
                                      calls.right + calls.refused, asked));
     }
     return true;
@@ -279,7 +281,7 @@ struct ClientHalf::Impl : HalfParts {
 
   std::uint64_t lost_so_far() const { return options.lost ? options.lost() : 0; }
 
-  // At once.
+  // Runs the loop until the client is closed, for two seconds at most.
   Expected<void> until_closed(Contact& contact) {
     const Time end = loop->now() + 2 * fabric::kSecond;
     while (!contact.client().closed() && loop->now() < end) {
@@ -289,7 +291,7 @@ struct ClientHalf::Impl : HalfParts {
     return {};
   }
 
-  // What the server's recording shows.
+  // Asks for the verdict on the server's recording.
   Expected<bool> ask(const Cell& cell, std::uint32_t number, std::vector<std::string>& failures) {
     Contact contact;
     auto up = connect(contact, cell, failures);

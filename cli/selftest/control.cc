@@ -1,3 +1,4 @@
+// Encodes and decodes the Calls of the program SELFTEST (selftest.x).
 #include <rpcrdma/protocol/reduction.h>
 #include <rpcrdma/selftest/control.h>
 #include <rpcrdma/service/program.h>
@@ -27,7 +28,7 @@ void put(Words& out, Status status) {
 
 std::string text_of(wire::Bytes bytes) {
   std::string text(bytes.begin(), bytes.end());
-  // It goes to a terminal.
+  // Replaces control characters, since the text is printed on a terminal.
   for (char& c : text) {
     if ((c < 0x20 && c != '\n') || c > 0x7e) c = '?';
   }
@@ -54,9 +55,9 @@ const char* status_name(Status status) {
     case Status::kUnknown:
       return "the server does not know the cell";
     case Status::kBusy:
-      return "somebody else is connected to the server";
+      return "another client is connected to the server";
     case Status::kRefused:
-      return "the server cannot do that";
+      return "the server cannot do this";
   }
   return "?";
 }

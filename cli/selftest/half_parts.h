@@ -1,5 +1,5 @@
-// What both halves are made of: a loop, the bytes of all items, and the program TRANSFER, which
-// either serves.
+// The common parts of both halves: a loop, the bytes of all items, and the program TRANSFER, which
+// both halves serve.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace rpcrdma::selftest {
 
 struct HalfParts {
-  // Errors: as Loop::create(), Pattern::create().
+  // Fails as Loop::create() and Pattern::create() do.
   [[nodiscard]] fabric::Expected<void> open(fabric::Provider& provider, Recorder& recorder,
                                             Damage damage) {
     auto made =

@@ -1,4 +1,4 @@
-// Both halves, on loopback addresses of this process.
+// Tests both halves on loopback addresses of this process.
 #include "support/two_peers.h"
 
 #include <atomic>
@@ -156,7 +156,7 @@ TEST(SelftestDamage, OneWrongByteFailsTheCell) {
   const auto done = client.run({"v1-v1", "rfc8166", "forward", "clean", "write", "long-reply"});
   ASSERT_THAT(done, SizeIs(2));
   EXPECT_THAT(done[0].result.failures,
-              Contains(AllOf(HasSubstr("8 of 8 Calls went wrong"),
+              Contains(AllOf(HasSubstr("8 of 8 Calls failed"),
                              HasSubstr("the filler: byte 0 of 20000 is"))));
   EXPECT_THAT(done[1].result.failures,
               Contains(HasSubstr("results of 20000: result 1: byte 10000 of 20000 is")));
@@ -168,8 +168,7 @@ TEST(SelftestDamage, AWrongLengthFailsTheCell) {
   Client client;
   const auto done = client.run({"v2-v2", "forward", "clean", "write"});
   ASSERT_THAT(done, SizeIs(1));
-  EXPECT_THAT(done[0].result.failures,
-              Contains(HasSubstr("has 19999 bytes, and ought to have 20000")));
+  EXPECT_THAT(done[0].result.failures, Contains(HasSubstr("has 19999 bytes, expected 20000")));
 }
 
 TEST(SelftestDamage, IsNoticedInTheReverseDirection) {
@@ -178,7 +177,7 @@ TEST(SelftestDamage, IsNoticedInTheReverseDirection) {
   const auto done = client.run({"v1-v1", "rfc8166", "reverse", "both", "clean", "odd"});
   ASSERT_THAT(done, SizeIs(2));
   for (const Done& d : done) {
-    EXPECT_THAT(d.result.failures, Contains(HasSubstr("9 of 9 reverse Calls went wrong")));
+    EXPECT_THAT(d.result.failures, Contains(HasSubstr("9 of 9 reverse Calls failed")));
   }
 }
 
@@ -211,7 +210,7 @@ TEST(SelftestRecordings, AFindingIsAnError) {
   up.peer_qpn = 2;
   up.inline_send = up.inline_receive = 1024;
   tracer.emit(connection, 1000, up);
-  // RDMA_MSG, 32 credits, no chunks; and a NULL of NFS whose XID is another.
+  // RDMA_MSG, 32 credits, no chunks; and a NULL of NFS with another XID.
   std::vector<std::uint8_t> message;
   for (const std::uint32_t word :
        {7U, 1U, 32U, 0U, 0U, 0U, 0U, 8U, 0U, 2U, 100003U, 3U, 0U, 0U, 0U, 0U, 0U}) {
@@ -224,7 +223,7 @@ TEST(SelftestRecordings, AFindingIsAnError) {
   tracer.emit(connection, 3000, trace::ConnectionEnd{.established = 1});
   const Judgement judgement = recorder->end("../../a cell", rules::Profile::k8166, 2);
   EXPECT_THAT(judgement.errors, Contains(HasSubstr("HDR-02 (client): ")));
-  EXPECT_THAT(judgement.errors, Contains("version 1 was spoken, and ought to be 2"));
+  EXPECT_THAT(judgement.errors, Contains("version 1 was spoken, expected 2"));
 }
 
 TEST(SelftestRecordings, WithoutOneTheCellFails) {

@@ -1,3 +1,4 @@
+// Lists the cells of the test matrix, and selects those that match the words of --only.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +13,7 @@ namespace {
 constexpr protocol::Versions kOne{protocol::kVersionOne, protocol::kVersionOne};
 constexpr protocol::Versions kBoth{protocol::kVersionOne, protocol::kVersionTwo};
 
-// The older profiles are version 1's.
+// The older profiles exist for version 1 only.
 constexpr std::array kCombinations{
     Combination{"v1", "v1", kOne, kOne, 1, Profile::kRfc8166},
     Combination{"v2", "v1", kBoth, kOne, 1, Profile::kRfc8166},
@@ -43,14 +44,14 @@ constexpr std::array<const char*, 2> kLosses{"clean", "loss"};
 
 // Credits of reverse Calls.
 constexpr std::uint32_t kReverseCredits = 8;
-// Of segments, so that long chunks have several.
+// Segment size: small, so that long chunks have several.
 constexpr std::uint32_t kMaxSegment = 16U << 10;
 
 std::string versions_name(const Combination& c) {
   return fmt::format("{}-{}", c.client, c.server);
 }
 
-// One thing that cells differ in.
+// One dimension of the matrix.
 using Axis = std::vector<std::string>;
 struct Axes {
   Axis versions, profiles, directions, losses, shapes;
@@ -75,7 +76,7 @@ bool contains(const Axis& axis, std::string_view word) {
   return std::ranges::find(axis, word) != axis.end();
 }
 
-// Those that were wanted, or all.
+// Returns whether the name is selected; without a selection, all are.
 bool takes(const Axis& wanted, std::string_view name) {
   return wanted.empty() || contains(wanted, name);
 }
@@ -98,7 +99,7 @@ std::span<const Combination> combinations() {
 
 namespace {
 
-// RFC 5666 has no private data: its own protocol agrees on the thresholds.
+// RFC 5666 has no private data: the Connection Configuration Protocol sets the thresholds.
 template <typename Options>
 void speak_profile(const Combination& combination, Options& options) {
   if (rules_of(combination.profile) != rules::Profile::k5666) return;
@@ -152,7 +153,7 @@ fabric::Expected<std::vector<Cell>> cells_of(std::span<const std::string> words)
     }
     if (axis == nullptr) {
       return fabric::fail(fabric::Errc::kBadArgument,
-                          fmt::format("{}: give some of {}", word, all_words()));
+                          fmt::format("{}: valid words are {}", word, all_words()));
     }
     axis->push_back(word);
   }

@@ -20,7 +20,7 @@ TEST(Matrix, HasEveryCellOnce) {
   for (const Cell& cell : all) names.insert(cell_name(cell));
   EXPECT_EQ(names.size(), all.size());
   EXPECT_TRUE(names.contains("v2-v1.rfc8166.both.loss.long-call"));
-  // Those that lose packets come last: their client is another one.
+  // Cells that lose packets come last, since they use another client.
   EXPECT_TRUE(std::ranges::is_sorted(all, {}, &Cell::lossy));
 }
 
@@ -28,7 +28,7 @@ TEST(Matrix, WordsOfOneKindAreAlternatives) {
   EXPECT_EQ(cells({"v2-v2", "rfc8166", "forward", "clean", "read"}).size(), 1U);
   EXPECT_EQ(cells({"v2-v2", "forward", "clean", "read", "write"}).size(), 2U);
   EXPECT_EQ(cells({"v2-v2", "reverse", "both", "clean", "read", "write"}).size(), 4U);
-  // Each side.
+  // Matches either side.
   for (const Cell& cell : cells({"v2", "short"})) {
     EXPECT_NE(cell_name(cell).find("v2"), std::string::npos);
   }
@@ -38,7 +38,8 @@ TEST(Matrix, WordsOfOneKindAreAlternatives) {
 
 TEST(Matrix, WordsThatMakeNoSense) {
   const std::vector<std::string> unknown{"sideways"};
-  EXPECT_NE(cells_of(unknown).error().message.find("sideways: give some of v1"), std::string::npos);
+  EXPECT_NE(cells_of(unknown).error().message.find("sideways: valid words are v1"),
+            std::string::npos);
   // Version 2 has no such profile.
   const std::vector<std::string> none{"v2-v2", "draft-01"};
   EXPECT_EQ(cells_of(none).error().message, "there is no such cell");

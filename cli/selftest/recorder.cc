@@ -30,7 +30,7 @@ std::string file_name(std::string_view cell, std::string_view end) {
   return fmt::format("{}{}-{}.pcapng", hidden ? "_" : "", name, end);
 }
 
-// The connection that the cell's Calls went over; others only asked about an earlier cell.
+// Returns the connection of the cell's Calls; the others only asked about an earlier cell.
 const report::Connection* busiest(const report::Report& report) {
   const auto at = std::ranges::max_element(report.connections, {}, &report::Connection::messages);
   return at == report.connections.end() ? nullptr : &*at;
@@ -42,17 +42,17 @@ void judge(const report::Report& report, std::uint32_t version, Judgement& judge
   };
   for (const rules::Finding& f : report.findings) {
     if (f.severity != rules::Severity::kError) continue;
-    wrong(fmt::format("{} ({}): {}", f.rule, f.role.empty() ? "nobody" : f.role, f.text));
+    wrong(fmt::format("{} ({}): {}", f.rule, f.role.empty() ? "neither peer" : f.role, f.text));
   }
   const trace_reader::ReaderStats& events = report.recording.events;
   if (events.lost + events.missing != 0 || !report.capture.damage.empty()) {
-    wrong(fmt::format("the recording lacks {} events", events.lost + events.missing));
+    wrong(fmt::format("{} events are missing from the recording", events.lost + events.missing));
   }
   const report::Connection* const connection = busiest(report);
   if (connection == nullptr || connection->messages == 0) return wrong("nothing was recorded");
   judgement.messages = connection->messages;
   if (connection->version != version) {
-    wrong(fmt::format("version {} was spoken, and ought to be {}", connection->version, version));
+    wrong(fmt::format("version {} was spoken, expected {}", connection->version, version));
   }
 }
 
@@ -132,7 +132,7 @@ Judgement Recorder::end(std::string_view cell, rules::Profile profile, std::uint
   }
   const auto source = capture::open_file(file);
   if (!source) return wrong(source.error().message);
-  // Large: not for the stack.
+  // Too large for the stack.
   const auto analysis =
       std::make_unique<report::Analysis>(report::AnalysisOptions{.profile = profile});
   if (const auto read = analysis->pipeline().run(**source, nullptr, 1); !read) {

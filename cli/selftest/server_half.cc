@@ -1,3 +1,4 @@
+// Serves the programs TRANSFER and SELFTEST, and calls the client back when a cell requests it.
 #include "half_parts.h"
 
 #include <optional>
@@ -20,9 +21,9 @@ using service::Deferred;
 
 namespace {
 
-constexpr std::uint32_t kMaxCalls = 100'000;  // of a cell
+constexpr std::uint32_t kMaxCalls = 100'000;  // per cell
 constexpr std::uint32_t kServerDepth = 4;
-constexpr std::uint32_t kMaxConnections = 4;  // of each server; one is used
+constexpr std::uint32_t kMaxConnections = 4;  // per server; one is used
 
 template <typename Answer>  // a Call or a Deferred
 void answer(Answer& to, const control::Words& words) {
@@ -32,7 +33,7 @@ void answer(Answer& to, const control::Words& words) {
 
 }  // namespace
 
-// A cell on its connection.
+// A cell, running on its connection.
 class Session : public service::ReverseObserver {
  public:
   Session(const control::Plan& plan, protocol::MemoryPool& memory,
@@ -45,7 +46,7 @@ class Session : public service::ReverseObserver {
         client_(*this, requester_options(plan), clock) {}
 
   [[nodiscard]] const control::Plan& plan() const { return plan_; }
-  // Its connection is no more.
+  // Returns whether its connection has ended.
   [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] service::ReverseClient& client() { return client_; }
 
@@ -84,7 +85,7 @@ class Session : public service::ReverseObserver {
     control::Calls calls{Status::kOk, tally.right, tally.refused, tally.wrong, tally.text};
     if (calls.wrong == 0 && client_.requester().counters().bytes != tally.expected) {
       calls.wrong = 1;
-      calls.text = "bytes went by other ways than they ought to";
+      calls.text = "bytes were moved in other ways than expected";
     }
     answer(to, control::encode(calls));
   }
@@ -94,7 +95,7 @@ class Session : public service::ReverseObserver {
   std::uint32_t asked_ = 0;
   std::optional<Deferred> waiting_;
   TransferRun run_;
-  service::ReverseClient client_;  // goes first: its Calls are the run's
+  service::ReverseClient client_;  // destroyed first: its Calls belong to the run
 };
 
 struct ServerHalf::Impl : HalfParts, service::ServerObserver {
@@ -148,7 +149,7 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
     if (!plan) return (void)call.fail(service::CallError::kGarbageArgs);
     const Status status = begin(call, *plan);
     answer(call, control::encode(status));
-    // Behind the Reply: the client knows then what comes.
+    // After the Reply, so that the client expects the reverse Calls.
     if (status == Status::kOk && !session->add(plan->count)) session->close();
   }
 
@@ -173,7 +174,7 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
   void judge(Call& call) {
     const auto cell = control::read_cell(call.arguments());
     if (!cell) return (void)call.fail(service::CallError::kGarbageArgs);
-    // The end of its connection may be seen later than this one's beginning.
+    // The end of its connection may be noticed later than the start of this one.
     if (session != nullptr && session->plan().cell == *cell) {
       asking = call.defer();
       return;
@@ -193,7 +194,8 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
     return recording;
   }
 
-  // ----- connections: a recording ends with a cell's, and the next one begins
+  // ----- connections: when a cell's connection ends, so does its recording, and the next one
+  // starts
 
   void on_closed(const service::ConnectionInfo&, service::CloseReason, std::string_view) override {
     if (session != nullptr && session->over()) end_session();
@@ -207,7 +209,7 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
     judged_cell = plan.cell;
     ++cells;
     if (!judgement.errors.empty()) ++bad_cells;
-    // Without one START is refused.
+    // If it fails, START is refused.
     (void)recorder.begin();
     if (!asking) return;
     Deferred to = std::move(*asking);
@@ -220,9 +222,9 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
   std::unique_ptr<service::Program> control_program;
   std::vector<service::Program*> programs;
   std::shared_ptr<Session> session;
-  std::optional<Deferred> asking;  // for the end of the session
+  std::optional<Deferred> asking;  // waits for the session to end
   std::optional<std::uint32_t> judged_cell;
-  Judgement judgement;  // of that
+  Judgement judgement;  // of the session it waits for
   std::uint64_t cells = 0, bad_cells = 0;
   std::vector<std::unique_ptr<service::Server>> servers;
 };

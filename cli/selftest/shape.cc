@@ -1,3 +1,4 @@
+// Defines the Calls of each shape, and computes the bytes that each must move inline and in chunks.
 #include <algorithm>
 #include <array>
 
@@ -38,7 +39,7 @@ std::uint32_t sum(const std::vector<std::uint32_t>& items) {
   return bytes;
 }
 
-// What is longer than any threshold that is used here, and what has several segments.
+// Exceeds any threshold used here, and needs several segments.
 constexpr std::uint32_t kLong = 20'000;
 constexpr std::uint32_t kLonger = 100'000;
 
@@ -54,7 +55,7 @@ std::vector<Transfer> of_long_calls() {
   for (const std::uint32_t length : {kLong, kLong + 4, kLonger}) {
     all.push_back({.filler = length, .result_filler = 40, .long_call = true});
   }
-  // Items that are too short for chunks of their own go with it.
+  // Items that are too short for chunks of their own are part of it.
   all.push_back({.filler = kLong, .arguments = {8, 4}, .results = {12}, .long_call = true});
   return all;
 }
@@ -81,7 +82,7 @@ std::vector<Transfer> of_writes() {
   for (const std::uint32_t length : {kLong, kLong + 4, kLonger}) {
     all.push_back({.filler = 4, .result_filler = 64, .results = {length}, .by_write = true});
   }
-  // Less comes back than there is room for.
+  // The result is shorter than the memory offered for it.
   all.push_back({.results = {kLong}, .offered = {kLonger}, .by_write = true});
   return all;
 }
@@ -93,9 +94,9 @@ std::vector<Transfer> of_several() {
            .results = {kLong, kLong + 4},
            .by_read = true,
            .by_write = true},
-          // One is not used, and those around it are not filled.
+          // One is not used, and its neighbours are not filled.
           {.results = {kLong, 0, 4}, .offered = {kLong + 40, kLong, kLong}, .by_write = true},
-          // Long messages beside chunks.
+          // Long messages that also have chunks.
           {.arguments = {kLong, kLong},
            .result_filler = kLong,
            .results = {kLong},
@@ -138,17 +139,17 @@ std::vector<Transfer> of_zero() {
            .results = {kLong, 0, kLong},
            .by_read = true,
            .by_write = true},
-          // A Write chunk without segments, and one that nothing comes into.
+          // A Write chunk without segments, and one that receives no data.
           {.results = {0, kLong}, .offered = {0, kLong}, .by_write = true},
           {.results = {0, kLong}, .offered = {kLong, kLong}, .by_write = true},
           {.filler = kLong, .arguments = {0, 0}, .results = {0}, .long_call = true}};
 }
 
-// An item that could be a chunk, and as a part of a message of the threshold's length is none.
+// An item that is DDP-eligible, but stays inline in a message of exactly the threshold's length.
 constexpr std::uint32_t kSmallItem = 64;
 
-// Messages of exactly the threshold: by the filler on one side, on the other, on both; and with an
-// item.
+// Builds messages of exactly the threshold: by the filler on one side, on the other, on both; and
+// with an item.
 std::vector<Transfer> at_threshold(const InlineTerms& terms) {
   const std::uint32_t call = terms.call_threshold - terms.empty_header - call_bytes({});
   const std::uint32_t reply = terms.reply_threshold - terms.empty_header - reply_bytes({});
@@ -160,7 +161,8 @@ std::vector<Transfer> at_threshold(const InlineTerms& terms) {
           {.result_filler = reply - kItem, .results = {kSmallItem}}};
 }
 
-// A byte of filler more, where there is some: the item goes by itself then, and else the message.
+// Adds a byte of filler to messages that have any: those with an item then move it by a chunk, the
+// others become long.
 std::vector<Transfer> over_threshold(const InlineTerms& terms) {
   std::vector<Transfer> all = at_threshold(terms);
   for (Transfer& t : all) {

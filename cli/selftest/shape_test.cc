@@ -8,7 +8,7 @@
 namespace rpcrdma::selftest {
 namespace {
 
-// What a requester and a responder make of a Transfer, by its lengths alone.
+// How a requester and a responder move a Transfer, planned from its lengths.
 struct Planned {
   explicit Planned(const Transfer& t, const InlineTerms& terms) {
     limits.call_threshold = terms.call_threshold;

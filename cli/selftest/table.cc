@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of columns, in two lines.
+// Column titles, in two lines.
 constexpr std::array<std::pair<const char*, const char*>, kShapes> kHeads{{{"", "short"},
                                                                            {"long", "Call"},
                                                                            {"long", "Reply"},
@@ -99,7 +99,7 @@ std::string to_text(const Setup& setup, const std::vector<Done>& cells) {
   add_matrix(out, cells);
   const Sums sums = sums_of(cells);
   if (sums.refused != 0) {
-    out += "-: not sent, as reverse Calls have no chunks in draft-01; ok-: some of them\n";
+    out += "-: not sent, since draft-01 allows no chunks in reverse Calls; ok-: some not sent\n";
   }
   out += '\n';
   for (const Done& d : cells) {
@@ -109,11 +109,11 @@ std::string to_text(const Setup& setup, const std::vector<Done>& cells) {
   }
   fmt::format_to(to, "{} cells in {}: {} passed, {} failed\n", cells.size(),
                  base::format_duration(sums.elapsed), sums.passed, cells.size() - sums.passed);
-  fmt::format_to(to, "{} Calls with every byte as it has to be, {} refused\n", sums.calls,
-                 sums.refused);
+  fmt::format_to(to, "{} Calls with all bytes correct, {} refused\n", sums.calls, sums.refused);
   if (sums.lossy != 0) {
-    fmt::format_to(to, "{} packets lost on purpose in {} cells, nothing in {} of them\n", sums.lost,
-                   sums.lossy, sums.lucky);
+    fmt::format_to(to,
+                   "{} packets dropped on purpose in {} cells; in {} of them none was dropped\n",
+                   sums.lost, sums.lossy, sums.lucky);
   }
   return out;
 }

@@ -14,7 +14,7 @@ std::vector<Done> some() {
   std::vector<Done> cells;
   cells.push_back({{0, Direction::kForward, false, Shape::kShort}, {8, 0, 0, 0, {}}, 1000});
   cells.push_back({{0, Direction::kForward, false, Shape::kRead},
-                   {7, 0, 0, 0, {"1 of 8 Calls went wrong: a byte"}},
+                   {7, 0, 0, 0, {"1 of 8 Calls failed: a byte"}},
                    2000});
   cells.push_back({{4, Direction::kReverse, false, Shape::kRead}, {0, 0, 8, 0, {}}, 0});
   cells.push_back({{4, Direction::kBoth, false, Shape::kRead}, {8, 0, 8, 0, {}}, 0});
@@ -29,11 +29,12 @@ TEST(Table, ALineForEachRowAndEachFailure) {
   EXPECT_THAT(text, HasSubstr("  forward  1 % loss    ok\n"));
   EXPECT_THAT(text, HasSubstr("  reverse                                 -\n"));
   EXPECT_THAT(text, HasSubstr("  both                                  ok-\n"));
-  EXPECT_THAT(
-      text, HasSubstr("FAIL v1-v1.rfc8166.forward.clean.read: 1 of 8 Calls went wrong: a byte\n"));
+  EXPECT_THAT(text,
+              HasSubstr("FAIL v1-v1.rfc8166.forward.clean.read: 1 of 8 Calls failed: a byte\n"));
   EXPECT_THAT(text, HasSubstr("5 cells in 3 us: 4 passed, 1 failed\n"));
-  EXPECT_THAT(text, HasSubstr("39 Calls with every byte as it has to be, 16 refused\n"));
-  EXPECT_THAT(text, HasSubstr("3 packets lost on purpose in 1 cells, nothing in 0 of them\n"));
+  EXPECT_THAT(text, HasSubstr("39 Calls with all bytes correct, 16 refused\n"));
+  EXPECT_THAT(
+      text, HasSubstr("3 packets dropped on purpose in 1 cells; in 0 of them none was dropped\n"));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     EXPECT_LE(end - at, 90U) << text.substr(at, end - at);
@@ -55,7 +56,7 @@ TEST(Table, AsJson) {
   const auto& cell = json["cells"][1];
   EXPECT_EQ(cell["name"], "v1-v1.rfc8166.forward.clean.read");
   EXPECT_EQ(cell["passed"], false);
-  EXPECT_EQ(cell["failures"][0], "1 of 8 Calls went wrong: a byte");
+  EXPECT_EQ(cell["failures"][0], "1 of 8 Calls failed: a byte");
   EXPECT_EQ(json["cells"][4]["lost_packets"], 3);
 }
 

@@ -1,3 +1,5 @@
+// The program TRANSFER at both ends: builds arguments and results, and compares every byte
+// received.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -20,12 +22,12 @@ constexpr std::uint32_t kOk = 0;
 constexpr std::uint32_t kWrongFiller = 1;
 constexpr std::uint32_t kWrongArgument = 2;
 
-// What is added to a Call's seed (selftest.x).
+// Offsets that are added to a Call's seed (selftest.x).
 constexpr std::uint32_t kArguments = 1;
 constexpr std::uint32_t kResultFiller = 8;
 constexpr std::uint32_t kResults = 9;
 
-// What is in a result's memory before the peer writes there.
+// Fills a result's memory before the peer writes there.
 constexpr std::uint8_t kPoison = 0xa5;
 
 void put_word(std::vector<std::uint8_t>& out, std::uint32_t word) {
@@ -39,18 +41,18 @@ void put_opaque(std::vector<std::uint8_t>& out, wire::Bytes bytes) {
   out.resize(wire::xdr_padded(out.size()));
 }
 
-// Empty: they are the same.
+// Returns an empty string if they are equal.
 std::string difference(wire::Bytes found, wire::Bytes right) {
   if (found.size() != right.size()) {
-    return fmt::format("has {} bytes, and ought to have {}", found.size(), right.size());
+    return fmt::format("has {} bytes, expected {}", found.size(), right.size());
   }
   const auto [at, expected] = std::ranges::mismatch(found, right);
   if (at == found.end()) return {};
-  return fmt::format("byte {} of {} is {:#04x}, and ought to be {:#04x}", at - found.begin(),
-                     right.size(), *at, *expected);
+  return fmt::format("byte {} of {} is {:#04x}, expected {:#04x}", at - found.begin(), right.size(),
+                     *at, *expected);
 }
 
-// transfer_args; the bytes are the Call's.
+// transfer_args; the bytes point into the Call.
 struct Arguments {
   std::uint32_t seed = 0;
   std::uint32_t result_filler = 0;
@@ -101,7 +103,7 @@ void TransferProgram::transfer(Call& call) const {
   const auto args = read_arguments(call.arguments());
   if (!args) return (void)call.fail(service::CallError::kGarbageArgs);
   const auto items = static_cast<std::uint32_t>(args->result_lengths.size());
-  // Of which the first with any bytes is to be damaged; `items`: the filler.
+  // Index of the first result with any bytes, which is to be damaged; `items`: the filler.
   std::uint32_t victim = 0;
   while (victim < items && args->result_lengths[victim] == 0) ++victim;
 
@@ -212,7 +214,7 @@ std::string TransferCall::check(const protocol::CallOutcome& outcome) const {
   service::ReplyReader reply(outcome, std::span(spaces_).first(transfer_.results.size()));
   if (reply.status() != service::RpcStatus::kSuccess) return service::describe(outcome, reply);
   if (!transfer_.null) return check(reply.results());
-  return reply.results().at_end() ? "" : "there are results to NULL";
+  return reply.results().at_end() ? "" : "NULL returned results";
 }
 
 std::string TransferCall::check(protocol::StreamReader& results) const {
@@ -220,15 +222,15 @@ std::string TransferCall::check(protocol::StreamReader& results) const {
   const wire::Bytes filler = results.opaque(kMaxFiller);
   const std::uint32_t items = results.u32();
   if (!results.ok()) return "malformed results";
-  if (status == kWrongFiller) return "the Call's filler came wrong";
-  if (status == kWrongArgument) return "an argument came wrong";
+  if (status == kWrongFiller) return "the server received a wrong filler";
+  if (status == kWrongArgument) return "the server received a wrong argument";
   if (status != kOk) return "malformed results";
   if (auto d = difference(filler, pattern_.bytes(seed_ + kResultFiller, transfer_.result_filler));
       !d.empty()) {
     return "the filler: " + d;
   }
   if (items != transfer_.results.size()) {
-    return fmt::format("{} results, and ought to be {}", items, transfer_.results.size());
+    return fmt::format("{} results, expected {}", items, transfer_.results.size());
   }
   for (std::uint32_t i = 0; i < items; ++i) {
     const wire::Bytes item = results.opaque_result(kMaxItem);
@@ -238,7 +240,7 @@ std::string TransferCall::check(protocol::StreamReader& results) const {
   }
   const std::uint32_t end = results.u32();
   return results.ok() && results.at_end() && end == seed_ ? ""
-                                                          : "malformed results behind the last";
+                                                          : "malformed data after the last result";
 }
 
 }  // namespace rpcrdma::selftest

@@ -16,7 +16,7 @@ std::string list(const std::vector<std::uint32_t>& lengths) {
   return text;
 }
 
-// For a person who wants to make the same Call.
+// Describes the Call for a person who wants to repeat it.
 std::string describe(const Transfer& t) {
   if (t.null) return "NULL";
   std::string text = fmt::format("Call with {} bytes of filler", t.filler);
@@ -77,10 +77,10 @@ void TransferRun::judge(const TransferCall& call, const protocol::CallOutcome& o
     return;
   }
   tally_.expected += expected_bytes(call.transfer());
-  if (may_not) return fail(call.transfer(), "was sent, and needs a chunk");
+  if (may_not) return fail(call.transfer(), "was sent, but needs a chunk");
   const std::string wrong = call.check(outcome);
   if (!wrong.empty()) return fail(call.transfer(), wrong);
-  if (outcome.attempts != 1) return fail(call.transfer(), "was sent on another connection, too");
+  if (outcome.attempts != 1) return fail(call.transfer(), "was also sent on another connection");
   ++tally_.right;
 }
 

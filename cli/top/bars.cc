@@ -18,12 +18,13 @@ void put_bars(Row& row, std::span<const Bar> bars, std::uint32_t full, std::size
   if (bars.size() > width) bars = bars.last(width);
   row.space(width - bars.size());
   const auto& glyphs = utf8 ? kEighths : kAscii;
-  const std::uint64_t below = 8 * (lines - 1 - line);  // eighths that the lines below show
+  // in eighths: the height of the lines below this one
+  const std::uint64_t below = 8 * (lines - 1 - line);
   for (const Bar& bar : bars) {
     const std::uint64_t size = std::uint64_t{8} * lines;
     std::uint64_t eighths =
         full == 0 ? 0 : std::min<std::uint64_t>(size, (bar.value * size + full / 2) / full);
-    // What is there is seen.
+    // A value above zero is always visible.
     if (bar.value != 0) eighths = std::max<std::uint64_t>(eighths, 1);
     const std::uint64_t here = eighths > below ? std::min<std::uint64_t>(eighths - below, 8) : 0;
     row.put(glyphs[here], bar.style);

@@ -1,4 +1,4 @@
-// Bars over time that stand on each other's feet: one column a second, the newest at the right.
+// A stacked bar chart over time: one column per second, the newest at the right.
 #pragma once
 
 #include "row.h"
@@ -15,8 +15,8 @@ struct Bar {
   Style style = Style::kPlain;
 };
 
-// Line `line` of `lines`, from the top, `width` columns of it; a bar of `full` reaches the top of
-// the first. Bars that have no room are the oldest.
+// Draws line `line` of `lines`, counted from the top, in `width` columns; a bar of `full` reaches
+// the top of the first line. The oldest bars are dropped if there is no room.
 void put_bars(Row& row, std::span<const Bar> bars, std::uint32_t full, std::size_t line,
               std::size_t lines, std::size_t width, bool utf8);
 

@@ -1,3 +1,4 @@
+// Draws the screens of `rpcrdma top` as lines of styled text.
 #include "bars.h"
 #include "row.h"
 
@@ -19,17 +20,17 @@ namespace {
 using Side = Row::Side;
 using plot::Unit;
 
-constexpr std::size_t kHead = 5;  // lines above the connections: what is true of all, column names
+constexpr std::size_t kHead = 5;  // lines above the connections: totals, column names
 constexpr std::size_t kWide = 100;
 
-// Lines of a screen's parts.
+// The lines of each part of a screen.
 struct Layout {
   std::size_t table = 0;
-  std::size_t chart = 0;     // of the selected connection's credits in use; 0: without that part
-  std::size_t findings = 0;  // 0: without that part
+  std::size_t chart = 0;     // chart of the selected connection's credits in use; 0: not shown
+  std::size_t findings = 0;  // 0: not shown
 };
 
-constexpr std::size_t kDetail = 7;  // lines beside the chart
+constexpr std::size_t kDetail = 7;  // lines above and below the chart
 
 Layout layout(std::size_t height) {
   constexpr std::size_t kWhole = 24;
@@ -56,7 +57,7 @@ std::string clock(std::int64_t ns) {
   return report::format_clock(ns).substr(0, 8);
 }
 
-// Of few digits: what is behind the point of large numbers only flickers.
+// Drops decimals of large numbers, which would only flicker.
 double rounded(double value) {
   if (value == 0) return 0;
   const double scale = std::pow(10, std::floor(std::log10(value)) - 2);
@@ -80,7 +81,7 @@ std::string count(std::uint64_t value) {
   return plot::format_value(Unit::kCount, static_cast<double>(value));
 }
 
-// Of many digits none that only flickers.
+// Shortens large numbers, whose last digits would only flicker.
 std::string brief(std::uint64_t value) {
   constexpr std::uint64_t kExact = 10'000;
   return value < kExact ? std::to_string(value)
@@ -102,7 +103,7 @@ const char* sort_name(Sort sort) {
   return kNames[static_cast<std::size_t>(sort)];
 }
 
-// What can be done without where there is no room.
+// Puts optional text only if it fits as a whole.
 bool put_if_whole(Row& row, const std::string& text, Style style = Style::kPlain) {
   if (row.left() < text.size()) return false;
   row.put(text, style);
@@ -137,7 +138,7 @@ class Drawer {
   void connection(const ShownConnection& c, bool selected);
   void table(std::size_t rows);
   void detail(std::size_t chart);
-  // False: there was no room for the inline thresholds.
+  // Returns false if there was no room for the inline thresholds.
   bool credits(const ShownConnection& c, std::size_t chart);
   void bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
             std::uint32_t full, Style style);
@@ -178,7 +179,7 @@ bool Drawer::runs_again(const ShownEndpoint& ended) const {
 std::string Drawer::trouble() const {
   std::string ended;
   if (s_.endpoints.size() >= Gather::kMostEndpoints) {
-    return fmt::format(" no more than {} endpoints are followed ", Gather::kMostEndpoints);
+    return fmt::format(" only {} endpoints are shown ", Gather::kMostEndpoints);
   }
   constexpr std::ptrdiff_t kNamed = 2;
   const auto has_ended = [this](const ShownEndpoint& e) { return e.ended && !runs_again(e); };
@@ -186,7 +187,7 @@ std::string Drawer::trouble() const {
   if (gone > kNamed) return fmt::format(" {} endpoints have ended ", gone);
   for (const ShownEndpoint& e : s_.endpoints) {
     if (!has_ended(e)) continue;
-    // In few words: at 80 columns there is room for some 25 characters.
+    // Kept short: at 80 columns there is room for about 25 characters.
     ended += fmt::format("{}{} {} {}{}{}", ended.empty() ? " " : ", ", e.name,
                          e.in_order ? "has ended" : "killed?", clock(e.ended_ns),
                          e.why.empty() ? "" : ": ", e.why);
@@ -203,7 +204,7 @@ void Drawer::title(bool live) {
   Row r = row();
   r.put(" rpcrdma top  ", Style::kBar);
   if (r.left() > right.size()) {
-    // The counts and the time before anything else.
+    // The counts and the time have priority.
     const std::size_t kept =
         std::min({width_ / 2, r.left() - right.size(),
                   plot::terminal_width(plot::fit_terminal(state, width_, utf8_))});
@@ -216,7 +217,7 @@ void Drawer::title(bool live) {
   add(r.take(Style::kBar));
 }
 
-// Whether what is shown rests on all that was told.
+// Shows whether all events were received.
 void Drawer::trace() {
   const trace_reader::ReaderStats& e = s_.events;
   Row r = row();
@@ -225,15 +226,15 @@ void Drawer::trace() {
   if (gone != 0) {
     r.put("INCOMPLETE", Style::kBad);
   } else if (e.emitted == 0) {
-    r.put("not known");
+    r.put("unknown");
   } else {
-    r.put("whole", Style::kGood);
+    r.put("complete", Style::kGood);
   }
   r.put(fmt::format("  emitted {} = received {} + ", e.emitted, e.received));
   r.put(fmt::format("lost {}", e.lost), e.lost != 0 ? Style::kBad : Style::kPlain);
   if (e.missing != 0) r.put(fmt::format(" + missing {}", e.missing), Style::kBad);
   const std::uint64_t odd = e.unknown + e.malformed + e.passed_over;
-  if (odd != 0) r.put(fmt::format("  not followed {}", odd), Style::kBad);
+  if (odd != 0) r.put(fmt::format("  not decoded {}", odd), Style::kBad);
   r.put(fmt::format("  {}", rate(s_, Unit::kPerSecond, s_.events_rate)));
   add(r.take());
 }
@@ -308,13 +309,12 @@ std::vector<Bar> in_use(const ShownConnection& c) {
   return bars;
 }
 
-// Who makes the Calls.
+// Returns an arrow from the RPC client to the RPC server.
 std::string direction(const ShownConnection& c) {
   return c.calls_here ? "> " : "< ";
 }
 
-// The end of an address, with the queue pair that tells connections of one peer apart, is the last
-// that goes.
+// The end of an address is cut last: its queue pair distinguishes connections of one peer.
 std::string Drawer::peer_text(const ShownConnection& c) const {
   const std::size_t width = peer_width();
   std::string peer = direction(c) + c.peer;
@@ -359,8 +359,9 @@ void Drawer::table(std::size_t rows) {
       connection(s_.rows[i], s_.rows[i].id == view_.selected);
     } else if (i == 0) {
       add(row()
-              .put(s_.endpoints.empty() ? "      no endpoint of this user runs; waiting for one"
-                                        : "      no connection yet",
+              .put(s_.endpoints.empty()
+                       ? "      no endpoint of this user is running; waiting for one"
+                       : "      no connection yet",
                    Style::kDim)
               .take());
     } else {
@@ -369,7 +370,7 @@ void Drawer::table(std::size_t rows) {
   }
 }
 
-constexpr std::size_t kLabel = 9;  // columns in front of bars
+constexpr std::size_t kLabel = 9;  // columns left of the bars
 
 std::string inline_text(const ShownConnection& c) {
   return fmt::format("  inline {}/{}", c.inline_call, c.inline_reply);
@@ -386,7 +387,7 @@ bool Drawer::credits(const ShownConnection& c, std::size_t chart) {
   r.put(fmt::format("waiting {}", c.credits.waiting),
         c.credits.waiting != 0 ? Style::kWarning : Style::kPlain);
   const bool with_inline = put_if_whole(r, inline_text(c));
-  put_if_whole(r, "  (below, the most in each second)", Style::kDim);
+  put_if_whole(r, "  (below: maximum in each second)", Style::kDim);
   add(r.take());
   const std::uint32_t asked = std::max(most(c, &Credits::requested), most(c, &Credits::granted));
   bars(c, &Credits::requested, "requested", asked, Style::kDim);
@@ -407,7 +408,7 @@ bool Drawer::credits(const ShownConnection& c, std::size_t chart) {
   return with_inline;
 }
 
-// One line of them.
+// Draws one line of bars.
 void Drawer::bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
                   std::uint32_t full, Style style) {
   std::vector<Bar> all;
@@ -436,7 +437,7 @@ void Drawer::detail(std::size_t chart) {
   r.put(fmt::format("{}  answered {}  errors {}", count(c.totals.calls), count(c.totals.replies),
                     c.totals.errors));
   if (c.sent_again + c.naks + c.rnr_naks != 0) {
-    r.put(fmt::format("  resent {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
+    r.put(fmt::format("  retrans {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
           Style::kWarning);
   }
   if (!with_inline) put_if_whole(r, inline_text(c));
@@ -466,7 +467,7 @@ void Drawer::finding(const ShownFinding& f, bool selected) {
   Row r = row();
   r.put(" ", plain).cell(clock(f.last_ns), 9, Side::kLeft, plain);
   r.cell(rules::severity_name(f.severity), 8, Side::kLeft, style(style_of(f.severity)));
-  r.cell(f.rule.empty() ? "told" : f.rule, 7, Side::kLeft, plain);
+  r.cell(f.rule.empty() ? "event" : f.rule, 7, Side::kLeft, plain);
   r.cell(f.connection != 0 ? std::to_string(f.connection) : "", 5, Side::kRight, plain);
   r.cell(fmt::format("x{}", count(f.count)), 8, Side::kRight, plain);
   const std::string when = rules::span_text(f.span);
@@ -475,7 +476,7 @@ void Drawer::finding(const ShownFinding& f, bool selected) {
 }
 
 void Drawer::findings(std::size_t rows) {
-  findings_heading("f: all of them");
+  findings_heading("f: show all");
   for (std::size_t i = 0; i < rows; ++i) {
     if (i < s_.findings.size()) {
       finding(s_.findings[i], false);
@@ -485,7 +486,7 @@ void Drawer::findings(std::size_t rows) {
   }
 }
 
-// Broken between words.
+// Wraps text between words.
 void Drawer::wrapped(const std::string& text, std::size_t lines, Style style) {
   const std::size_t width = width_ > 2 ? width_ - 2 : 0;
   std::string_view rest = text;
@@ -516,7 +517,7 @@ void Drawer::findings_page(std::size_t height) {
     if (i < s_.findings.size()) {
       finding(s_.findings[i], i == selected);
     } else if (i == 0) {
-      add(row().put(" nothing is wrong so far", Style::kDim).take());
+      add(row().put(" no problems found so far", Style::kDim).take());
     } else {
       blank();
     }
@@ -525,7 +526,7 @@ void Drawer::findings_page(std::size_t height) {
     for (std::size_t i = 0; i < 5; ++i) blank();
   } else {
     const ShownFinding& f = s_.findings[selected];
-    heading(f.peer.empty() ? "What to do" : "By " + f.peer, "");
+    heading(f.peer.empty() ? "Advice" : "By " + f.peer, "");
     wrapped(f.text, 2, Style::kPlain);
     wrapped(f.advice, 2, Style::kDim);
   }
@@ -535,20 +536,20 @@ void Drawer::findings_page(std::size_t height) {
 void Drawer::help() {
   constexpr std::array kLines{
       " q, Ctrl-C      quit",
-      " j k, arrows    select a connection; PgUp, PgDn, Home, End go further",
-      " s              sort by calls/s, p99, credits in use, Calls waiting, ID",
-      " p, space       pause: what is shown stays, and events are read on",
-      " f              all findings, and what to do about the selected one",
-      " ?              this page; any key leaves it",
+      " j k, arrows    select a connection; PgUp, PgDn, Home, End jump",
+      " s              sort by calls/s, p99, credits in use, waiting Calls, ID",
+      " p, space       pause the display; events are still read",
+      " f              all findings, with advice on the selected one",
+      " ?              this page; any key closes it",
       "",
-      " Trace          emitted = received + lost, as endpoints tell each second;",
-      "                INCOMPLETE: the rest is drawn from what was received",
+      " Trace          emitted = received + lost, updated by endpoints each second;",
+      "                INCOMPLETE: the display only reflects the events received",
       " PEER           < it calls the endpoint, > the endpoint calls it; address.QP",
       " p50 p99        from Call to Reply as the endpoint sees them, last 5 to 10 s",
-      " USE/GRANT      credits in use / granted by the peer: Calls outstanding, and how many",
-      "                may be; limit: the endpoint's own maximum where that is smaller",
+      " USE/GRANT      credits in use / granted by the peer: Calls in flight and how",
+      "                many may be; limit: the endpoint's own maximum if lower",
       " WAIT           Calls of the endpoint that wait for a credit",
-      " bars           the most in each second, up to what was granted; yellow where no",
+      " bars           maximum in each second, up to the grant; yellow where no",
       "                credit was left",
   };
   title(true);
@@ -570,7 +571,7 @@ void Drawer::keys() {
     key("s", fmt::format("sort: {}", sort_name(view_.sort)));
     key("f", "findings");
   }
-  key("p", view_.paused ? "go on" : "pause");
+  key("p", view_.paused ? "resume" : "pause");
   key("?", "help");
   if (view_.page == Page::kConnections && s_.rows.size() < s_.connections) {
     const std::string where =

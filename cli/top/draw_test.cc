@@ -1,3 +1,5 @@
+// Tests the screens of `rpcrdma top`: contents, and that every line is exactly as wide as the
+// screen.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -49,8 +51,8 @@ Shown busy(std::uint32_t connections = 3) {
   f.peer = "client 10.0.0.2";
   f.count = 345;
   f.last_ns = kNoon;
-  f.text = "more Calls are outstanding than the last grant";
-  f.advice = "see that the client takes the grant of each Reply";
+  f.text = "more Calls are in flight than the last grant";
+  f.advice = "check that the client obeys the grant of each Reply";
   s.findings.push_back(f);
   return s;
 }
@@ -77,7 +79,7 @@ TEST(Draw, SaysWhatThereIs) {
   const std::string screen = text(draw(busy(), {}, {80, 24}, true));
   EXPECT_THAT(screen, HasSubstr("nfsd: server on 10.0.0.1"));
   EXPECT_THAT(screen, HasSubstr("3 connections, 3 open  12:00:00 UTC"));
-  EXPECT_THAT(screen, HasSubstr("whole  emitted 1234567 = received 1234567 + lost 0  512 k/s"));
+  EXPECT_THAT(screen, HasSubstr("complete  emitted 1234567 = received 1234567 + lost 0  512 k/s"));
   EXPECT_THAT(screen, HasSubstr("p50 12.3 us"));
   EXPECT_THAT(screen, HasSubstr("p99 1.23 ms"));
   EXPECT_THAT(screen, HasSubstr("Write 340.1 MiB/s"));
@@ -132,7 +134,7 @@ TEST(Draw, TroubleHasRoomIn80Columns) {
   view.selected = 2;
   const std::string screen = text(draw(s, view, {80, 24}, true));
   EXPECT_THAT(screen, HasSubstr("waiting 1234  errors 567  faults 89"));
-  EXPECT_THAT(screen, HasSubstr("resent 1234  NAK 56  RNR 789\n"));
+  EXPECT_THAT(screen, HasSubstr("retrans 1234  NAK 56  RNR 789\n"));
   EXPECT_THAT(screen, HasSubstr("inline 4096/4096"));
 }
 
@@ -149,7 +151,7 @@ TEST(Draw, ConnectionsOfOnePeerDifferByTheirQueuePairs) {
   EXPECT_THAT(screen, HasSubstr("load < 10.0.0.2.291 "));
 }
 
-// A grant that falls to half of what is asked for, and rises again.
+// A grant that falls to half of the request, and rises again.
 TEST(Draw, WhatIsAskedForAndGrantedIsShownOverTime) {
   Shown s = busy(1);
   std::vector<Credits> history;
@@ -159,7 +161,7 @@ TEST(Draw, WhatIsAskedForAndGrantedIsShownOverTime) {
   View view;
   view.selected = 1;
   const std::string screen = text(draw(s, view, {80, 24}, true));
-  // The line that begins so.
+  // Returns the line that starts with this text.
   const auto line = [&](const std::string& name) {
     const std::size_t begin = screen.find('\n' + name) + 1;
     return screen.substr(begin, screen.find('\n', begin) - begin);
@@ -227,7 +229,7 @@ TEST(Draw, WhatPeersSentIsHarmless) {
 TEST(Draw, LossIsNeverHidden) {
   Shown shown = busy();
   shown.events = {};
-  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("not known  emitted 0"));
+  EXPECT_THAT(text(draw(shown, {}, {80, 24}, true)), HasSubstr("unknown  emitted 0"));
   shown.events.emitted = 100;
   shown.events.received = 90;
   shown.events.lost = 7;
@@ -260,7 +262,7 @@ TEST(Draw, WhoEndedHidesNoCounts) {
   Shown shown = busy();
   shown.endpoints[0].ended = true;
   shown.endpoints.push_back(
-      {"load", {}, true, "its stream is damaged, and far too long to be told"});
+      {"load", {}, true, "its stream is damaged, and far too long for the line"});
   const std::string screen = text(draw(shown, {}, {80, 24}, true));
   EXPECT_THAT(screen, HasSubstr("nfsd has ended"));
   EXPECT_THAT(screen, HasSubstr(" open "));
@@ -286,7 +288,7 @@ TEST(Draw, WithoutAnEndpointItSaysThatItWaits) {
   for (const Size size : {Size{80, 24}, Size{40, 10}}) {
     const std::vector<Line> lines = draw({}, {}, size, true);
     expect_exact(lines, size);
-    EXPECT_THAT(text(lines), HasSubstr("no endpoint of this user runs"));
+    EXPECT_THAT(text(lines), HasSubstr("no endpoint of this user is running"));
   }
   EXPECT_THAT(text(draw({}, {}, {80, 24}, true)), HasSubstr("waiting for an endpoint"));
 }
@@ -296,7 +298,7 @@ TEST(Draw, FindingsHaveTheirAdvice) {
   view.page = Page::kFindings;
   const std::string screen = text(draw(busy(), view, {80, 24}, true));
   EXPECT_THAT(screen, HasSubstr("By client 10.0.0.2"));
-  EXPECT_THAT(screen, HasSubstr("takes the grant of each Reply"));
+  EXPECT_THAT(screen, HasSubstr("obeys the grant of each Reply"));
 }
 
 TEST(Draw, PlainTextHasAllAndNoKeys) {

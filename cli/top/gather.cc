@@ -1,6 +1,6 @@
-// Nearly all that is shown is kept by the model already: it is asked once a second, so an event
-// costs little more here than it costs there. Only what has to be seen as it happens is taken from
-// events: how long Calls took, the most credits in use, findings.
+// The model already keeps nearly everything shown and is read once a second, so an event costs
+// little more here than in the model. Only what must be seen as it happens is taken from events:
+// Call latency, maximum credits in use, findings.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -21,14 +21,14 @@ namespace rpcrdma::top {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-// Latency is that of this time and the one before it.
+// Latency covers the current interval of this length and the previous one.
 constexpr unsigned kLatencySeconds = 5;
-constexpr std::int64_t kMostSilentNs = 10 * kSecond;  // as the rules allow who has not answered yet
-constexpr std::size_t kMostText = 512;  // bytes of what an endpoint calls itself, or says of errors
+constexpr std::int64_t kMostSilentNs = 10 * kSecond;  // as long as the rules allow for a Reply
+constexpr std::size_t kMostText = 512;  // maximum bytes of an endpoint's name or error text
 
 }  // namespace
 
-// How long Calls took, of late.
+// Latencies of recent Calls.
 class RecentTimes {
  public:
   void add(std::int64_t ns) {
@@ -60,19 +60,19 @@ struct ConnectionRow {
   std::uint32_t index = 0;  // roce::Connection::index
   std::uint32_t endpoint = 0;
   std::uint8_t local = 0;
-  bool recorded = false;   // of credits
-  bool peer_gone = false;  // the endpoint at its other end ended without closing it
+  bool recorded = false;   // credits were seen in events
+  bool peer_gone = false;  // the endpoint at the other end ended without closing it
   Credits credits;
-  Credits most;  // in this second
+  Credits most;  // maximum in this second
   std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;
   RecentTimes times;
-  Totals totals;  // at the latest tick
+  Totals totals;  // at the last tick
   Rates rates;
   Latency latency;
   std::deque<Credits> history;
   std::int64_t closed_ns = -1;
-  // Since when Calls that were sent before this view began are outstanding and no message came; -1:
-  // that is not so. Local to ticks.
+  // Since when no message came while Calls sent before this view began are in flight; -1: not so.
+  // In the clock of tick().
   std::int64_t silent_since_ns = -1;
   std::uint32_t silent_calls = 0;
   bool silence_found = false;
@@ -129,14 +129,14 @@ Credits most_of(const Credits& a, const Credits& b) {
           std::max(a.in_use, b.in_use), std::max(a.waiting, b.waiting), std::max(a.limit, b.limit)};
 }
 
-// What both ends of a connection say of it.
+// Address and QPN of both ends of a connection.
 using Ends = std::array<std::pair<std::string, std::uint32_t>, 2>;
 Ends ends_of(const roce::Connection& c) {
   return {{{c.side[0].address.to_string(), c.side[0].qpn},
            {c.side[1].address.to_string(), c.side[1].qpn}}};
 }
 
-// One that is larger comes first.
+// Sort key: larger comes first.
 double weight(const ConnectionRow& r, Sort sort) {
   switch (sort) {
     case Sort::kCalls:
@@ -153,14 +153,14 @@ double weight(const ConnectionRow& r, Sort sort) {
   return 0;
 }
 
-// Rule, connection, peer; topic, of a finding with a share.
+// Rule, connection, peer; topic, for a finding with a share.
 using FindingKey = std::tuple<std::string, std::uint32_t, std::string, std::uint32_t>;
 
 }  // namespace
 
 struct KeptFinding {
   ShownFinding finding;
-  std::uint64_t order = 0;  // when it was seen last
+  std::uint64_t order = 0;  // increases with each sighting
 };
 
 struct Gather::Impl final : model::Observer, trace_reader::Observer {
@@ -175,11 +175,11 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   session::Pipeline& pipeline;
 
   std::vector<ShownEndpoint> endpoints;
-  std::vector<trace_reader::StreamEnd> stream_ends;  // of the endpoints
-  std::uint32_t from = 0;                            // the endpoint whose frame it is
+  std::vector<trace_reader::StreamEnd> stream_ends;  // one per endpoint
+  std::uint32_t from = 0;                            // the endpoint that sent the current frame
   std::int64_t frame_ns = 0;
   roce::ByConnection<ConnectionRow> rows;
-  Totals gone;  // of connections that have no row any more
+  Totals gone;  // of connections that no longer have a row
   RecentTimes times;
   std::uint64_t faults = 0;
   std::map<FindingKey, KeptFinding> kept;
@@ -202,7 +202,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
     const model::Credits& counted = counted_credits(r);
     return {counted.requested, counted.granted, counted.in_use, 0, 0};
   }
-  // By the messages.
+  // Returns the credits as counted from messages.
   [[nodiscard]] const model::Credits& counted_credits(const ConnectionRow& r) const {
     const model::ConnectionModel& c = model(r);
     return c.caller[c.client == 1 ? 1 : 0].credits;
@@ -217,7 +217,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void forget(std::uint32_t index);
   void found(const rules::Occurrence& o);
   void note(ShownFinding finding, std::uint32_t topic = 0);
-  // Null: it was evicted.
+  // Returns null if it was evicted.
   [[nodiscard]] const roce::Connection* connection(const ConnectionRow& r) const {
     return pipeline.connections().find(r.index);
   }
@@ -307,7 +307,7 @@ void Gather::Impl::on_retransmission(const roce::Retransmission& event) {
   if (ConnectionRow* r = rows.find(event.connection.index)) r->sent_again += event.count;
 }
 
-// While the model can still be asked.
+// Called before the model evicts the connection.
 void Gather::Impl::forget(std::uint32_t index) {
   const ConnectionRow* r = rows.find(index);
   if (r == nullptr) return;
@@ -341,7 +341,7 @@ void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
   finding.count = std::max<std::uint64_t>(finding.count, 1);
   found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
   finding.last_ns = frame_ns;
-  // What an endpoint says itself has no rule, but a text that tells it apart.
+  // A report by an endpoint about itself has no rule; its text identifies it.
   const FindingKey key{finding.rule.empty() ? finding.text : finding.rule, finding.connection,
                        finding.peer, topic};
   auto at = kept.find(key);
@@ -369,7 +369,7 @@ const char* Gather::Impl::state_of(const ConnectionRow& r) const {
   }
 }
 
-// A peer whose adapter is gone finds out after its retries, which takes seconds.
+// A peer whose adapter is gone notices only after its retries, which take seconds.
 void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns) {
   ShownEndpoint& e = endpoints[endpoint];
   std::set<Ends> left;
@@ -391,11 +391,11 @@ void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::in
   ShownFinding f;
   f.severity = rules::Severity::kWarning;
   f.text = fmt::format("{} ended without closing its connections", e.name);
-  f.advice = "see whether its process was killed, or crashed";
+  f.advice = "check whether its process was killed or crashed";
   note(std::move(f));
 }
 
-// A connection that hung before this view began: the rules have not seen its Calls, and only the
+// A connection that hung before this view began: the rules have not seen its Calls; only the
 // endpoint's credits count them.
 void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
                                 std::int64_t now_ns) {
@@ -421,9 +421,8 @@ void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
   f.rule = rules::rule(rules::RuleId::kStall).name;
   f.connection = r.index + 1;
   f.peer = "server " + responder.address.to_string();
-  f.text =
-      fmt::format("{} Call{} outstanding since before this view began, and not answered in {} s",
-                  in_use, in_use == 1 ? "" : "s", kMostSilentNs / kSecond);
+  f.text = fmt::format("{} Call{} in flight since before this view began, unanswered for {} s",
+                       in_use, in_use == 1 ? "" : "s", kMostSilentNs / kSecond);
   f.advice = rules::rule(rules::RuleId::kStall).advice;
   note(std::move(f));
 }

@@ -1,3 +1,4 @@
+// Tests what `rpcrdma top` gathers from hand-written trace events.
 #include "support/trace_builder.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@ using trace_reader::testing::TraceBuilder;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A Call or a Reply of RPC-over-RDMA version 1 without chunks, of a program that nobody knows.
+// Builds a Call or a Reply of RPC-over-RDMA version 1 without chunks, of an unknown program.
 trace_reader::testing::Bytes message(std::uint32_t xid, bool reply, std::uint32_t credit = 32) {
   const std::uint32_t type = reply ? 1 : 0;
   std::vector<std::uint32_t> words{xid, 1, credit, 0, 0, 0, 0, xid, type};
@@ -87,7 +88,7 @@ TEST_F(Gathered, RatesAndLatencyOfEachSecond) {
   EXPECT_TRUE(s.rows[0].calls_here);
   EXPECT_NEAR(static_cast<double>(s.rows[0].latency.p50_ns), 20'000, 500);
   EXPECT_NEAR(static_cast<double>(s.latency.p99_ns), 20'000, 500);
-  // Nothing more comes: what was is forgotten after a while.
+  // No more events: old latencies expire.
   for (int i = 3; i < 20; ++i) gather_.tick(i * kSecond);
   const Shown later = show();
   EXPECT_EQ(later.rates.calls, 0);
@@ -138,7 +139,7 @@ TEST_F(Gathered, CreditsOfCallsThatWereAnsweredAtOnce) {
   EXPECT_EQ(show().rows[0].credits.in_use, 0U);
 }
 
-// Whoever starts `top` because a mount hangs comes after its Calls were sent.
+// A user who starts `top` because a mount hangs is too late to see its Calls being sent.
 TEST_F(Gathered, CallsThatHungBeforeTheViewBeganAreFound) {
   trace_.begin();
   emit_plain_connection(trace_, 1);
@@ -153,7 +154,7 @@ TEST_F(Gathered, CallsThatHungBeforeTheViewBeganAreFound) {
   ASSERT_EQ(s.findings.size(), 1U);
   EXPECT_EQ(s.findings[0].rule, "STALL");
   EXPECT_EQ(s.findings[0].severity, rules::Severity::kWarning);
-  EXPECT_THAT(s.findings[0].text, ::testing::StartsWith("32 Calls outstanding since before"));
+  EXPECT_THAT(s.findings[0].text, ::testing::StartsWith("32 Calls in flight since before"));
   for (int i = 12; i < 40; ++i) gather_.tick(i * kSecond);
   EXPECT_EQ(show().findings[0].count, 1U);
 }
@@ -225,7 +226,7 @@ TEST_F(Gathered, BreachesOfRulesAreFindings) {
   emit_plain_connection(trace_, 1);
   call(1, 1, 1000);
   send(1, 0, message(2, false));
-  send(1, 1, message(2, true, 0));  // a grant of nothing
+  send(1, 1, message(2, true, 0));  // a grant of zero credits
   const Shown s = show();
   ASSERT_FALSE(s.findings.empty());
   EXPECT_EQ(s.findings[0].rule, "FC-02");
@@ -320,7 +321,7 @@ TEST_F(Gathered, AnEndpointThatStopsInOrderIsNoFinding) {
   EXPECT_STREQ(s.rows[0].state, "closed");
 }
 
-// Its own retries tell the client only after seconds.
+// The client notices only after seconds, by its own retries.
 TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   trace_.begin("load");
   emit_plain_connection(trace_, 1);
@@ -328,7 +329,7 @@ TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   other.local_qpn = 0x700;
   emit_plain_connection(trace_, 2, other);
   feed();
-  // The server's side of the first.
+  // The server's end of the first connection.
   ASSERT_EQ(gather_.add("43"), 1U);
   trace::Connection server = trace_reader::testing::plain_connection();
   std::swap(server.local, server.peer);

@@ -9,9 +9,9 @@ namespace rpcrdma::top {
 namespace {
 
 constexpr int kPageLines = 10;
-constexpr int kFar = 1 << 20;  // more than there are connections or findings
+constexpr int kFar = 1 << 20;  // more than any number of connections or findings
 constexpr char kEscape = '\033';
-constexpr std::size_t kLongest = 16;  // bytes of a sequence
+constexpr std::size_t kLongest = 16;  // bytes of an escape sequence
 
 Key key_of(char c) {
   switch (c) {
@@ -41,7 +41,7 @@ Key key_of(char c) {
   }
 }
 
-// What is behind "ESC [" or "ESC O".
+// Returns the key of the text after "ESC [" or "ESC O".
 Key key_of(std::string_view sequence) {
   constexpr std::array<std::pair<std::string_view, Key>, 10> kSequences{{
       {"A", Key::kUp},
@@ -97,12 +97,12 @@ std::vector<Key> KeyReader::add(std::string_view bytes) {
     } else if (begun_.empty()) {
       keys.push_back(key_of(c));
     } else if (begun_.size() == 1 && c != '[' && c != 'O') {
-      // Escape, and then a key.
+      // Escape, followed by a key.
       begun_.clear();
       keys.push_back(key_of(c));
     } else {
       begun_ += c;
-      // Parameters stand before the final byte.
+      // Parameters precede the final byte.
       const bool whole = begun_.size() > 2 && c >= '@' && c <= '~';
       if (!whole && begun_.size() < kLongest) continue;
       keys.push_back(key_of(std::string_view(begun_).substr(2)));

@@ -1,4 +1,4 @@
-// A line of a screen while it is made: whatever is put into it, it is as wide as it has to be.
+// Builds one line of a screen, exactly as wide as requested whatever is put into it.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ class Row {
  public:
   Row(std::size_t width, bool utf8) : left_(width), utf8_(utf8) {}
 
-  // As much of it as there is room for.
+  // Appends as much of the text as fits.
   Row& put(std::string_view text, Style style = Style::kPlain) {
     return fitted(plot::fit_terminal(text, left_, utf8_), style);
   }
 
   enum class Side : bool { kLeft, kRight };
-  // Exactly `width` columns, as far as there is room for them.
+  // Appends the text in exactly `width` columns, or in those that are left.
   Row& cell(std::string_view text, std::size_t width, Side side, Style style = Style::kPlain) {
     width = std::min(width, left_);
     const std::string fit = plot::fit_terminal(text, width, utf8_);
@@ -32,7 +32,7 @@ class Row {
   Row& space(std::size_t width, Style style = Style::kPlain) {
     return fitted(std::string(std::min(width, left_), ' '), style);
   }
-  // What is left but for `kept` columns.
+  // Fills the remaining columns except `kept`.
   Row& fill(const char* with, Style style, std::size_t kept = 0) {
     std::string text;
     for (std::size_t n = left_; n > kept; --n) text += with;

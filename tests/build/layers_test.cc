@@ -1,6 +1,6 @@
-// The folders include each other in one direction: engine/ nothing of the analyzer, and gui/ and
-// wireshark-plugin/ nothing of the command rpcrdma. CMake refuses most such includes, but not those
-// by a relative path, and not those of a target that links what it should not.
+// Checks the direction of includes: engine/ includes nothing of the analyzer, and gui/ and
+// wireshark-plugin/ nothing of the command rpcrdma. CMake rejects most such includes, but not those
+// by a relative path, nor those of a target that links a wrong library.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = RPCRDMA_SOURCE_DIR;
 
-// The libraries of a folder: each has its headers in LIBRARY/include/rpcrdma/NAME.
+// Returns the libraries of a directory: each has its headers in LIBRARY/include/rpcrdma/NAME.
 std::set<std::string> libraries_of(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
@@ -47,7 +47,7 @@ std::vector<std::string> includes_in(std::string_view text) {
   return names;
 }
 
-// The includes of a file that reach into `folder`, whose libraries are `libraries`.
+// Returns a file's includes from `folder`, whose libraries are `libraries`.
 std::vector<std::string> includes_of(const std::string& folder,
                                      const std::set<std::string>& libraries, const fs::path& file,
                                      std::string_view text) {
@@ -107,8 +107,7 @@ TEST(Layers, EngineIncludesNothingOfTheAnalyzer) {
 TEST(Layers, OnlyTheCommandIncludesItsOwnLibraries) {
   std::set<std::string> libraries = libraries_of("cli");
   ASSERT_THAT(libraries, Contains("top"));
-  // Programs share these: the extcap program describes its options with the library of the command,
-  // and the window generates load.
+  // Programs share these: the extcap program describes its options with the library of the command.
   for (const char* const shared : {"command_line"}) libraries.erase(shared);
   for (const char* const from : {"engine", "analyzer", "gui", "wireshark-plugin"}) {
     EXPECT_THAT(includes_from(from, "cli", libraries), IsEmpty()) << from;

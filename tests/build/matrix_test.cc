@@ -1,9 +1,9 @@
-// The project configures with each compiler, as Release and Debug, with and without each of its
-// parts, and then all inputs of what is to be built exist.
+// Checks that the project configures with each compiler, as Release and Debug, with and without
+// each of its parts, and that all inputs of the build then exist.
 //
-// Not all of the 4096 combinations: a set in which every two choices occur together, in all four
-// ways. Its columns are those of Kleitman and Spencer: all of row 0 are off, and in the six others
-// each choice is on in another four.
+// Not all 4096 combinations: a set in which every two choices occur together in all four ways. Its
+// columns are those of Kleitman and Spencer: all of row 0 are off, and each choice is on in a
+// different set of four of the six others.
 #include "support/command.h"
 
 #include <array>
@@ -23,13 +23,13 @@ using ::testing::Not;
 
 constexpr std::size_t kRows = 7;
 
-// On: clang++, Debug, and the part is built.
+// On: clang++, Debug, the part is built.
 enum Choice : std::size_t { kClang, kDebug, kFirstPart };
 constexpr std::array<const char*, 10> kParts{"CLI", "LIVE",  "VERBS",  "WIRESHARK", "METRICS",
                                              "GUI", "TESTS", "EXTCAP", "BENCH",     "FUZZ"};
 constexpr std::size_t kChoices = kFirstPart + kParts.size();
 
-// Of each choice the rows in which it is on, a bit each.
+// For each choice, a bit mask of the rows in which it is on.
 std::array<unsigned, kChoices> columns() {
   std::array<unsigned, kChoices> columns{};
   std::size_t found = 0;
@@ -43,7 +43,7 @@ bool is_on(std::size_t choice, std::size_t row) {
   return (columns()[choice] >> row & 1U) != 0;
 }
 
-// libFuzzer is clang's.
+// libFuzzer needs clang.
 bool is_built(std::size_t part, std::size_t row) {
   if (std::string_view(kParts[part]) == "FUZZ" && !is_on(kClang, row)) return false;
   return is_on(kFirstPart + part, row);
@@ -86,7 +86,7 @@ TEST_P(BuildMatrixRow, LacksNothing) {
   EXPECT_THAT(configured.err, Not(HasSubstr("Warning")));
   for (std::size_t part = 0; part < kParts.size(); ++part) {
     if (is_built(part, row)) continue;
-    EXPECT_THAT(configured.out, HasSubstr(fmt::format("left out (RPCRDMA_{}=OFF)", kParts[part])));
+    EXPECT_THAT(configured.out, HasSubstr(fmt::format("disabled (RPCRDMA_{}=OFF)", kParts[part])));
   }
   const e2e::Result planned =
       e2e::run(fmt::format("{} -C {} -n all programs system_tests", RPCRDMA_NINJA, folder.path()));

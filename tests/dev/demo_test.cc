@@ -1,4 +1,4 @@
-// ./dev demo: with the real program, and where it does not show what it should.
+// Tests ./dev demo with the real program, and with programs that do not show what they should.
 #include "stand_ins.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ class DevDemo : public DevScript {
     std::filesystem::remove(program);
     std::filesystem::create_symlink(path, program);
   }
-  // `script`: what the program does, by its first argument.
+  // `script`: what the program does, depending on its first argument.
   void use_script(const std::string& script) const {
     const std::string file = folder() + "/program";
     e2e::write_file(file, "#!/bin/sh\n" + script);
@@ -33,7 +33,7 @@ class DevDemo : public DevScript {
   }
 };
 
-// RoCE's port at 127.0.0.1, where another program may have it already: that does as well.
+// Occupies RoCE's port at 127.0.0.1; if another program already does, that serves the test as well.
 class TakenAddress {
  public:
   TakenAddress() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -66,7 +66,7 @@ TEST_F(DevDemo, FailsWhereTheProgramShowsNothing) {
   use_script("exit 0\n");
   const e2e::Result r = run("demo");
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.err, HasSubstr("'NFS v4 COMPOUND' is not in what this shows: decode_excerpt"));
+  EXPECT_THAT(r.err, HasSubstr("'NFS v4 COMPOUND' is missing from the output of: decode_excerpt"));
 }
 
 constexpr const char* kCapturePart = R"sh(case $1 in
@@ -81,7 +81,7 @@ TEST_F(DevDemo, CallsNobodyWhereItsServerDoesNotRun) {
   use_script(kCapturePart);
   const e2e::Result r = run("demo");
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.err, HasSubstr("dev: the server does not run: serve: 127.0.0.9: the address is"));
+  EXPECT_THAT(r.err, HasSubstr("dev: the server has ended: serve: 127.0.0.9: the address is"));
   EXPECT_THAT(r.err, Not(HasSubstr("called load")));
 }
 

@@ -1,4 +1,4 @@
-// Each command of ./dev gets to its build, builds what it needs, and goes on to its end.
+// Tests that each command of ./dev builds what it needs and runs to its end.
 #include "stand_ins.h"
 
 #include <regex>
@@ -22,7 +22,7 @@ using Lines = std::vector<std::string>;
 
 struct Command {
   std::string arguments;
-  Lines starts;  // builds, and what follows
+  Lines starts;  // calls that build, and later ones
 };
 
 std::string build(const std::string& preset, const std::string& targets) {
@@ -114,7 +114,7 @@ TEST_F(DevScript, EachCommandRunsToItsEnd) {
   }
 }
 
-// The lab runs beside the second build, so their order is open.
+// The lab runs in parallel with the second build, so their order varies.
 TEST_F(DevScript, TestRunsAllTestsAndAddsThemUp) {
   const e2e::Result r = run("test");
   EXPECT_EQ(r.status, 0) << r.err;
@@ -147,10 +147,10 @@ TEST_F(DevScript, TestFullFuzzesForAMinute) {
 
 TEST_F(DevScript, TestShowsWhereTheTimeWent) {
   const e2e::Result r = run("test");
-  EXPECT_THAT(r.err, HasSubstr("== where the time went: elapsed, of the processors, step\n"));
+  EXPECT_THAT(r.err, HasSubstr("== time used: elapsed, processor time, step\n"));
   for (const char* step :
-       {"build (release)", "tests of the whole (release)", "build (asan), beside the lab",
-        "tests (asan)", "fuzzers", "build (tsan)", "tests of threads (tsan)", "all"}) {
+       {"build (release)", "system tests (release)", "build (asan) and lab", "tests (asan)",
+        "fuzzers", "build (tsan)", "thread tests (tsan)", "all"}) {
     EXPECT_THAT(r.out,
                 testing::ContainsRegex(
                     "\n *[0-9]+ s +[0-9]+ s  " +
@@ -172,9 +172,9 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
   EXPECT_EQ(benchmarks, expected);
 }
 
-// So that a command which is added to the script is added here.
+// A command added to the script must be added here.
 TEST_F(DevScript, EachCommandOfTheHelpIsTried) {
-  std::set<std::string> tried{"demo", "portability"};  // demo_test.cc, portability_test.cc
+  std::set<std::string> tried{"demo", "portability"};  // see demo_test.cc, portability_test.cc
   for (const Command& command : kCommands) {
     tried.insert(command.arguments.substr(0, command.arguments.find(' ')));
   }

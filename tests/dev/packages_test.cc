@@ -1,5 +1,5 @@
-// What ./dev asks for before it builds: Debian's packages where there is apt, else programs and
-// libraries.
+// Tests what ./dev installs or requires before it builds: Debian packages if there is apt, else
+// programs and libraries.
 #include "stand_ins.h"
 
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@ using ::testing::StartsWith;
 
 class DevPackages : public DevScript {
  protected:
-  // A system without dpkg and apt, on which everything is installed: each program that ./dev asks
-  // for, and what a shell script uses.
+  // A system without dpkg and apt, on which everything is installed: each program that ./dev needs,
+  // and those that a shell script uses.
   DevPackages() {
     namespace fs = std::filesystem;
     fs::create_directories(folder() + "/elsewhere");
@@ -72,7 +72,8 @@ TEST_F(DevPackages, TheDocsListThem) {
   }
 }
 
-// As Debian 13 has libqt6opengl6-dev; what was removed and left its configuration is not there.
+// Like libqt6opengl6-dev in Debian 13; a removed package whose configuration remains does not
+// count.
 TEST_F(DevPackages, OneThatAnotherProvidesIsThere) {
   const std::string others = "$(awk '/^[a-z]/ && !/opengl/ {print $1}' cmake/packages.txt)";
   const std::string user = "USER_ID=1000 PACKAGES=\"" + others + "\"";
@@ -87,7 +88,7 @@ TEST_F(DevPackages, WithoutAptEachCommandContinuesWhereAllIsThere) {
                               "bench wire", "fuzz 1", "lab", "lint", "format"}) {
     const e2e::Result r = run_elsewhere(command, "FAILS=cmake");
     EXPECT_THAT(r.err, AllOf(Not(HasSubstr("missing")), Not(HasSubstr("packages.txt")),
-                             Not(HasSubstr("left out"))))
+                             Not(HasSubstr("skipping a component"))))
         << command;
   }
   EXPECT_EQ(run_elsewhere("build").status, 0);
@@ -97,7 +98,7 @@ TEST_F(DevPackages, WithoutAptItNamesWhatIsMissing) {
   std::filesystem::remove(folder() + "/elsewhere/ninja");
   const e2e::Result r = run_elsewhere("build", "MISSING='re2 tl/expected.hpp'");
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.err, HasSubstr("dev: missing: ninja tl/expected.hpp re2; Fedora has them in: "
+  EXPECT_THAT(r.err, HasSubstr("dev: missing: ninja tl/expected.hpp re2; Fedora packages: "
                                "expected-devel ninja-build re2-devel\n"));
   EXPECT_THAT(started(), IsEmpty());
 }
@@ -107,9 +108,8 @@ TEST_F(DevPackages, WithoutAptAPartIsLeftOutForWhatOnlyItNeeds) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(
       r.err,
-      AllOf(
-          HasSubstr("a part is left out: module librdmacm is not there (Fedora: rdma-core-devel)"),
-          HasSubstr("a part is left out: header civetweb.h is not there")));
+      AllOf(HasSubstr("skipping a component: module librdmacm not found (Fedora: rdma-core-devel)"),
+            HasSubstr("skipping a component: header civetweb.h not found")));
 }
 
 }  // namespace

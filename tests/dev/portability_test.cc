@@ -1,4 +1,4 @@
-// ./dev portability: what it does in which order, and what it says of a step that fails.
+// Tests the order of steps of ./dev portability, and its report of a failed step.
 #include "stand_ins.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ TEST_F(DevScript, PortabilityMakesARootOnceAndBuildsWhatIsCommitted) {
        {"root", "checkout", "build", "wireshark", "dissect", "gui", "test", "clang"}) {
     EXPECT_THAT(r.out, ContainsRegex(std::string("(^|\n)") + step + " +ok +[0-9]+ s\n"));
   }
-  // No package starts a service of its own.
+  // Packages must not start services.
   EXPECT_EQ(e2e::read_file(folder() + "/build/portability/trixie/usr/sbin/policy-rc.d"),
             "#!/bin/sh\nexit 101\n");
 
@@ -71,7 +71,7 @@ TEST_F(DevScript, PortabilityStopsWhereThereIsNoRoot) {
 TEST_F(DevScript, PortabilityIsForRoot) {
   const e2e::Result r = run("portability", "USER_ID=1000");
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.err, HasSubstr("run it as root"));
+  EXPECT_THAT(r.err, HasSubstr("must run as root"));
   EXPECT_EQ(run("portability trixie frobnicate").status, 1);
 }
 

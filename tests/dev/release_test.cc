@@ -1,4 +1,4 @@
-// packaging/release on a project of the test's own, which has the files that it reads.
+// Tests packaging/release on a project of its own, which has the files that it reads.
 #include "support/command.h"
 
 #include <filesystem>
@@ -28,7 +28,7 @@ class Release : public ::testing::Test {
     commit();
   }
 
-  // In the folder, as somebody whom git knows.
+  // Runs a command in the directory, as a user that git knows.
   [[nodiscard]] e2e::Result run(const std::string& command) const {
     return e2e::run(
         fmt::format("cd {} && export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=A "
@@ -49,7 +49,7 @@ class Release : public ::testing::Test {
     EXPECT_THAT(r.err, HasSubstr(why));
     EXPECT_EQ(run("git tag").out, "");
   }
-  // What --version says where the sources are in `folder`.
+  // Returns the output of --version for sources in `folder`.
   [[nodiscard]] std::string version_in(const std::string& folder) const {
     EXPECT_EQ(run(fmt::format("cmake -D SOURCE={} -D VERSION=1.2.3 -D GIT=git -D OUT={}/version.cc "
                               "-P " RPCRDMA_SOURCE_DIR "/engine/version/write_version.cmake",
@@ -73,7 +73,7 @@ TEST_F(Release, TagsAndArchivesTheVersion) {
   EXPECT_THAT(message, HasSubstr("- One thing."));
   EXPECT_THAT(message, Not(HasSubstr("- An older one.")));
 
-  // Programs that are built from the tarball name its commit, and so do those of a clone.
+  // Programs built from the tarball or from a clone name its commit.
   ASSERT_EQ(run("tar -C build -xf build/rpcrdma-scope-" RPCRDMA_VERSION ".tar.gz").status, 0);
   std::string head = run("git rev-parse --short=7 HEAD").out;
   head.resize(7);
@@ -113,14 +113,14 @@ TEST_F(Release, WantsASectionWithADate) {
 TEST_F(Release, WantsEverythingCommitted) {
   e2e::write_file(folder_.file("CMakeLists.txt"),
                   e2e::read_file(folder_.file("CMakeLists.txt")) + "\n");
-  expect_refused("not committed");
+  expect_refused("uncommitted");
 }
 
 TEST_F(Release, IsMadeOnce) {
   ASSERT_EQ(run("packaging/release " RPCRDMA_VERSION).status, 0);
   const e2e::Result r = run("packaging/release " RPCRDMA_VERSION);
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.err, HasSubstr("there is a tag v" RPCRDMA_VERSION " already"));
+  EXPECT_THAT(r.err, HasSubstr("tag v" RPCRDMA_VERSION " already exists"));
 }
 
 TEST(ReleasedVersion, IsTheSameInAllFiles) {

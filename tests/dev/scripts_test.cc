@@ -1,4 +1,4 @@
-// The project's shell scripts are free of what shellcheck finds.
+// Checks that shellcheck finds nothing in the project's shell scripts.
 #include "support/command.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By their first lines, as paths from the project's folder.
+// Recognized by their first lines; paths are relative to the project.
 std::vector<std::string> shell_scripts() {
   std::vector<std::string> scripts;
   const fs::path root(RPCRDMA_SOURCE_DIR);

@@ -1,6 +1,6 @@
-// A copy of the script ./dev with stand-ins for all that it starts: they log how they were called.
-// What is built, measured or installed for real takes minutes; that a command of the script gets
-// there is checked in milliseconds.
+// A copy of the script ./dev with stand-ins for all programs that it starts, which log how they
+// were called. Real builds, measurements and installations take minutes; this checks in
+// milliseconds that a command starts them.
 #pragma once
 
 #include "support/command.h"
@@ -55,7 +55,7 @@ class DevScript : public ::testing::Test {
   }
   [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
-  // `variables`: for the stand-ins, as a shell has them in front of a command.
+  // `variables`: for the stand-ins, in shell syntax.
   [[nodiscard]] e2e::Result run(const std::string& arguments, const std::string& variables = {},
                                 const std::string& where = ".",
                                 const std::string& script = "./dev") {
@@ -64,7 +64,7 @@ class DevScript : public ::testing::Test {
         "{3} {4}",
         folder_.path(), where, variables, script, arguments));
   }
-  // What was started since the test began, a line each.
+  // Returns the commands started since the test began, one per line.
   [[nodiscard]] std::vector<std::string> started() const {
     std::vector<std::string> lines;
     std::istringstream in(e2e::read_file(folder_.file("log")));
@@ -73,9 +73,9 @@ class DevScript : public ::testing::Test {
   }
 
  private:
-  // FAILS: how the call begins that is to fail. PACKAGES: those that are installed, by default all.
-  // PROVIDED: what one of them provides. MISSING: what neither pkg-config nor the compiler finds.
-  // EXTCAP: a user's own folder for capture programs, if Wireshark has one.
+  // FAILS: the start of the call that must fail. PACKAGES: the installed ones, by default all.
+  // PROVIDED: provided by one of them. MISSING: not found by pkg-config or the compiler. EXTCAP: a
+  // user's own extcap directory, if Wireshark has one.
   static constexpr const char* kStandIn = R"sh(#!/bin/sh
 name=${0##*/}
 case $name in

@@ -456,7 +456,7 @@ TEST_F(Endpoint, AFileOfPacketsThatBecomesFullIsReportedAndAnalyzedAsSuch) {
     const std::size_t at = r.err.find(recorded);
     ASSERT_NE(at, std::string::npos) << r.err;
     EXPECT_EQ(r.err.find(recorded, at + 1), std::string::npos) << r.err;
-    EXPECT_THAT(r.err, HasSubstr(" packets are not in " + file));
+    EXPECT_THAT(r.err, HasSubstr(" packets were not written to " + file));
     const Result analysis = run("RPCRDMA analyze " + file);
     EXPECT_EQ(analysis.status, 0) << analysis.err;
     EXPECT_THAT(analysis.out, Not(HasSubstr("Healthy"))) << analysis.out;
@@ -639,7 +639,7 @@ TEST_F(Endpoint, OneCallIsShownStepByStep) {
         "server: RDMA Read of 10000 bytes, handle 0x", "read chunk 0 segment 0\n",
         "server: RDMA Write of 10000 bytes, handle 0x", "write chunk 0 segment 0\n",
         "server: Send With Invalidate, ", "Accept status: SUCCESS (0)\n", "client: CM DREQ\n",
-        "answered right after "}) {
+        "correct reply after "}) {
     const std::size_t found = r.out.find(step, at);
     ASSERT_NE(found, std::string::npos) << step << r.out;
     at = found;
@@ -660,7 +660,7 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   };
   refused("serve --listen 127.0.0.1 --profile rfc5666 --rdma-version 2", "version 1");
   refused("serve --listen 127.0.0.1 --profile rfc5666 --align 5000", "--align");
-  refused("load 127.0.0.1 --no-offer", "--no-offer needs --profile rfc5666");
+  refused("load 127.0.0.1 --no-offer", "--no-offer requires --profile rfc5666");
   refused("serve", "--listen");
   refused("serve --listen localhost", "\"localhost\" is not an IPv4 or IPv6 address");
   refused("serve --listen 192.0.2.1", "192.0.2.1");
@@ -671,7 +671,7 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("serve --listen 127.0.0.1 --null-program nfs", "give PROGRAM:VERSION, such as nfs:4");
   refused("serve --listen 127.0.0.1 --null-program nfs:x", "--null-program nfs:x");
   refused("serve --listen 127.0.0.1 --null-program nsf:3", "--null-program nsf:3");
-  refused("serve --listen 127.0.0.1 --null-program nfs:3,echo:1", "echo is served anyway");
+  refused("serve --listen 127.0.0.1 --null-program nfs:3,echo:1", "echo is always served");
   refused("serve --listen 127.0.0.1 --fault 'drop op=sned'",
           "--fault: line 1, column 9: there is no opcode \"sned\"");
   refused("serve --listen 127.0.0.1 --pcapng /nonexistent/x", "/nonexistent/x");
@@ -706,20 +706,21 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("load 127.0.0.1 --procedure source --size 5Gi",
           "\"5Gi\" exceeds the maximum of 268435456 bytes");
   refused("load 127.0.0.1 --size 5Gi", "\"5Gi\" exceeds the maximum of 1048576 bytes");
-  refused("serve --listen 127.0.0.1 --max-bulk 8Ti", "--max-bulk 8Ti: more than 256 MiB, the most");
+  refused("serve --listen 127.0.0.1 --max-bulk 8Ti",
+          "--max-bulk 8Ti: exceeds the maximum of 256 MiB");
   refused("serve --listen 127.0.0.1 --idle 0", "--idle 0: it must be more than zero");
   refused("ping 127.0.0.1 --interval 0", "--interval 0: it must be more than zero");
   refused("load 127.0.0.1 --sleep 0ms", "--sleep 0ms: it must be more than zero");
   refused("load 127.0.0.1 --sleep -1ms", "--sleep -1ms: not a duration");
   refused("load 127.0.0.1 --from 127.5.0.254 --threads 2 --connections 2",
-          "behind --from 127.5.0.254 there are too few; give one that ends in 252 at most");
-  refused("call 127.0.0.1 --procedure mix", "--procedure mix: it is one Call");
-  refused("call 127.0.0.1 --procedure echo:2,null:1", "it is one Call; give one procedure");
-  refused("call 127.0.0.1 --size 1k-2k", "--size 1k-2k: it is one Call; give one size");
-  refused("call 127.0.0.1 --size 1k,2k", "it is one Call; give one size");
+          "there are too few after --from 127.5.0.254; give one that ends in 252 at most");
+  refused("call 127.0.0.1 --procedure mix", "--procedure mix: call sends one Call");
+  refused("call 127.0.0.1 --procedure echo:2,null:1", "call sends one Call; give one procedure");
+  refused("call 127.0.0.1 --size 1k-2k", "--size 1k-2k: call sends one Call; give one size");
+  refused("call 127.0.0.1 --size 1k,2k", "call sends one Call; give one size");
   refused("load " + own_address(1) + " --from " + own_address(2) +
               " --procedure source --size 64Mi --depth 64",
-          "a thread registers 1024 MiB of memory at most, and that has no room for the data of 1 "
+          "a thread can register at most 1024 MiB of memory, which is too little for the data of 1 "
           "connection with 64 Calls each of up to 64 MiB; give a smaller --size, --depth or "
           "--connections");
 }

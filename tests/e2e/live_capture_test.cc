@@ -264,7 +264,7 @@ TEST_F(LiveCapture, RootIsGivenUpBeforeFilesAreWritten) {
   const std::string secret = folder_.file("new.pcapng");
   Background refused(command({"-w", secret, "--user", "nobody"}), folder_.file("out"));
   EXPECT_EQ(refused.finish(), 2);
-  EXPECT_NE(refused.out.find(secret + ": Permission denied (written as the user nobody"),
+  EXPECT_NE(refused.out.find(secret + ": Permission denied (written as user nobody"),
             std::string::npos)
       << refused.out;
 

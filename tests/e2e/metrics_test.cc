@@ -286,7 +286,7 @@ TEST_F(Metrics, WhatCannotBeServedIsReportedInOneLine) {
        {"9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:9464x",
         "localhost:9464", "[::1]:9464", "::1:9464", "127.0.0.1:9464,127.0.0.1:9465"}) {
     refused("serve --listen " + client_ + " --metrics " + wrong,
-            "serve: --metrics " + wrong + ": not an IPv4 address and a port");
+            "serve: --metrics " + wrong + ": not an IPv4 address and port");
   }
   // The existing server is not affected.
   EXPECT_EQ(figures(server_)[R"(rpcrdma_calls_total{role="server"})"], 0);

@@ -163,7 +163,7 @@ TEST_F(Rpcbind, AKilledServersPlaceIsTaken) {
   }
   Background server(serving({"--rpcbind"}));
   ASSERT_TRUE(server.wait_for("listening on ")) << server.out;
-  EXPECT_THAT(server.out, HasSubstr("takes the place of \"127.0.0.1.81.41\""));
+  EXPECT_THAT(server.out, HasSubstr("replaces \"127.0.0.1.81.41\""));
   EXPECT_THAT(RealRpcbind::rdma(), both_programs("rdma 127.0.0.1.78.81"));
   stop(server);
 }

@@ -36,14 +36,16 @@ TEST_F(SelftestCommand, LossIsCounted) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("client v2, server v1, rfc8166: version 1\n"));
   EXPECT_THAT(r.out, HasSubstr(": 6 passed, 0 failed\n"));
-  EXPECT_THAT(r.out, HasSubstr(" packets lost on purpose in 6 cells, nothing in 0 of them\n"));
+  EXPECT_THAT(r.out,
+              HasSubstr(" packets dropped on purpose in 6 cells; in 0 of them none was dropped\n"));
 }
 
 TEST_F(SelftestCommand, DamageIsNoticedAndTheCellNamed) {
   const Result r = run(here_ + "--only v1-v1,rfc8166,both,clean,write --damage byte");
   EXPECT_EQ(r.status, 1) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("FAIL v1-v1.rfc8166.both.clean.write: 8 of 8 Calls went wrong: "));
-  EXPECT_THAT(r.out, HasSubstr("FAIL v1-v1.rfc8166.both.clean.write: 8 of 8 reverse Calls went "));
+  EXPECT_THAT(r.out, HasSubstr("FAIL v1-v1.rfc8166.both.clean.write: 8 of 8 Calls failed: "));
+  EXPECT_THAT(r.out,
+              HasSubstr("FAIL v1-v1.rfc8166.both.clean.write: 8 of 8 reverse Calls failed: "));
 }
 
 TEST_F(SelftestCommand, HalvesOfTwoProcessesAndTheirRecordings) {
@@ -78,9 +80,9 @@ TEST_F(SelftestCommand, WhatCannotBe) {
     EXPECT_THAT(r.err, HasSubstr(part));
     EXPECT_EQ(r.out, "");
   };
-  refused("--only sideways", "sideways: give some of v1, v2, ");
+  refused("--only sideways", "sideways: valid words are v1, v2, ");
   refused("--only v2-v2,draft-01", "there is no such cell");
-  refused("10.0.0.1 --listen 10.0.0.1", "HOST is where the other half listens");
+  refused("10.0.0.1 --listen 10.0.0.1", "HOST is where the other end listens");
   refused("--listen nowhere", "--listen: ");
   refused("--port 65535 --listen " + server_, "ports are needed from 65535 on");
   refused("--damage all", "--damage");

@@ -74,12 +74,12 @@ TEST_F(Top, ShowsAnEndpointAndTakesKeys) {
   t.type("f");
   EXPECT_TRUE(t.wait_for("newest first"));
   t.type("f?");
-  EXPECT_TRUE(t.wait_for("any key leaves it"));
+  EXPECT_TRUE(t.wait_for("any key closes it"));
   t.type(" p");
   EXPECT_TRUE(t.wait_for("PAUSED"));
   t.type("p");
   t.resize(120, 40);
-  EXPECT_TRUE(t.wait_for("the most in each second"));
+  EXPECT_TRUE(t.wait_for("maximum in each second"));
   t.type("q");
   EXPECT_EQ(t.finish(), 0);
   expect_restored(t);
@@ -102,7 +102,7 @@ TEST_F(Top, KeepsWhatAnEndpointThatVanishedReported) {
   hub_->stop();
   EXPECT_TRUE(t.wait_for("nfsd killed?"));  // its connections are up
   EXPECT_THAT(t.screen(), HasSubstr("31/32"));
-  EXPECT_THAT(t.screen(), HasSubstr("whole"));
+  EXPECT_THAT(t.screen(), HasSubstr("complete"));
   t.type("q");
   EXPECT_EQ(t.finish(), 0);
   expect_restored(t);
@@ -110,7 +110,7 @@ TEST_F(Top, KeepsWhatAnEndpointThatVanishedReported) {
 
 TEST_F(Top, EndpointsThatStartLaterAreTaken) {
   Terminal t({"top"});
-  EXPECT_TRUE(t.wait_for("no endpoint of this user runs; waiting for one")) << t.all();
+  EXPECT_TRUE(t.wait_for("no endpoint of this user is running; waiting for one")) << t.all();
   start();
   EXPECT_TRUE(t.wait_for("3 connections, 3 open")) << t.screen();
   EXPECT_TRUE(t.wait_for("nfsd: server on 192.0.2.1"));
@@ -152,7 +152,7 @@ TEST_F(Top, OnceIsPlainText) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("3 connections, 0 open"));
   EXPECT_THAT(r.out, HasSubstr("nfsd killed?"));
-  EXPECT_THAT(r.out, HasSubstr("whole  emitted 4 = received 4 + lost 0"));
+  EXPECT_THAT(r.out, HasSubstr("complete  emitted 4 = received 4 + lost 0"));
   EXPECT_THAT(r.out, HasSubstr("31/32"));
   EXPECT_EQ(r.out.find('\033'), std::string::npos);
 }
@@ -160,12 +160,12 @@ TEST_F(Top, OnceIsPlainText) {
 TEST_F(Top, SaysWhyItCannot) {
   const Result none = run("RPCRDMA top --once");
   EXPECT_EQ(none.status, 2);
-  EXPECT_EQ(none.err, "rpcrdma: top: no endpoint of this user runs\n");
+  EXPECT_EQ(none.err, "rpcrdma: top: no endpoint of this user is running\n");
   start();
   const Result no_terminal = run("RPCRDMA top nfsd");
   EXPECT_EQ(no_terminal.status, 2);
   EXPECT_EQ(no_terminal.out, "");
-  EXPECT_THAT(no_terminal.err, HasSubstr("is no terminal; --once"));
+  EXPECT_THAT(no_terminal.err, HasSubstr("is not a terminal; use --once"));
   EXPECT_EQ(run("RPCRDMA top nobody --once").status, 2);
 }
 

@@ -1,4 +1,4 @@
-// What the components put where.
+// Tests which files each component installs.
 #include "installation.h"
 
 #include <filesystem>

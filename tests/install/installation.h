@@ -1,4 +1,4 @@
-// `cmake --install` of the build that the test belongs to, into a folder of the test's.
+// Runs `cmake --install` of the build that the test belongs to, into a directory of the test.
 #pragma once
 
 #include "support/command.h"
@@ -10,7 +10,8 @@
 
 namespace rpcrdma::installation {
 
-// A component, below DESTDIR as a package takes it; `options`: further ones of `cmake --install`.
+// Installs a component below DESTDIR, as a package does; `options`: further ones of `cmake
+// --install`.
 inline void install(const std::string& destdir, const std::string& component,
                     const std::string& options = {}) {
   const e2e::Result r =
@@ -19,7 +20,7 @@ inline void install(const std::string& destdir, const std::string& component,
   ASSERT_EQ(r.status, 0) << component << ": " << r.out << r.err;
 }
 
-// The test's own figures of the compiler are none of the program's.
+// The test's own compiler settings must not affect the program.
 inline e2e::Result expect_ok(const std::string& command) {
   e2e::Result r = e2e::run(command);
   EXPECT_EQ(r.status, 0) << command << '\n' << r.out << r.err;

@@ -1,5 +1,5 @@
-// The installed libraries: programs outside the tree find them by CMake and by pkg-config, and link
-// them without link-time optimization, by GCC and by clang.
+// Tests the installed libraries: other programs find them with CMake and with pkg-config, and link
+// them without link-time optimization, with GCC and with clang.
 #include "installation.h"
 
 #include <filesystem>
@@ -24,14 +24,14 @@ class InstalledLibrary : public ::testing::Test {
   }
   static void TearDownTestSuite() { folder_.reset(); }
 
-  // In the folder, where a prefix of the build's is the root of a system.
+  // The test's directory acts as the root of a system, where the build's prefix is absolute.
   static std::string prefix() { return folder_->path() + RPCRDMA_PREFIX; }
   static std::string library_folder() { return prefix() + "/" RPCRDMA_LIBDIR; }
   static std::string file(const std::string& name) { return folder_->file(name); }
   static std::string pkg_config() {
     return "PKG_CONFIG_PATH=" + library_folder() + "/pkgconfig pkg-config";
   }
-  // A project that asks for the package with these arguments, configured.
+  // Configures a project that asks for the package with these arguments.
   static e2e::Result find_package(const std::string& arguments) {
     const std::string project = file("finds");
     std::filesystem::remove_all(project);
@@ -105,7 +105,7 @@ TEST_F(InstalledLibrary, WithoutComponentsAllAreFound) {
   EXPECT_THAT(r.out, HasSubstr("found: 1"));
 }
 
-// Slim objects, or a compiler's intermediate code beside machine code, would bind others to one
+// Slim objects, or a compiler's intermediate code beside machine code, would tie users to one
 // version of GCC.
 TEST_F(InstalledLibrary, HoldsMachineCodeAlone) {
   int archives = 0;

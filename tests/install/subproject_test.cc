@@ -1,4 +1,4 @@
-// The project within another one, which links its libraries and keeps what is its own.
+// Tests the project within another one, which links its libraries and keeps its own settings.
 #include "installation.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ void expect_to_be_part(const char* fetch) {
                         "-D RPCRDMA_SOURCE=" RPCRDMA_SOURCE_DIR
                         " -D CMAKE_CXX_COMPILER=" RPCRDMA_COMPILER,
                         build, fetch));
-  // What would be built; to build it takes minutes.
+  // Lists what would be built; building it takes minutes.
   const e2e::Result all = expect_ok("cmake --build " + build + " -- -n");
   EXPECT_THAT(all.out, HasSubstr("librpcrdma_service.a"));
   for (const char* other : {"librpcrdma_report.a", "_test", "cli/"}) {

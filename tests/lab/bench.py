@@ -1,16 +1,16 @@
-"""Our Calls on the RDMA devices of two guests, beside perftest on the same devices, in turns."""
+"""Measures Calls on the RDMA devices of two guests, alternating with perftest on the same devices."""
 import json
 import statistics
 
 from endpoints import GuestServer, need_verbs
 
 TURNS = 5
-NULL_BYTES = 28 + 40  # of a NULL Call's message
+NULL_BYTES = 28 + 40  # length of a NULL Call's message
 MIB = 1 << 20
 
 
 def perftest(lab, command, column):
-    """A figure of perftest's table, of the client's end."""
+    """Returns a value from the table that perftest's client prints."""
     server, client = lab.guests
     job = server.start(f"{command} >/dev/null")
     text = client.run(f"for i in 1 2 3 4 5 6 7 8 9; do {command} {server.address} && exit; sleep 0.5; done; exit 1", 90)
@@ -31,15 +31,15 @@ def run(lab):
     ours = {"null": [], "source": [], "sink": []}
     theirs = {"null": [], "source": [], "sink": []}
     for _ in range(TURNS):
-        # One way is what ib_send_lat prints; a Call goes there and back.
+        # ib_send_lat prints one-way latency; a Call takes a round trip.
         theirs["null"].append(2 * perftest(lab, f"ib_send_lat -d rxe0 -F -s {NULL_BYTES} -n 1000", 4))
         endpoint = GuestServer(server, server.address, "--busy-poll")
         ours["null"].append(load(lab, "--procedure null --busy-poll --count 1000")["latency_us"]["p50"])
         endpoint.end()
         theirs["source"].append(MIB * perftest(lab, f"ib_write_bw -d rxe0 -F -s {MIB} -n 60", 3))
         theirs["sink"].append(MIB * perftest(lab, f"ib_read_bw -d rxe0 -F -s {MIB} -n 60", 3))
-        # A guest has one processor, and its device is software: who polls takes the time from it. (These
-        # two of perftest know no other way.)
+        # A guest has one processor and a software device: polling takes processor time from the
+        # device. (Here perftest can only poll.)
         endpoint = GuestServer(server, server.address)
         for procedure in ("source", "sink"):
             report = load(lab, f"--procedure {procedure} --size 1Mi --depth 8 --count 60")

@@ -1,17 +1,17 @@
-"""Our own server and load in guests, by their RDMA devices."""
+"""Runs our server and load in guests, on their RDMA devices."""
 from machines import Unavailable, check, libraries
 
 LOAD = "load --procedure mix --size 0-64Ki --depth 4 --seed 3 --fail-above errors=0,mismatches=0"
 
 
 def need_verbs(lab):
-    """Skips the scenario if our program has no provider over rdma-core."""
+    """Skips the scenario if our program was built without rdma-core."""
     if not any("librdmacm" in library for library in libraries(lab.rpcrdma)):
         raise Unavailable("rpcrdma was built without rdma-core")
 
 
 class GuestServer:
-    """`rpcrdma serve`, or another command that listens, in a guest, on the guest's device."""
+    """`rpcrdma serve`, or another listening command, in a guest, on the guest's device."""
 
     def __init__(self, guest, listen, *options, command="serve"):
         self.guest, self.name = guest, f"/root/{command}-{listen}"
@@ -25,19 +25,19 @@ class GuestServer:
         check("listening" in text, "the server in the guest has ended:", text)
 
     def kill(self):
-        """As a crash does; what it held is the kernel's again when this returns."""
+        """Kills it like a crash; the kernel has its resources back when this returns."""
         self.guest.run(f"kill -9 $(cat {self.name}.pid)")
         self.guest.until(f"! kill -0 $(cat {self.name}.pid)")
 
     def end(self):
-        """Its summary."""
+        """Stops it and returns its summary."""
         self.guest.run(f"kill -INT $(cat {self.name}.pid)")
         self.guest.until(f"! kill -0 $(cat {self.name}.pid)")
         return self.guest.run(f"cat {self.name}.log")
 
 
 def counted(lab, calls):
-    """The report on the wire, with so many Calls, all of which were answered."""
+    """Returns the report on the wire capture; checks that it has this many Calls, all answered."""
     report = lab.analyze()
     messages = report["messages"]
     check((messages["call"], messages["reply"]) == (calls, calls), "Calls and Replies on the wire:", messages)

@@ -1,7 +1,7 @@
-"""Guests under QEMU and programs of the host, all on one bridge in a network namespace of the lab's own.
+"""Guests under QEMU and programs of the host, on one bridge in the lab's own network namespace.
 
-The lab runs in namespaces of its own for the network and for processes: when its first process ends, however
-that is, the kernel ends every process in them and removes bridge, taps and addresses.
+The lab has its own network and process namespaces: when its first process ends for any reason, the kernel
+ends every process in them and removes bridge, taps and addresses.
 """
 import json
 import os
@@ -17,31 +17,31 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
 HOST = "10.77.0.100"
-HOST_TOO = "10.77.0.101"  # for a client beside a server
-INSIDE = "RPCRDMA_LAB_IMAGE"  # set in the namespaces, where no package can be had
+HOST_TOO = "10.77.0.101"  # for a client on the server's machine
+INSIDE = "RPCRDMA_LAB_IMAGE"  # set inside the namespaces, where packages cannot be downloaded
 
 
 class Failed(Exception):
-    """What a check found, for a person."""
+    """A failed check, with a message for a person."""
 
 
 class Unavailable(Exception):
-    """The lab, or one of its scenarios, cannot run here; nothing is wrong with the project."""
+    """The lab, or a scenario, cannot run on this machine; this is not a failure of the project."""
 
 
 def check(condition, *what):
-    """Fails with `what`, unless the condition holds."""
+    """Raises Failed with `what` unless the condition holds."""
     if not condition:
         raise Failed(" ".join(str(part) for part in what))
 
 
 def address(number):
-    """The IPv4 address of a guest (1, 2)."""
+    """Returns the IPv4 address of a guest (1, 2)."""
     return f"10.77.0.{number}"
 
 
 def enter_namespaces():
-    """Starts this program anew in namespaces of its own, unless that is done."""
+    """Restarts this program in its own namespaces, unless it already runs there."""
     if os.environ.get(INSIDE):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         return
@@ -57,7 +57,7 @@ def enter_namespaces():
 
 
 def make_image():
-    """The folder with the guests' kernel and initramfs."""
+    """Returns the directory with the guests' kernel and initramfs."""
     for program in ("qemu-system-x86_64", "ip", "cpio", "unshare"):
         if not shutil.which(program):
             raise Unavailable(f"{program} is not installed")
@@ -74,7 +74,7 @@ def ip(*arguments):
 
 
 def libraries(program):
-    """The shared libraries that a program of this machine is linked with, and the loader."""
+    """Returns the shared libraries of a program of this machine, and the loader."""
     text = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
     return re.findall(r"(/\S+) \(0x", text)
 
@@ -91,10 +91,10 @@ class Guest:
         tap = f"tap{number}"
         ip("tuntap", "add", tap, "mode", "tap")
         ip("link", "set", tap, "mtu", str(mtu), "master", "lab", "up")
-        # Offloads off: what leaves the guest is what is on the wire, checksums and all.
+        # Offloads off: packets leave the guest as they are on the wire, with checksums.
         device = (f"virtio-net-pci,netdev=net,mac=52:54:00:77:00:{number:02x},host_mtu={mtu},csum=off,gso=off,"
                   "guest_csum=off,host_tso4=off,guest_tso4=off")
-        # Instructions that make checksums fast are emulated bit by bit: without them programs use tables.
+        # Checksum instructions are emulated bit by bit; without them, programs use faster tables.
         cpu = "max,-sse4.1,-sse4.2,-pclmulqdq"
         command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", cpu, "-smp", "1", "-m", "600",
                    "-display", "none", "-monitor", "none", "-no-reboot",
@@ -102,7 +102,7 @@ class Guest:
                    "-kernel", lab.image / "vmlinuz", "-initrd", lab.initramfs,
                    "-append", f"console=ttyS0 panic=-1 quiet lab.guest={number} lab.mtu={mtu}",
                    "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device]
-        if number == 1:  # every packet of a scenario passes the first guest
+        if number == 1:  # all packets of a scenario pass the first guest
             command += ["-object", f"filter-dump,id=dump,netdev=net,file={lab.wire},maxlen=9200"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=open(lab.folder / f"guest{number}.qemu", "wb"))
@@ -120,19 +120,19 @@ class Guest:
             self.news.notify_all()
 
     def start(self, command):
-        """Begins a command for sh; for wait()."""
+        """Starts a shell command; pass the result to wait()."""
         self.jobs += 1
-        own = 'ip() { /bin/ip "$@"; }; tc() { /bin/tc "$@"; }'  # not busybox's
+        own = 'ip() { /bin/ip "$@"; }; tc() { /bin/tc "$@"; }'  # not busybox's built-ins
         line = f"(\n{own}\n{command}\n) </dev/null 2>&1; status=$?; echo; echo @{self.jobs} $status\n"
         try:
             self.process.stdin.write(line.encode())
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # wait() tells
+            pass  # reported by wait()
         return self.jobs
 
     def wait(self, job, seconds):
-        """Status and text of what was begun; None as the status when it has not ended in time."""
+        """Returns status and output of a started command; the status is None if it did not end in time."""
         end = re.compile(rb"\n@%d (\d+)\n" % job)
         with self.news:
             self.news.wait_for(lambda: self.ended or end.search(self.text), seconds)
@@ -145,16 +145,16 @@ class Guest:
             return int(found[1]), text.decode(errors="replace")
 
     def run(self, command, seconds=30, status=0):
-        """The text of a command that has to end in time with this status (None: with any)."""
+        """Returns the output of a command that must end in time with this status (None: any)."""
         got, text = self.wait(self.start(command), seconds)
         if got is None:
-            raise Failed(f"guest {self.number}: not ended after {seconds} s: {command}\n{text}")
+            raise Failed(f"guest {self.number}: still running after {seconds} s: {command}\n{text}")
         if status is not None and got != status:
             raise Failed(f"guest {self.number}: status {got}: {command}\n{text}")
         return text
 
     def until(self, condition, seconds=30):
-        """Waits until a command's status is 0."""
+        """Repeats a command until its status is 0."""
         self.run(f"until {condition} >/dev/null 2>&1; do sleep 0.2; done", seconds)
 
     def stop(self):
@@ -164,7 +164,7 @@ class Guest:
 
 
 class Lab:
-    """The network, the guests and the host's programs of one scenario; leaving it ends them."""
+    """The network, guests and host programs of one scenario; all end when it is left."""
 
     def __init__(self, name, rpcrdma, files=()):
         self.folder = BUILD / name
@@ -185,7 +185,7 @@ class Lab:
         ip("address", "add", "fd77::100/64", "dev", "lab", "nodad")
 
     def pack(self, files):
-        """The initramfs: the image's, then init, our program with its libraries, FILES (SOURCE or SOURCE:TARGET)."""
+        """Builds the initramfs: the image's, init, our program with its libraries, FILES (SOURCE or SOURCE:TARGET)."""
         tree = self.folder / "files"
         places = [(ROOT / "tests/lab/guest/init", "init"), (ROOT / "tests/lab/guest/knfsd", "bin/knfsd"),
                   (self.rpcrdma, "bin/rpcrdma")]
@@ -207,7 +207,7 @@ class Lab:
         shutil.rmtree(tree)
 
     def boot(self, count=1, mtu=1500, seconds=120):
-        """Boots guests 1 to COUNT, and waits until their RDMA devices are there."""
+        """Boots guests 1 to COUNT, and waits for their RDMA devices."""
         ip("link", "set", "lab", "mtu", str(mtu))
         self.guests = [Guest(self, number, mtu) for number in range(1, count + 1)]
         for guest in self.guests:
@@ -218,13 +218,13 @@ class Lab:
         return self.guests
 
     def host(self, name, command):
-        """Starts a program on the host, among the guests (a list, or a text for sh); its text goes to a file."""
+        """Starts a program on the host, on the guests' network (a list, or a shell command); output goes to a file."""
         program = Program(name, command, self.folder, self.environment)
         self.programs.append(program)
         return program
 
     def analyze(self, path=None, errors=()):
-        """The report on a capture or recording (the wire), which has findings of severity error of these rules only."""
+        """Returns the report on a capture or recording (the wire); fails unless exactly these rules have errors."""
         path = path or self.wire
         analyzed = subprocess.run([self.rpcrdma, "analyze", "--json", "--all", path], capture_output=True, text=True)
         if analyzed.returncode not in (0, 1):
@@ -252,7 +252,7 @@ class Lab:
 
 
 class Program:
-    """A program on the host, and its text."""
+    """A program on the host, and its output."""
 
     def __init__(self, name, command, folder, environment):
         self.name, self.path = name, folder / f"{name}.log"
@@ -265,25 +265,25 @@ class Program:
         return self.path.read_text(errors="replace")
 
     def until(self, text, seconds=10):
-        """Waits until it has said this."""
+        """Waits until it has printed this."""
         end = time.monotonic() + seconds
         while text not in self.text():
             if self.process.poll() is not None or time.monotonic() > end:
-                raise Failed(f"{self.name} did not say '{text}':\n{self.text()}")
+                raise Failed(f"{self.name} did not print '{text}':\n{self.text()}")
             time.sleep(0.05)
 
     def wait(self, seconds=30, status=0):
-        """Its text, after it has ended in time with this status (None: with any)."""
+        """Returns its output; fails if it does not end in time with this status (None: any)."""
         try:
             got = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Failed(f"{self.name} has not ended after {seconds} s:\n{self.text()}") from None
+            raise Failed(f"{self.name} is still running after {seconds} s:\n{self.text()}") from None
         if status is not None and got != status:
-            raise Failed(f"{self.name} ended with {got}:\n{self.text()}")
+            raise Failed(f"{self.name} ended with status {got}:\n{self.text()}")
         return self.text()
 
     def stop(self):
-        """Ends it as Ctrl-C does, and by force when that does nothing."""
+        """Stops it like Ctrl-C, and kills it if that has no effect."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGINT)
             try:

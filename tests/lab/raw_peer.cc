@@ -1,15 +1,16 @@
-// A client by hand on the user-space fabric: what it is told by lines on its input goes out as it
-// is, what happens comes as lines on its output. So a script can send what no client of ours would.
+// Scripted client on the soft fabric: sends the bytes that it reads as lines on its input
+// unchanged, and prints events as lines on its output. With it, a script can send messages that our
+// clients never send.
 //
 //   raw_peer OWN-ADDRESS SERVER [PORT]
 //
-// send HEX          a Send of these bytes
-// put OFFSET HEX    into the memory that the server may read and write
-// get OFFSET COUNT  prints `got HEX`, of that memory
+// send HEX          sends these bytes in a Send
+// put OFFSET HEX    writes into the memory that the server may read and write
+// get OFFSET COUNT  prints `got HEX` from that memory
 //
 // Output: `established HEX` (the server's private data), `memory HANDLE OFFSET LENGTH`, `received
-// HEX` for each message, `failed WHAT` for a work request, `disconnected WHY`. It ends with its
-// input, or after the connection.
+// HEX` for each message, `failed WHAT` for a work request, `disconnected WHY`. Exits at the end of
+// its input, or after the connection.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -29,7 +30,7 @@
 namespace rpcrdma {
 namespace {
 
-constexpr std::size_t kSlot = 4096;  // of a message, either way
+constexpr std::size_t kSlot = 4096;  // maximum length of a message, in both directions
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 64;
 constexpr std::size_t kShared = 64U << 10;
@@ -58,11 +59,11 @@ void say(const std::string& line) {
 
 class RawPeer {
  public:
-  // False after saying why.
+  // Returns false after printing the reason.
   bool open(std::string_view own, std::string_view server, std::uint16_t port) {
     const auto from = fabric::parse_address(own);
     const auto to = fabric::parse_address(server);
-    if (!from || !to) return fail("that is no address");
+    if (!from || !to) return fail("invalid address");
     soft::ProviderOptions options;
     options.adapter.address = *from;
     auto opened = soft::SoftProvider::open(options);
@@ -92,7 +93,7 @@ class RawPeer {
       const std::size_t n = provider_->poll(done);
       for (std::size_t i = 0; i < n; ++i) completed(done[i]);
       if (n != 0 || ended_ || !provider_->arm()) continue;
-      // Nothing is sent before the connection stands.
+      // Nothing is sent before the connection is established.
       std::array<pollfd, 2> fds{pollfd{provider_->fd(), POLLIN, 0},
                                 pollfd{established_ ? 0 : -1, POLLIN, 0}};
       ::poll(fds.data(), fds.size(), -1);
@@ -111,7 +112,7 @@ class RawPeer {
   void receive(std::size_t slot) {
     const fabric::Slice s = slice(slot * kSlot, kSlot);
     const fabric::ReceiveRequest request{slot, {&s, 1}};
-    if (!connection_->post_receive({&request, 1})) fail("a Receive was refused");
+    if (!connection_->post_receive({&request, 1})) fail("cannot post a Receive");
   }
 
   void happened(const fabric::Event& event) {

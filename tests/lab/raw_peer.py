@@ -1,4 +1,4 @@
-"""Messages made by hand, from the host to a server, by raw_peer."""
+"""Sends hand-made messages from the host to a server, with raw_peer."""
 import os
 import queue
 import struct
@@ -12,23 +12,23 @@ MSG, NOMSG, MSGP, DONE, ERROR = range(5)
 
 
 def words(*values):
-    """XDR words of 32 bits."""
+    """Encodes 32-bit XDR words."""
     return b"".join(struct.pack(">I", value) for value in values)
 
 
 def null_call(xid, program=100003, version=3):
-    """The RPC Call of a procedure 0."""
+    """Encodes the RPC Call of a procedure 0."""
     return words(xid, 0, 2, program, version, 0, 0, 0, 0, 0)
 
 
 def opaque(data):
-    """With its length and roundup."""
+    """Encodes opaque data with its length and roundup."""
     return words(len(data)) + data + bytes(-len(data) % 4)
 
 
 def nfs4_read_call(xid, path, count):
     """An NFS version 4.0 COMPOUND that reads a file from its start, with the anonymous stateid."""
-    credential = words(1, 20, 0, 0, 0, 0, 0)  # AUTH_SYS: root, of a machine without a name
+    credential = words(1, 20, 0, 0, 0, 0, 0)  # AUTH_SYS: root, with an empty machine name
     lookups = [words(15) + opaque(name.encode()) for name in path.split("/")]
     operations = [words(24), *lookups, words(25) + bytes(16) + words(0, 0, count)]
     return (words(xid, 0, 2, 100003, 4, 1) + credential + words(0, 0, 0, 0, len(operations)) + b"".join(operations))
@@ -39,7 +39,7 @@ def null_reply(xid):
 
 
 class RawPeer:
-    """A connection to a server, and what comes on it."""
+    """A connection to a server, and its events."""
 
     def __init__(self, lab, server):
         program = os.path.join(os.path.dirname(lab.rpcrdma), "raw_peer")
@@ -55,15 +55,15 @@ class RawPeer:
         try:
             line = self.lines.get(timeout=seconds)
         except queue.Empty:
-            raise Failed(f"nothing came where '{kind}' was due") from None
-        check(line[0] == kind, f"'{' '.join(line)}' where '{kind}' was due")
+            raise Failed(f"no event, expected '{kind}'") from None
+        check(line[0] == kind, f"event '{' '.join(line)}', expected '{kind}'")
         return line
 
-    def tell(self, *what):
+    def write_line(self, *what):
         print(*what, file=self.process.stdin, flush=True)
 
     def send(self, message):
-        self.tell("send", message.hex())
+        self.write_line("send", message.hex())
 
     def receive(self):
         return bytes.fromhex(self.line("received")[1])
@@ -73,14 +73,14 @@ class RawPeer:
         return self.receive()
 
     def put(self, offset, data):
-        self.tell("put", offset, data.hex())
+        self.write_line("put", offset, data.hex())
 
     def get(self, offset, count):
-        self.tell("get", offset, count)
+        self.write_line("get", offset, count)
         return bytes.fromhex(self.line("got")[1])
 
     def segment(self, offset, length):
-        """Of the memory that the server may read and write."""
+        """Encodes a segment of the memory that the server may read and write."""
         at = self.offset + offset
         return words(self.handle, length, at >> 32, at & 0xffffffff)
 

@@ -1,4 +1,4 @@
-// Prints what the analyzer says of a capture in a sentence or two. Usage: verdict FILE
+// Prints the analyzer's verdict on a capture, in a sentence or two. Usage: verdict FILE
 #include <cstdio>
 
 #include <rpcrdma/capture/source.h>

@@ -1,10 +1,10 @@
-"""The device beside us: rping and perftest between two guests, and none of it is taken for RPC-over-RDMA."""
+"""Other users of a device: rping and perftest between two guests, which must not be taken for RPC-over-RDMA."""
 from machines import check
 
 
 def again_and_again(command, seconds):
-    """What connects before the other listens ends at once; and with rdma_cm perftest does so twice, so that the
-    other can be left waiting for somebody who has gone."""
+    """A client that connects before its server listens fails at once. With rdma_cm perftest connects twice, so
+    its server can be left waiting for a client that has exited."""
     tries = " ".join(str(i) for i in range(30))
     return f"for i in {tries}; do timeout {seconds} {command} && exit; sleep 0.5; done; exit 1"
 
@@ -20,7 +20,7 @@ def run(lab):
         job = server.start(again_and_again(serve, 12))
         client.run(again_and_again(ask, 6), 60)
         status, text = server.wait(job, 20)
-        check(status is not None, name, "has not ended at the server:", text)
+        check(status is not None, name, "is still running at the server:", text)
     report = lab.analyze()
     check(report["packets"]["roce"] > 100, "few packets:", report["packets"]["roce"])
-    check(report["messages"]["call"] == 0, "messages that are none:", report["messages"])
+    check(report["messages"]["call"] == 0, "unexpected messages:", report["messages"])

@@ -1,4 +1,4 @@
-"""A device that is taken away under a server and under a load: both say so and end; who stands elsewhere goes on."""
+"""Removes the device of a server and of a load: both report it and exit; endpoints elsewhere continue."""
 import re
 
 from endpoints import GuestServer, need_verbs

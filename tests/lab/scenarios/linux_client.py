@@ -1,17 +1,17 @@
-"""The kernel's NFS client against our server, which answers NFS's NULL and nothing else of it: every mount fails."""
+"""The kernel's NFS client against our server, which serves only NFS's NULL procedure: every mount fails."""
 import time
 
 from machines import HOST, HOST_TOO, check
 
-# As a version 3 mount asks the MOUNT program first, over TCP, where nobody is: by default it tries again for
-# two minutes ("retry=").
+# A version 3 mount asks the MOUNT program over TCP first, where nothing listens: by default it
+# retries for two minutes ("retry=").
 VERSION_3 = ("vers=3,nolock,retry=0", "vers=3,nolock,retry=0,mountproto=tcp,mountvers=3,mountport=20048")
 VERSION_4 = tuple(f"vers={version},sec=sys" for version in ("4.0", "4.1", "4.2"))
 SOON = 10  # seconds
 
 
 def mount_all(guest, refusal):
-    """Tries all mounts; `refusal`: how one of version 4 fails."""
+    """Tries all mounts; `refusal`: the error of a version 4 mount."""
     for options, why in [(options, refusal) for options in VERSION_4] + [(options, "Connection refused")
                                                                          for options in VERSION_3]:
         begin = time.monotonic()
@@ -21,7 +21,7 @@ def mount_all(guest, refusal):
 
 
 def nulls(report):
-    """Calls, answers of any kind, and those that are errors, by the procedure's name."""
+    """Returns the numbers of Calls, Replies and error Replies, by procedure name."""
     return {procedure["name"]: (procedure["calls"], procedure["replies"], procedure["errors"])
             for procedure in report["procedures"] if procedure["name"].startswith("NFS")}
 
@@ -29,14 +29,14 @@ def nulls(report):
 def run(lab):
     guest, = lab.boot()
     guest.run("modprobe -a nfsv3 nfsv4 rpcrdma; mkdir /mnt; mount -t rpc_pipefs rpc /var/lib/nfs/rpc_pipefs")
-    # Without NULL, and with it: then the client goes on, and what it asks next is refused.
+    # Without NULL, and with it: then the client continues, and its next Call is refused.
     for name, options, refusal in (("plain", (), "Protocol family not supported"),
                                    ("null", ("--null-program", "nfs:3,nfs:4"), "mount system call failed")):
         serve = lab.host(f"serve-{name}", [lab.rpcrdma, "serve", "--listen", HOST, "--record", f"{name}.pcapng",
                                            "--pcapng", f"{name}-packets.pcapng", *options])
         serve.until("listening")
         mount_all(guest, refusal)
-        # The server goes on.
+        # The server keeps serving.
         lab.host("ping", [lab.rpcrdma, "ping", "-c", "1", "--from", HOST_TOO, HOST]).wait()
         said = serve.text()
         for number in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Our endpoints on the RDMA devices of two guests: every kind of Call, loss, a server killed and started anew."""
+"""Our endpoints on the RDMA devices of two guests: every kind of Call, loss, a server killed and restarted."""
 import re
 
 from endpoints import LOAD, GuestServer, counted, need_verbs
@@ -10,7 +10,7 @@ def run(lab):
     one, two = lab.boot(2)
     server = GuestServer(one, one.address)
     text = two.run("rpcrdma ping --provider verbs -c 1 --port 7 " + one.address, 30, status=1)
-    check("rejected" in text, "nobody listens there:", text)
+    check("rejected" in text, "expected a rejection:", text)
     text = two.run(f"rpcrdma ping --provider verbs -c 3 -i 50ms {one.address}", 30)
     check("3 sent, 3 answered" in text, "ping:", text)
     six = GuestServer(one, "fd77::1", "--port 20050")
@@ -22,15 +22,16 @@ def run(lab):
     check("503 Calls: 503 answered with success, 0 with an error" in summary, "the server's summary:", summary)
     counted(lab, 506)
 
-    # By memory windows, which a device of this kind is not left to by itself.
+    # With memory windows, which are not the default for this kind of device.
     windows = GuestServer(one, one.address, "--port 20051")
     two.run(f"rpcrdma {LOAD} -c 200 --handles windows --port 20051 --provider verbs {one.address}", 60)
     windows.end()
-    told = [connection["client"]["private_data"]["remote_invalidation"] for connection in lab.analyze()["connections"]
-            if connection["port"] == 20051]
-    check(told == [True], "memory windows were not used:", told)
+    connections = lab.analyze()["connections"]
+    invalidation = [connection["client"]["private_data"]["remote_invalidation"] for connection in connections
+                    if connection["port"] == 20051]
+    check(invalidation == [True], "memory windows were not used:", invalidation)
 
-    # Loss costs time, and no Call.
+    # Loss costs time, but no Call.
     server.start()
     two.run("modprobe sch_netem; tc qdisc add dev eth0 root netem loss 1%")
     text = two.run(f"rpcrdma {LOAD} -c 600 --provider verbs {one.address}", 120)
@@ -38,9 +39,9 @@ def run(lab):
     check(re.search(r"600 Calls in .*\n0 errors, 0 mismatches", text), "with loss:", text)
     check("1 connection was lost" not in text, "a connection was lost:", text)
     server.end()
-    check(lab.analyze()["packets"]["retransmitted"] > 0, "nothing was sent again, in spite of loss")
+    check(lab.analyze()["packets"]["retransmitted"] > 0, "no retransmissions despite loss")
 
-    # Killed in the midst of Calls: the client connects anew, and sends again what was not answered.
+    # The server is killed during Calls: the client reconnects, and resends Calls without a Reply.
     server.start()
     job = two.start(f"rpcrdma {LOAD} --rate 100 -c 1000 --provider verbs {one.address}")
     one.until(f"grep -q connected {server.name}.log")
@@ -48,7 +49,7 @@ def run(lab):
     server.kill()
     server.start()
     status, text = two.wait(job, 90)
-    check(status == 0, "the load went wrong:", text)
-    check(re.search(r"1000 Calls in .*\n0 errors, 0 mismatches", text), "not every Call was answered right:", text)
-    check("connection 1: " in server.end(), "the client did not come back")
+    check(status == 0, "the load failed:", text)
+    check(re.search(r"1000 Calls in .*\n0 errors, 0 mismatches", text), "not every Call got a correct Reply:", text)
+    check("connection 1: " in server.end(), "the client did not reconnect")
     lab.analyze()

@@ -1,4 +1,4 @@
-"""Our endpoints on a guest's RDMA device and on the host's user-space fabric, both ways round, with loss too."""
+"""Our endpoints on a guest's RDMA device and on the host's soft fabric, in both roles, also with loss."""
 from endpoints import LOAD, GuestServer, counted, need_verbs
 from machines import HOST, HOST_TOO
 

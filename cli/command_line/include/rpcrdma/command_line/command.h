@@ -45,7 +45,7 @@ class Target {
   Variable variable_;
 };
 
-// Empty for a good value, else what is wrong with it.
+// Returns an empty string for a valid value, else what is wrong with it.
 using Check = std::function<std::string(const std::string&)>;
 
 struct Range {
@@ -62,21 +62,21 @@ struct OptionSpec {
   std::vector<std::string> long_names;
   std::string argument;              // an argument's name in the help; else empty
   std::string help;                  // one line, without a full stop
-  std::string value_name;            // "FILE": what the help calls the value; a flag has none
-  std::vector<std::string> choices;  // the only values there are; empty: any
+  std::string value_name;            // "FILE": the name of the value in the help; empty for a flag
+  std::vector<std::string> choices;  // the permitted values; empty: any
   std::optional<Range> range;        // of numbers
-  std::string default_text;          // what the help shows as the default; empty: nothing
-  char delimiter = '\0';             // between the values of a list in one word; none: '\0'
-  bool list = false;                 // takes several values
-  bool one_word = false;             // a list: each use takes one word
+  std::string default_text;          // default shown in the help; empty: none
+  char delimiter = '\0';             // separator of list values in one word; '\0': none
+  bool list = false;                 // accepts several values
+  bool one_word = false;             // for a list: each use of the option consumes one word
   bool required = false;
   bool whole_number = false;
   std::vector<Check> checks;
-  std::vector<const Option*> excludes;  // each of the two lists the other
+  std::vector<const Option*> excludes;  // mutual: each option is in the other's list
   std::vector<const Option*> needs;
 };
 
-// A Command makes it. The functions that add to its description return the option itself.
+// Created by a Command. The functions that add to its description return the option itself.
 class Option {
  public:
   Option(Command& command, OptionSpec spec, Target target);
@@ -84,26 +84,27 @@ class Option {
   Option& operator=(const Option&) = delete;
   ~Option();
 
-  // What the help calls the value, such as FILE. Completion offers what fits this name.
+  // Sets the name of the value in the help, such as FILE. Completion offers what fits this name.
   Option& value(std::string name);
   Option& one_of(std::vector<std::string> choices);
-  Option& range(double least, double most);  // both ends are good
+  Option& range(double least, double most);  // both ends are valid
   // The help shows the current value of the target as the default.
   Option& show_default();
-  // One word may hold several values of a list, separated by this.
+  // Lets one word hold several values of a list, separated by this character.
   Option& delimiter(char separator);
-  // A list takes one word at each use. Without this it takes all words up to the next option.
+  // Makes a list consume one word at each use. Otherwise it consumes all words up to the next
+  // option.
   Option& one_word();
   Option& required();
-  // Takes decimal and hexadecimal (0x) numbers of up to 64 bits, without a sign. CLI11 alone reads
-  // -5 as 2^64 - 5, and a number that is too large as the largest.
+  // Accepts decimal and hexadecimal (0x) numbers of up to 64 bits, without a sign. CLI11 by itself
+  // reads -5 as 2^64 - 5, and a number that is too large as the largest.
   Option& whole_number();
   Option& check(Check check);
-  // The two options refuse each other. `name`, such as "--port", is an option of the same command
-  // that was added before; std::logic_error if there is none.
+  // Makes two options mutually exclusive. `name`, such as "--port", is an option of the same
+  // command that was added before; std::logic_error if there is none.
   Option& excludes(Option& other);
   Option& excludes(std::string_view name);
-  // The option is refused without the other.
+  // Rejects the option without the other one.
   Option& needs(std::string_view name);
 
   [[nodiscard]] const OptionSpec& spec() const { return spec_; }
@@ -111,9 +112,9 @@ class Option {
   [[nodiscard]] bool takes_value() const { return !spec_.value_name.empty(); }
   // "--port", "-p" if it has no long name, or an argument's name.
   [[nodiscard]] std::string name() const;
-  // True if the command line holds the option. False before parsing.
+  // True if the command line contains the option. False before parsing.
   [[nodiscard]] bool given() const { return given_; }
-  void set_given(bool given) { given_ = given; }  // by the parser
+  void set_given(bool given) { given_ = given; }  // called by the parser
 
  private:
   Command& command_;
@@ -136,13 +137,13 @@ class Command {
   Command& operator=(const Command&) = delete;
   ~Command();
 
-  // `names` such as "-v,--verbose". In the help they stand in the order in which they are added.
+  // `names` such as "-v,--verbose". The help lists options in the order in which they are added.
   Option& flag(std::string_view names, bool& target, std::string help);
   Option& option(std::string_view names, Target target, std::string help);
   Option& option(std::string_view names, Target::Function take, std::string help);
   // A positional argument; `name` is its name in the help, such as FILE.
   Option& argument(std::string name, Target target, std::string help);
-  // --version, which prints this line.
+  // Adds --version, which prints this line.
   void version(std::string line);
   // Text below the options in the help.
   void footer(std::string text);
@@ -158,7 +159,7 @@ class Command {
   [[nodiscard]] const std::vector<Example>& examples() const { return examples_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
-  // By "--port", "-p" or an argument's name; null if there is none.
+  // Finds an option by "--port", "-p" or an argument's name; null if there is none.
   [[nodiscard]] Option* find_option(std::string_view name) const;
   [[nodiscard]] Command* find_command(std::string_view name) const;
 

@@ -1,4 +1,4 @@
-// Reads a command line by its description.
+// Parses a command line according to its description.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@ namespace rpcrdma::command_line {
 
 struct Parsed {
   enum class Outcome : std::uint8_t {
-    kRun,      // the targets have their values
-    kShow,     // help or version: `text` is to be printed
-    kRefused,  // `text` says why, in one line without the program's name
+    kRun,      // the targets are set
+    kShow,     // help or version: print `text`
+    kRefused,  // `text` is the reason, in one line without the program's name
   };
   Outcome outcome = Outcome::kRefused;
   const Command* command = nullptr;  // kRun: which one; the program itself if it has no commands
   std::string text;
 };
 
-// A program with commands needs one of them. Sets the targets of the options that are given, and
-// Option::given() of all options of the command.
+// Requires a command if the program has any. Sets the targets of the options on the command line,
+// and Option::given() of all options of the command.
 [[nodiscard]] Parsed parse(const Command& program, int argc, const char* const* argv);
 
 }  // namespace rpcrdma::command_line

@@ -1,5 +1,5 @@
-// What `rpcrdma doctor` finds on a machine: what there is for RDMA, for capturing, for Wireshark.
-// Everything can be looked at without rights and where nothing of it exists.
+// Inspects a machine for `rpcrdma doctor`: RDMA devices and drivers, capturing, Wireshark. Needs no
+// privileges, and works where none of these exist.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace rpcrdma::doctor {
 
-// What this build can do; its owner knows.
+// The features of this build, set by the program.
 struct Build {
   bool verbs = false;
-  bool live = false;                    // captures from interfaces
-  std::vector<std::string> interfaces;  // that it can capture from
+  bool live = false;                    // can capture from interfaces
+  std::vector<std::string> interfaces;  // that libpcap can capture from
 };
 
 struct Netdev {
@@ -26,17 +26,17 @@ struct Netdev {
 
 struct Machine {
   verbs::System rdma;
-  std::vector<Netdev> netdevs;       // that RDMA devices name
-  bool rxe_available = false;        // the running kernel has the module rdma_rxe
-  bool rpcbind = false;              // its socket is there
+  std::vector<Netdev> netdevs;       // named by RDMA devices
+  bool rxe_available = false;        // the module rdma_rxe is available for the running kernel
+  bool rpcbind = false;              // its socket exists
   bool may_capture = false;          // CAP_NET_RAW
   std::string wireshark;             // path of Wireshark or tshark; empty: none
-  std::vector<std::string> plugins;  // of this project, where Wireshark looks for them
+  std::vector<std::string> plugins;  // files of this project where Wireshark looks for them
   std::vector<std::string> extcaps;
 };
 
-// `root`: what stands before all paths; `path`: $PATH; `home`: $HOME, empty: none. Error: kSystem,
-// there is nothing to look at.
+// `root`: prefix of all paths; `path`: $PATH; `home`: $HOME, empty: none. Error: kSystem if there
+// is nothing to inspect.
 [[nodiscard]] fabric::Expected<Machine> look_at_machine(const std::string& root,
                                                         const std::string& path,
                                                         const std::string& home);

@@ -1,4 +1,4 @@
-// What is made of what was found: a line for each thing, how it is, and what to do.
+// Judges what was found on a machine: a line for each subject with its state and advice.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace rpcrdma::doctor {
 
 enum class Health : std::uint8_t {
   kGood,
-  kNote,     // works, and could be better; or is not needed by everybody
-  kMissing,  // something that somebody may want does not work
+  kNote,     // works but could be better, or not everybody needs it
+  kMissing,  // a possible use of this machine does not work
 };
 [[nodiscard]] const char* health_name(Health health);  // "good", "note", "missing"
 
@@ -25,9 +25,9 @@ struct Line {
 
 [[nodiscard]] std::vector<Line> judge(const Machine& machine, const Build& build);
 
-// A line each, with advice below it, and a sentence at last.
+// Returns a line for each subject, with advice below it, and a closing sentence.
 [[nodiscard]] std::string to_text(const std::vector<Line>& lines);
-// One JSON object (docs/verbs.md).
+// Returns one JSON object (docs/verbs.md).
 [[nodiscard]] std::string to_json(const Machine& machine, const std::vector<Line>& lines);
 
 }  // namespace rpcrdma::doctor

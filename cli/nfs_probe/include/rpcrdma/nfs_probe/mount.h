@@ -1,5 +1,5 @@
 // The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP: how a client of NFS version 3
-// comes by the handle of what a server exports.
+// obtains the handle of an exported directory.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace rpcrdma::nfs_probe {
 
 struct MountServer {
   fabric::Address address;
-  std::uint16_t port = 0;                      // of MOUNT's TCP; 0: rpcbind is asked, at port 111
-  fabric::Time timeout = 5 * fabric::kSecond;  // of each thing that is waited for
+  std::uint16_t port = 0;                      // TCP port of MOUNT; 0: ask rpcbind, at port 111
+  fabric::Time timeout = 5 * fabric::kSecond;  // of each wait
 };
 
 struct Mounted {
   service::nfs3::Handle handle;
-  std::vector<std::uint32_t> flavors;  // of credentials that the export takes
-  std::uint16_t port = 0;              // at which MOUNT was answered
+  std::vector<std::uint32_t> flavors;  // authentication flavors that the export accepts
+  std::uint16_t port = 0;              // where MOUNT answered
 };
 
 // Waits for the answer. Errors, each a clause for a person: rpcbind or MOUNT do not answer, MOUNT
 // is not registered, the server refuses (kNotConnected), built without libtirpc (kSystem).
 [[nodiscard]] fabric::Expected<Mounted> mount(const MountServer& server, const std::string& path);
 
-// Takes the path off the server's list of those who have it mounted. It is a courtesy: nothing is
-// told of failure. `server.port`: as mount() found it.
+// Removes the path from the server's list of mounts. This is a courtesy, so failures are not
+// reported. `server.port`: as mount() found it.
 void unmount(const MountServer& server, const std::string& path);
 
 }  // namespace rpcrdma::nfs_probe

@@ -1,8 +1,8 @@
-// Whether a server's NFS version 3 over RPC-over-RDMA works, step by step: NULL, attributes, a
-// folder by a Reply chunk, and a file that is made, written by Read chunks and inline in sizes on
-// both sides of each threshold, committed, read back by Write chunks, compared, and removed.
+// Tests NFS version 3 over RPC-over-RDMA step by step: NULL, attributes, a directory by a Reply
+// chunk, and a file that is created, written by Read chunks and inline in sizes on both sides of
+// each threshold, committed, read back by Write chunks, compared, and removed.
 //
-// What it made on the server it removes, also when a step fails or it is interrupted.
+// Removes what it created on the server, also when a step fails or it is interrupted.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace rpcrdma::nfs_probe {
 
 struct Plan {
   service::ClientOptions client;  // one connection
-  service::nfs3::Handle folder;   // the export's
-  // Bytes of WRITE and READ; empty: those of default_sizes(), of 1 MiB at most.
+  service::nfs3::Handle folder;   // the exported directory
+  // Bytes of WRITE and READ; empty: those of default_sizes(), at most 1 MiB.
   std::vector<std::uint32_t> sizes;
   fabric::Time timeout = 0;             // of each Call
-  fabric::Time whole = fabric::kNever;  // of all together: after that nothing more is begun
-  std::string file;                     // the name of what is made in the folder
-  // Asked before each step; true: nothing more is begun.
+  fabric::Time whole = fabric::kNever;  // of the whole run: no step starts later
+  std::string file;                     // name of the file to create in the directory
+  // Called before each step; true: no further step starts.
   std::function<bool()> interrupted;
 };
 
@@ -37,30 +37,30 @@ struct Step {
   fabric::Time took = 0;
 };
 
-// What the server showed of itself.
+// Properties of the server that the probe has seen.
 struct Server {
   service::ConnectionInfo connection;
-  std::uint32_t granted = 0;      // credits, the last time
-  std::uint32_t read_most = 0;    // bytes of a READ, by FSINFO; 0: not known
-  std::uint32_t write_most = 0;   // of a WRITE
-  std::uint64_t replies = 0;      // that came
-  std::uint64_t invalidated = 0;  // of these by Send With Invalidate
+  std::uint32_t granted = 0;      // credits, latest grant
+  std::uint32_t read_most = 0;    // maximum bytes of a READ, from FSINFO; 0: unknown
+  std::uint32_t write_most = 0;   // maximum bytes of a WRITE
+  std::uint64_t replies = 0;      // Replies received
+  std::uint64_t invalidated = 0;  // those by Send With Invalidate
 };
 
 struct Verdict {
-  bool good = false;         // all steps were made, and were good
+  bool good = false;         // all steps ran and succeeded
   bool interrupted = false;  //
-  bool left_behind = false;  // the file may still be there
+  bool left_behind = false;  // the file may still exist
   Server server;
 };
 
-// `step`: is told each as it ends. Error: there was never a connection, or the provider is gone.
+// `step`: called as each step ends. Fails if there was never a connection or the provider fails.
 [[nodiscard]] fabric::Expected<Verdict> probe(service::Loop& loop, const Plan& plan,
                                               const std::function<void(const Step&)>& step);
 
-// Those around which something changes: roundup, the largest data that goes inline in a Call and in
-// a Reply, pages, what the server takes at once. `call`, `reply`: bytes of a message without data;
-// `most`: bytes that the server takes.
+// Returns sizes on both sides of each limit: roundup, the largest data that fits inline in a Call
+// and in a Reply, pages, the server's maximum. `call`, `reply`: bytes of a message without data;
+// `most`: the server's maximum.
 [[nodiscard]] std::vector<std::uint32_t> default_sizes(const service::Thresholds& thresholds,
                                                        std::uint32_t call, std::uint32_t reply,
                                                        std::uint32_t most);

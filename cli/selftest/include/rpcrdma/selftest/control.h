@@ -1,4 +1,5 @@
-// The program SELFTEST on the wire (selftest.x): what a client tells of a cell, and hears of it.
+// The wire format of the program SELFTEST (selftest.x): a client's plan for a cell, and the
+// server's verdict.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ struct Plan {
   rules::Profile profile = rules::Profile::k8166;
   std::uint32_t version = 1;
   Shape shape = Shape::kShort;
-  std::uint32_t count = 0;  // Calls of the server's
-  InlineTerms terms;        // of these; the header is the version's
+  std::uint32_t count = 0;  // Calls of the server
+  InlineTerms terms;        // of the server's Calls; the header size depends on the version
   bool inline_only = false;
 };
 
@@ -52,18 +53,18 @@ using Words = std::vector<std::uint8_t>;
 [[nodiscard]] Words encode(const Calls& calls);
 [[nodiscard]] Words encode(const Recording& recording);
 
-// Of all that there is; nothing: malformed.
+// Parses all of the arguments; returns nothing if they are malformed.
 [[nodiscard]] std::optional<Plan> read_plan(protocol::StreamReader& from);
 [[nodiscard]] std::optional<std::uint32_t> read_cell(protocol::StreamReader& from);
 [[nodiscard]] std::optional<Status> read_status(protocol::StreamReader& from);
 [[nodiscard]] std::optional<Calls> read_calls(protocol::StreamReader& from);
 [[nodiscard]] std::optional<Recording> read_recording(protocol::StreamReader& from);
 
-// The longest results, bytes.
+// Maximum bytes of a text in results.
 inline constexpr std::uint32_t kMaxText = 1024;
 inline constexpr std::uint32_t kMaxResults = 20 + kMaxText;
 
-// One Call at a time, valid until the next.
+// Encodes one Call at a time, valid until the next.
 class ControlCall {
  public:
   [[nodiscard]] protocol::CallSpec make(Proc proc, Words arguments);

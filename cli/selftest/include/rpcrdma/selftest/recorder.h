@@ -1,4 +1,4 @@
-// The recording that an end makes of each cell (engine/trace), and what the analyzer says of it.
+// Records each cell at one end (engine/trace) and judges the recording with the analyzer.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 namespace rpcrdma::selftest {
 
 struct Judgement {
-  // Findings of severity error, and what makes the recording worthless; empty: all is well.
+  // Findings of severity error, and defects that make the recording useless; empty: none.
   std::vector<std::string> errors;
   std::uint64_t messages = 0;
 };
 
 class Recorder {
  public:
-  // `end`: "client", "server". Recordings are kept in `folder`, which is made if there is none, and
-  // named CELL-END.pcapng; without one they are in a folder of their own until they are judged.
-  // Error: kSystem.
+  // `end`: "client", "server". Recordings are kept in `folder`, which is created if necessary, as
+  // CELL-END.pcapng; without one they are in a temporary folder until they are judged. Error:
+  // kSystem.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Recorder>> create(std::string end,
                                                                           std::string folder);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // For the provider and the loop of this end.
+  // Returns the tracer for the provider and the loop of this end.
   [[nodiscard]] trace::Tracer* tracer() const { return tracer_; }
 
   // Error: kSystem.
   [[nodiscard]] fabric::Expected<void> begin();
   [[nodiscard]] bool recording() const { return recording_; }
-  // `cell`: may be anybody's text. `version`: of RPC-over-RDMA, that its connection has to speak.
+  // `cell`: may be any text. `version`: the RPC-over-RDMA version that its connection must use.
   [[nodiscard]] Judgement end(std::string_view cell, rules::Profile profile, std::uint32_t version);
-  // Of no cell.
+  // Discards the recording, which belongs to no cell.
   void abandon();
 
  private:

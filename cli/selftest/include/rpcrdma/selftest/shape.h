@@ -1,5 +1,5 @@
-// The columns of the matrix: Calls of the program TRANSFER (selftest.x) that a connection's inline
-// thresholds make travel in a certain way, and the bytes that have to go each way.
+// The columns of the matrix: Calls of the program TRANSFER (selftest.x) that travel in a certain
+// way because of a connection's inline thresholds, and the bytes that must move each way.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ enum class Shape : std::uint8_t {
   kLongReply,  // a Reply chunk
   kRead,
   kWrite,
-  kSeveral,  // Read chunks, Write chunks, some of them not used or not filled
-  kOdd,      // lengths that need roundup, by all ways
-  kZero,     // items of no bytes, by themselves and between others
+  kSeveral,  // Read chunks, Write chunks, some of them unused or not filled
+  kOdd,      // lengths that need roundup, in all ways
+  kZero,     // empty items, alone and between others
   kThreshold,
-  kOver,  // a byte more than that
+  kOver,  // one byte longer
 };
 inline constexpr std::size_t kShapes = 10;
 [[nodiscard]] const char* shape_name(Shape shape);  // "short", "long-call", ...
@@ -32,14 +32,14 @@ inline constexpr std::uint32_t kMaxItems = 3;
 
 // Lengths in bytes.
 struct Transfer {
-  bool null = false;  // procedure 0, without arguments
+  bool null = false;  // procedure 0 (NULL), without arguments
   std::uint32_t filler = 0;
   std::vector<std::uint32_t> arguments = {};
   std::uint32_t result_filler = 0;
   std::vector<std::uint32_t> results = {};
-  std::vector<std::uint32_t> offered = {};  // room for each of them; none: as long as they are
+  std::vector<std::uint32_t> offered = {};  // room for each result; empty: exactly their lengths
 
-  // How it is to travel; `by_read` and `by_write` are of each item that has bytes.
+  // How it must travel; `by_read` and `by_write` apply to each item that is not empty.
   bool long_call = false;
   bool by_read = false;
   bool by_write = false;
@@ -51,22 +51,22 @@ struct Transfer {
   }
 };
 
-// Of Calls and of their Replies, in one direction of a connection.
+// Inline thresholds of Calls and Replies, in one direction of a connection.
 struct InlineTerms {
   std::uint32_t call_threshold = 1024;
   std::uint32_t reply_threshold = 1024;
   std::uint32_t empty_header = 28;  // protocol::empty_header_bytes()
 };
 
-// The Calls of a shape; to be made in turns.
+// Returns the Calls of a shape, to be sent in rotation.
 [[nodiscard]] std::vector<Transfer> transfers_of(Shape shape, const InlineTerms& terms);
 
-// RPC messages, unreduced.
+// Lengths of RPC messages, unreduced.
 [[nodiscard]] std::uint32_t call_bytes(const Transfer& transfer);
 [[nodiscard]] std::uint32_t reply_bytes(const Transfer& transfer);
-// The longest Reply without the contents of its results.
+// Returns the length of the longest Reply without the contents of its results.
 [[nodiscard]] std::uint32_t max_reply(const Transfer& transfer);
-// What one Call and its Reply move each way.
+// Returns the bytes that one Call and its Reply move each way.
 [[nodiscard]] protocol::MessageBytes expected_bytes(const Transfer& transfer);
 
 }  // namespace rpcrdma::selftest

@@ -1,4 +1,4 @@
-// A selftest's result as people and programs read it.
+// Prints a selftest's result as text or JSON.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace rpcrdma::selftest {
 struct Setup {
   std::string server;    // "127.0.0.1 ports 20049 to 20055"
   std::string from;      // "127.0.0.2"
-  std::string provider;  // "soft", or the device
+  std::string provider;  // "soft", or the RDMA device
 };
 
 struct Done {
@@ -23,9 +23,9 @@ struct Done {
   [[nodiscard]] bool passed() const { return result.failures.empty(); }
 };
 
-// The matrix, a line for each failure, and sums: several lines, the last with its newline.
+// Returns the matrix, a line for each failure, and totals: several lines, each with its newline.
 [[nodiscard]] std::string to_text(const Setup& setup, const std::vector<Done>& cells);
-// One object, without newline. docs/selftest.md describes the keys.
+// Returns one object, without a newline. docs/selftest.md describes the keys.
 [[nodiscard]] std::string to_json(const Setup& setup, const std::vector<Done>& cells);
 
 }  // namespace rpcrdma::selftest

@@ -1,5 +1,5 @@
-// The program TRANSFER (selftest.x): what serves it, and one Call of it. Each end compares every
-// byte that came with what it has to be.
+// The program TRANSFER (selftest.x): its server, and one Call of it. Each end compares every byte
+// received with what is expected.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@ inline constexpr std::uint32_t kTransferVersion = 1;
 inline constexpr std::uint32_t kMaxFiller = 1U << 18;  // bytes
 inline constexpr std::uint32_t kMaxItem = 1U << 20;    // bytes
 
-// Answers that are wrong on purpose, to see that it is noticed.
+// Wrong replies on purpose, to check that they are detected.
 enum class Damage : std::uint8_t {
   kNone,
-  kByte,    // one byte of the first result, or of the filler, is another
+  kByte,    // one byte of the first result, or of the filler, is wrong
   kLength,  // the first result, or the filler, is one byte shorter
 };
 
 class TransferProgram : public service::Program {
  public:
-  // `pattern`: of kMaxItem bytes; it outlives the program.
+  // `pattern`: of kMaxItem bytes; it must outlive the program.
   explicit TransferProgram(const service::echo::Pattern& pattern, Damage damage = Damage::kNone);
 
  private:
@@ -42,20 +42,20 @@ class TransferProgram : public service::Program {
   const Damage damage_;
 };
 
-// The memory of one Call, to be used again and again; it lives until the Call has ended.
+// The memory of one Call, reused by the next ones; it must exist until the Call has ended.
 class TransferCall {
  public:
-  // Both outlive it; `pattern`: of kMaxItem bytes.
+  // Both must outlive it; `pattern`: of kMaxItem bytes.
   TransferCall(protocol::MemoryPool& memory, const service::echo::Pattern& pattern);
   ~TransferCall();
   TransferCall(const TransferCall&) = delete;
   TransferCall& operator=(const TransferCall&) = delete;
 
-  // What to call, valid until the next begin(). Its timeout and cookie are the caller's to fill in.
-  // Errors: as MemoryPool::acquire().
+  // Returns the Call to send, valid until the next begin(). The caller sets its timeout and cookie.
+  // Fails as MemoryPool::acquire() does.
   [[nodiscard]] fabric::Expected<protocol::CallSpec> begin(const Transfer& transfer,
                                                            std::uint32_t seed);
-  // What is wrong with the Reply, one clause; empty: nothing.
+  // Returns what is wrong with the Reply, in one clause; empty: nothing.
   [[nodiscard]] std::string check(const protocol::CallOutcome& outcome) const;
   [[nodiscard]] const Transfer& transfer() const { return transfer_; }
 
@@ -69,10 +69,10 @@ class TransferCall {
   const service::CallHeader header_;
   Transfer transfer_;
   std::uint32_t seed_ = 0;
-  std::vector<std::uint8_t> head_;  // all but the arguments behind the first
+  std::vector<std::uint8_t> head_;  // all but the arguments after the first
   std::array<std::array<std::uint8_t, 4>, kMaxItems + 1> words_{};
   std::array<protocol::Piece, protocol::kMaxPieces> pieces_;
-  protocol::Block room_;  // for results
+  protocol::Block room_;  // memory for results
   std::array<protocol::ResultSpace, kMaxItems> spaces_;
 };
 

@@ -1,4 +1,4 @@
-// A live view as lines of text, and what keys do to it. Pure functions: no clock, no terminal.
+// Draws a live view as lines of text. Pure functions: no clock, no terminal.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace rpcrdma::top {
 
 enum class Style : std::uint8_t { kPlain, kDim, kBold, kBar, kSelected, kGood, kWarning, kBad };
 
-// Parts of a line, one after the other.
+// A piece of a line, with one style.
 struct Piece {
   Style style = Style::kPlain;
   std::string text;
@@ -26,20 +26,21 @@ struct Size {
   std::size_t height = 24;  // lines
 };
 
-// How many connections a screen has room for.
+// Returns how many connections fit on a screen.
 [[nodiscard]] std::size_t table_rows(const Size& size);
 
-// A screen: as many lines as `size` says, each exactly as wide. `utf8`: the terminal shows more
-// than ASCII. What peers sent is made harmless.
+// Draws a screen of as many lines as `size` requests, each exactly as wide. `utf8`: the terminal
+// shows more than ASCII. Text from peers is escaped.
 [[nodiscard]] std::vector<Line> draw(const Shown& shown, const View& view, const Size& size,
                                      bool utf8);
 
-// The same without keys and selection, as long as it has to be, for files and scripts.
+// The same without keys and selection, as long as necessary, for files and scripts.
 [[nodiscard]] std::vector<Line> draw_plain(const Shown& shown, std::size_t width, bool utf8);
 
-// Without styles and what is blank at its end.
+// Returns the line without styles and trailing blanks.
 [[nodiscard]] std::string plain(const Line& line);
-// With escape sequences of ECMA-48 when `colour` is set, else with bold and inverse only.
+// Returns the line with escape sequences of ECMA-48 if `colour` is set, else with bold and inverse
+// only.
 [[nodiscard]] std::string ansi(const Line& line, bool colour);
 
 }  // namespace rpcrdma::top

@@ -1,6 +1,5 @@
-// From the events of live endpoints to what a live view shows. What is kept is bounded: by
-// connections, of which no more than roce::kMaxConnections are followed, by kinds of findings, and
-// by endpoints.
+// Aggregates the events of live endpoints into what a live view shows. Memory is bounded: at most
+// roce::kMaxConnections connections are followed, and kinds of findings and endpoints are limited.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,11 @@ namespace rpcrdma::top {
 
 class Gather {
  public:
-  // Kinds of findings that are kept; of more, the one that was seen longest ago is dropped.
+  // Maximum number of kinds of findings; beyond it, the one seen longest ago is dropped.
   static constexpr std::size_t kMostFindings = 256;
-  // Endpoints in all, also such as have ended.
+  // Maximum number of endpoints, including those that have ended.
   static constexpr std::size_t kMostEndpoints = 256;
-  // A connection that is over is shown for so long.
+  // How long a closed connection is shown.
   static constexpr std::int64_t kShownClosedNs = 30'000'000'000;
 
   explicit Gather(rules::Profile profile = rules::Profile::k8166);
@@ -27,20 +26,21 @@ class Gather {
   Gather(const Gather&) = delete;
   Gather& operator=(const Gather&) = delete;
 
-  // Another endpoint, whose events will come; its number, from 0. `name`: until it tells its own.
+  // Adds an endpoint and returns its number, from 0. `name`: shown until the endpoint sends its
+  // own.
   std::uint32_t add(const std::string& name);
-  // What comes from an endpoint. The numbers of frames are not looked at.
+  // Processes a frame from an endpoint. Frame numbers are ignored.
   void frame(std::uint32_t endpoint, const capture::Frame& frame);
-  // Nothing more comes from it; `why` is empty when it ended the stream itself. What it told stays.
-  // `wall_ns`: now, since the epoch.
+  // Called when an endpoint's stream has ended; `why` is empty if the endpoint ended it itself. Its
+  // data stays. `wall_ns`: now, since the epoch.
   void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
 
-  // Time passes: a monotonic clock, ns. Rates are of the time between two ticks that are a second
-  // apart; `at_once`: also when it is less.
+  // Advances the time: a monotonic clock, ns. Rates are measured between two ticks that are a
+  // second apart; `at_once`: also if it is less.
   void tick(std::int64_t now_ns, bool at_once = false);
 
-  // At most `rows` connections, among them the one that the view selects. The view's selection is
-  // moved as it asks for. `wall_ns`: since the epoch.
+  // Returns at most `rows` connections, among them the selected one. Moves the view's selection as
+  // the view requests. `wall_ns`: since the epoch.
   [[nodiscard]] Shown show(View& view, std::size_t rows, std::int64_t wall_ns) const;
 
  private:

@@ -1,4 +1,4 @@
-// Keys as terminals send them, and what they do to a live view.
+// Decodes keys as terminals send them, and applies them to a live view.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ enum class Key : std::uint8_t {
   kHelp,
 };
 
-// Bytes come in any pieces: a sequence that is not whole waits for the rest of it.
+// Bytes may come in pieces: an incomplete sequence waits for its rest.
 class KeyReader {
  public:
   [[nodiscard]] std::vector<Key> add(std::string_view bytes);
 
  private:
-  std::string begun_;  // of an escape sequence
+  std::string begun_;  // start of an escape sequence
 };
 
-// `shown`: what the user sees.
+// `shown`: what is on the screen.
 void press(View& view, Key key, const Shown& shown);
 
-// Moves the selection among what is shown, for a view that is paused.
+// Moves the selection within what is shown, for a paused view.
 void move_within(View& view, const Shown& shown);
 
 }  // namespace rpcrdma::top

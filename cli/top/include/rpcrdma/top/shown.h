@@ -1,5 +1,5 @@
-// What a live view shows at one moment, and what its user asked it to show. Plain values: gathered
-// from endpoints' events (gather.h), drawn as lines of text (draw.h).
+// The contents of a live view at one moment, and its user's settings. Plain values: gathered from
+// endpoints' events (gather.h), drawn as lines of text (draw.h).
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace rpcrdma::top {
 
-// Seconds that are remembered of each connection.
+// Seconds of history of each connection.
 inline constexpr std::size_t kHistory = 120;
 
-// Since the view began.
+// Totals since the view began.
 struct Totals {
   std::uint64_t calls = 0;
   std::uint64_t replies = 0;
@@ -26,84 +26,84 @@ struct Totals {
   std::array<std::uint64_t, 3> chunk_bytes{};  // by model::ChunkList
 };
 
-// A second, in the last whole one.
+// Per second, over the last full second.
 struct Rates {
   double calls = 0;
   std::array<double, 3> chunk_bytes{};  // by model::ChunkList
 };
 
-// Of Calls that were answered in the last five to ten seconds; -1: none was.
+// Latency of Calls answered in the last five to ten seconds; -1: none.
 struct Latency {
   std::int64_t p50_ns = -1;
   std::int64_t p99_ns = -1;
 };
 
-// Of the Calls that the RPC client makes.
+// Credits for the Calls of the RPC client.
 struct Credits {
   std::uint32_t requested = 0;
   std::uint32_t granted = 0;
   std::uint32_t in_use = 0;
-  std::uint32_t waiting = 0;  // Calls that wait for one, as far as the endpoint that tells knows
-  std::uint32_t limit = 0;  // Calls that may be outstanding, where the endpoint makes them; else 0
+  std::uint32_t waiting = 0;  // Calls that wait for a credit, as known to the endpoint
+  std::uint32_t limit = 0;    // maximum of Calls in flight, if the endpoint is the client; else 0
 };
 
 struct ShownConnection {
   std::uint32_t id = 0;     // from 1
-  std::string endpoint;     // that tells of it
+  std::string endpoint;     // that emits its events
   std::string local, peer;  // "10.0.0.1.17": address and QPN
   bool calls_here = false;  // the endpoint is the RPC client
   // "open", "closed", "rejected"; "gone": its endpoint ended without closing it; "no peer": the
-  // endpoint at its other end did.
+  // endpoint at the other end did.
   const char* state = "";
   bool open = false;
-  std::uint32_t version = 0;                        // of RPC-over-RDMA; 0: no message told it yet
+  std::uint32_t version = 0;  // of RPC-over-RDMA; 0: not seen in a message yet
   std::uint32_t inline_call = 0, inline_reply = 0;  // bytes
   Totals totals;
   Rates rates;
   Latency latency;
   Credits credits;
-  std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;  // packets, where the fabric tells them
-  std::vector<Credits> history;  // the most in each second, the oldest first
+  std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;  // packets, if the fabric reports them
+  std::vector<Credits> history;                          // maximum in each second, the oldest first
 };
 
 struct ShownEndpoint {
   std::string name;
-  std::string role;  // as it tells
+  std::string role;  // in its own words
   bool ended = false;
-  std::string why;            // it ended, where it was not its own end
+  std::string why;            // why its stream ended, if the endpoint did not end it
   std::int64_t ended_ns = 0;  // since the epoch
-  bool in_order = true;       // it closed its connections; else it was killed, or crashed
+  bool in_order = true;       // it closed its connections; if not, it was killed or crashed
 };
 
-// What is wrong, joined where it is the same on one connection.
+// A finding; equal ones on one connection are merged.
 struct ShownFinding {
   rules::Severity severity = rules::Severity::kNote;
-  std::string rule;              // empty: the endpoint itself tells of it
-  std::uint32_t connection = 0;  // its ID; 0: of none
-  std::string peer;              // at fault: "client 10.0.0.1"; empty: neither
+  std::string rule;              // empty: reported by the endpoint itself
+  std::uint32_t connection = 0;  // its ID; 0: none
+  std::string peer;              // side at fault: "client 10.0.0.1"; empty: neither
   std::uint64_t count = 0;
   std::int64_t last_ns = 0;  // since the epoch
-  rules::Span span;          // of what lasts: of the last time, as is the text
+  rules::Span span;          // for a lasting problem: the latest occurrence, like the text
   std::string text;
   std::string advice;
 };
 
 struct Shown {
   std::int64_t now_ns = 0;  // since the epoch
-  bool measured = false;    // a second has passed: there are rates
+  bool measured = false;    // a second has passed, so rates are known
   std::vector<ShownEndpoint> endpoints;
   trace_reader::ReaderStats events;
-  double events_rate = 0;  // a second
+  double events_rate = 0;  // per second
   Totals totals;
   Rates rates;
   Latency latency;
-  std::uint64_t waiting = 0;  // Calls, of all connections
-  std::uint64_t faults = 0;   // packets that declared faults were done to
+  std::uint64_t waiting = 0;  // waiting Calls of all connections
+  std::uint64_t faults = 0;   // packets affected by declared faults
   std::size_t connections = 0, open = 0;
-  std::size_t first = 0;                 // of all, in their order: the first of those below
-  std::vector<ShownConnection> rows;     // that fit
+  std::size_t first = 0;                 // index of the first row below among all connections
+  std::vector<ShownConnection> rows;     // those that fit
   std::array<std::uint64_t, 3> found{};  // by rules::Severity
-  std::vector<ShownFinding> findings;    // the newest first
+  std::vector<ShownFinding> findings;    // newest first
 };
 
 enum class Page : std::uint8_t { kConnections, kFindings, kHelp };
@@ -116,9 +116,9 @@ struct View {
   bool paused = false;
   bool quit = false;
   std::uint32_t selected = 0;  // ID of a connection; 0: the first
-  std::size_t first = 0;       // of the connections, that is shown
-  int move = 0;                // by so many connections is the selection yet to be moved
-  std::size_t finding = 0;     // that is selected, from the newest
+  std::size_t first = 0;       // index of the first connection shown
+  int move = 0;                // number of connections to move the selection by
+  std::size_t finding = 0;     // index of the selected finding, from the newest
 };
 
 }  // namespace rpcrdma::top
