@@ -54,7 +54,7 @@ const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/
 
 constexpr const char* kTsanTargets =
     "rpcrdma e2e_test capture_test soft_io_test service_loopback_test service_metrics_test "
-    "trace_test trace_live_test index_test trial_test";
+    "trace_test live_test index_test playground_test";
 const std::string kFuzz =
     "-timeout=10 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=build/fuzz/crash-fuzz_it- "
     "build/fuzz/found/fuzz_it tests/fuzz/corpus/it";
