@@ -1,9 +1,9 @@
 // The common part of the readers of all file formats: a feed, counters, and the end of a walk.
 #pragma once
 
-#include "damage.h"
 #include "feed.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +11,24 @@
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {
+
+// Describes bytes that a reader could not parse, in a text whose length does not grow with the
+// damage.
+class Damage {
+ public:
+  // The reader skipped `bytes` bytes from `offset` on and continued after them.
+  void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
+  // The reader stopped here although the file may continue.
+  void stopped(const std::string& reason);
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string first_;
+  std::string last_;
+  std::uint64_t places_ = 0;
+  std::uint64_t bytes_ = 0;
+};
 
 class FileSource : public Source {
  public:

@@ -1,4 +1,4 @@
-#include "inflate_gzip.h"
+#include "inflate.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
+#include "inflate.h"
+
 #include "compress_for_tests.h"
-#include "inflate_gzip.h"
-#include "inflate_zstd.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "inflate_zstd.h"
+#include "inflate.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "chunk_fields.h"
+#include "transport_fields.h"
 
 #include <cinttypes>
 

@@ -1,7 +1,7 @@
-// Decodes CM MADs. Fields are reported in the order of their bytes; offsets are those of the
-// message formats in IBA volume 1 section 12.6, counted from the end of the MAD header.
+// Decodes CM MADs and their private data. Fields are reported in the order of their bytes; offsets
+// are those of the message formats in IBA volume 1 section 12.6, counted from the end of the MAD
+// header.
 #include "field_writer.h"
-#include "private_data_decoder.h"
 
 #include <cinttypes>
 
@@ -42,6 +42,30 @@ void ip_cm_fields(const FieldWriter& out, Bytes data) {
     out.bytes(FieldId::kIpCmSource6, 4, ip.source);
     out.bytes(FieldId::kIpCmDestination6, 20, ip.destination);
   }
+  out.close();
+}
+
+// Decodes RPC-over-RDMA's private data inside a larger span.
+void private_data_fields(const FieldWriter& out, wire::Bytes data) {
+  const auto decoded = wire::decode_private_data(data);
+  if (!decoded) {
+    out.open(FieldId::kPd, 0, data.size(), "malformed");
+    if (data.size() >= 4) out.word(FieldId::kPdMagic, 0, wire::load_be32(data.data()));
+    out.error(decoded.error());
+    out.close();
+    return;
+  }
+  const wire::PrivateData& pd = *decoded;
+  Summary summary;
+  summary.add("send %u, receive %u bytes%s", pd.send_size(), pd.recv_size(),
+              pd.remote_invalidation() ? ", Remote Invalidation" : "");
+  out.open(FieldId::kPd, 0, wire::kPrivateDataBytes, summary.view());
+  out.word(FieldId::kPdMagic, 0, wire::kPrivateDataMagic);
+  out.number(FieldId::kPdVersion, 4, 1, pd.version);
+  out.number(FieldId::kPdFlags, 5, 1, pd.flags);
+  out.number(FieldId::kPdRemoteInvalidation, 5, 1, pd.remote_invalidation() ? 1 : 0);
+  out.number(FieldId::kPdSendSize, 6, 1, pd.send_size());
+  out.number(FieldId::kPdRecvSize, 7, 1, pd.recv_size());
   out.close();
 }
 
@@ -152,6 +176,10 @@ void malformed_mad(const FieldWriter& out, Bytes mad, const wire::DecodeError& e
 }
 
 }  // namespace
+
+void decode_private_data(wire::Bytes data, Sink& sink) {
+  private_data_fields(FieldWriter(sink), data);
+}
 
 void decode_cm(Bytes mad, Sink& sink) {
   const FieldWriter out(sink);

@@ -1,6 +1,4 @@
-#include "later_header.h"
-
-#include "chunk_fields.h"
+#include "transport_fields.h"
 
 #include <cinttypes>
 

@@ -1,9 +1,8 @@
 // Decodes the RPC-over-RDMA transport header. Every item's offset follows from the items before it;
 // the views of chunk lists know their lengths.
-#include "chunk_fields.h"
 #include "field_writer.h"
-#include "later_header.h"
 #include "rpc_decoder.h"
+#include "transport_fields.h"
 
 #include <cinttypes>
 

@@ -1,19 +1,38 @@
 // A test on one field, with its values evaluated.
 #pragma once
 
-#include "fields.h"
 #include "syntax.h"
 #include "values.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <rpcrdma/decode/schema.h>
 
 namespace re2 {
 class RE2;
 }
 
 namespace rpcrdma::filter {
+
+// The kind of comparison that a field's values support.
+enum class ValueClass : std::uint8_t {
+  kPresence,  // present or absent: subtrees
+  kNumber,    // integers and frames
+  kBool,
+  kDuration,
+  kTime,
+  kText,
+  kBytes,
+  kAddress,
+};
+
+[[nodiscard]] ValueClass value_class(decode::FieldType type);
+
+// "a number (uint32)", for error messages.
+[[nodiscard]] std::string describe_type(decode::FieldType type);
 
 // A value or a range of values, both ends included.
 struct Constant {

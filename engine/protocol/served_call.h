@@ -6,6 +6,8 @@
 #include "pulled_chunks.h"
 #include "slots.h"
 
+#include <initializer_list>
+
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/memory_pool.h>
 
@@ -44,7 +46,12 @@ struct ServedCall {
   Block copies;  // of pieces that are written from here
   ChunkWriter writer;
 
-  void give_blocks(MemoryPool& pool);
+  void give_blocks(MemoryPool& pool) {
+    for (Block* b : {&received, &pulled.block, &send, &copies}) {
+      if (*b) pool.release(*b);
+      *b = {};
+    }
+  }
 };
 
 }  // namespace rpcrdma::protocol

@@ -1,5 +1,5 @@
 // Gathers what is missing from a capture by connection, and reports it as findings of CAPTURE.
-#include "capture_checks.h"
+#include "checks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,6 +7,7 @@
 #include "lists.h"
 
 #include <rpcrdma/decode/programs.h>
+#include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
 
 namespace rpcrdma::rules {
@@ -178,5 +179,14 @@ void check_reconnect_end(const CheckContext& context);  // when the connection c
 void pass_over_lost_calls(const CheckContext& context);
 // Returns the evidence for FC-08 about a Call that was resent with another XID, without the Call.
 [[nodiscard]] Evidence renamed_evidence(const CheckContext& context);
+
+// capture_checks.cc: gaps of the capture itself, reported once for all connections.
+// Called when a connection that speaks RPC-over-RDMA closes. `cut_short`: the number of its
+// messages that are truncated in the capture.
+void note_closed(CaptureGaps& capture_gaps, const roce::Connection& connection,
+                 std::uint64_t cut_short);
+// Called at the end of the capture.
+void report_capture_gaps(const CaptureGaps& capture_gaps, const roce::PacketStats& packets,
+                         Findings& findings);
 
 }  // namespace rpcrdma::rules

@@ -1,6 +1,6 @@
 // Checks Calls that a lost connection left unanswered, and how the next connection resends them.
+#include "../diagnoses/first_calls.h"
 #include "checks.h"
-#include "first_call.h"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,5 @@
 #include "credit_starvation.h"
 
-#include "checks/add_time.h"
 #include "durations.h"
 
 #include <algorithm>

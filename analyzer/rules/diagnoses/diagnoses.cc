@@ -1,8 +1,7 @@
 // Feeds events to the state of each connection, and adds its findings when the connection closes.
 #include "diagnoses.h"
 
-#include "checks/capture_checks.h"
-#include "checks/first_call.h"
+#include "checks/checks.h"
 #include "chunk_use.h"
 #include "credit_starvation.h"
 #include "durations.h"

@@ -1,12 +1,21 @@
-// Formats durations and percentages for the texts of findings.
+// Adds up durations, and formats durations and percentages for the texts of findings.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include <fmt/core.h>
 
 namespace rpcrdma::rules {
+
+// Two years in nanoseconds: a hundred times as much still fits.
+inline constexpr std::int64_t kMaxTotalNs = std::int64_t{1} << 56;
+
+// Adds durations without overflow, even if a capture's clock makes no sense.
+inline void add_time(std::int64_t& total, std::int64_t ns) {
+  total = std::clamp(total + std::clamp(ns, -kMaxTotalNs, kMaxTotalNs), -kMaxTotalNs, kMaxTotalNs);
+}
 
 // "873 ns", "18.2 us", "1.87 ms", "2.05 s"
 [[nodiscard]] inline std::string duration(std::int64_t ns) {

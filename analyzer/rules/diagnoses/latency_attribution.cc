@@ -1,7 +1,6 @@
 // Sums the time of Calls in the responder, on the path and in RDMA operations, and judges the sums.
 #include "latency_attribution.h"
 
-#include "checks/add_time.h"
 #include "durations.h"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // Counts retransmissions, RNR NAKs and NAKs of each side, and reports those that hurt.
 #include "loss.h"
 
-#include "checks/add_time.h"
 #include "checks/lists.h"
 #include "durations.h"
 

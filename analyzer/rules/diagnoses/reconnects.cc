@@ -1,6 +1,6 @@
 #include "reconnects.h"
 
-#include "checks/first_call.h"
+#include "first_calls.h"
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
 // The software channel adapter: its slots hold the queue pairs and their CM connections. Routes
 // packets to them, translates CM events into provider events, and schedules transmission and
 // timers.
-#include "rc/packet_header.h"
-#include "rc/partition.h"
+#include "rc/packet_fields.h"
 #include "rc/queue_pair.h"
 #include "trace_hooks.h"
 

@@ -3,8 +3,6 @@
 // time-wait for a while to answer duplicates, unless its place is needed.
 #pragma once
 
-#include "cm_ids.h"
-#include "cm_list.h"
 #include "cm_messages.h"
 #include "cm_state.h"
 #include "cm_timers.h"

@@ -1,7 +1,7 @@
 // Builds REQ, REP, RTU, REJ, MRA, DREQ and DREP from the state of a connection.
 #include "cm_messages.h"
 
-#include "cm_ids.h"
+#include "cm_state.h"
 
 #include <algorithm>
 #include <array>

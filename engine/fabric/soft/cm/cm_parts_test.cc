@@ -1,6 +1,4 @@
 // The building blocks of the CM.
-#include "cm_ids.h"
-#include "cm_list.h"
 #include "cm_messages.h"
 #include "cm_state.h"
 #include "cm_timers.h"

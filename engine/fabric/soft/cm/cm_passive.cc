@@ -1,6 +1,6 @@
 // The passive side of connection set-up: REQ, and the RTU that completes it (IBA 12.9.7.2).
 #include "cm_impl.h"
-#include "rc/partition.h"
+#include "rc/packet_fields.h"
 
 #include <algorithm>
 #include <new>

@@ -1,16 +1,94 @@
-// The CM's state of one connection (the states are those of IBA 12.9.7, without LAP).
+// The CM's state of one connection, with the IDs and lists that it uses.
 #pragma once
 
-#include "cm_list.h"
 #include "cm_timers.h"
 
 #include <cstdint>
 #include <vector>
 
 #include <rpcrdma/soft/cm.h>
+#include <rpcrdma/soft/random.h>
 
 namespace rpcrdma::soft {
 
+// Mixes every bit of `x` into the whole result.
+[[nodiscard]] inline std::uint64_t cm_mix(std::uint64_t x) {
+  return Random(x).next();
+}
+
+// Communication and transaction IDs (IBA 12.9.4). No ID is reused before all others were, and a
+// different seed gives a different order, so that a peer that remembers an earlier run, or guesses,
+// does not hit a current ID.
+class CmIds {
+ public:
+  explicit CmIds(std::uint64_t seed) : key_(cm_mix(seed)), transaction_(cm_mix(key_)) {}
+
+  // Returns every 32-bit value but 0 once in 2^32 calls: a counter through a permutation (Feistel
+  // network).
+  [[nodiscard]] std::uint32_t next_communication() {
+    for (;;) {
+      const std::uint32_t id = permute(counter_++);
+      if (id != 0) return id;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t next_transaction() { return ++transaction_; }
+
+ private:
+  [[nodiscard]] std::uint32_t permute(std::uint32_t value) const {
+    std::uint32_t left = value >> 16, right = value & 0xffff;
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const auto mixed = static_cast<std::uint32_t>(cm_mix(key_ ^ (right | round << 16)) & 0xffff);
+      const std::uint32_t next = left ^ mixed;
+      left = right;
+      right = next;
+    }
+    return left << 16 | right;
+  }
+
+  std::uint64_t key_;
+  std::uint64_t transaction_;
+  std::uint32_t counter_ = 0;
+};
+
+// An intrusive doubly linked list: removing an element takes constant time, and membership takes no
+// extra memory.
+template <typename T>
+struct CmLinks {
+  T* previous = nullptr;
+  T* next = nullptr;
+  bool linked = false;
+};
+
+template <typename T, CmLinks<T> T::*kLinks>
+class CmList {
+ public:
+  [[nodiscard]] T* front() const { return first_; }
+
+  // Does nothing if the element is already in the list.
+  void push_back(T& element) {
+    CmLinks<T>& links = element.*kLinks;
+    if (links.linked) return;
+    links = {last_, nullptr, true};
+    (last_ == nullptr ? first_ : (last_->*kLinks).next) = &element;
+    last_ = &element;
+  }
+
+  // Does nothing if the element is not in the list.
+  void remove(T& element) {
+    CmLinks<T>& links = element.*kLinks;
+    if (!links.linked) return;
+    (links.previous == nullptr ? first_ : (links.previous->*kLinks).next) = links.next;
+    (links.next == nullptr ? last_ : (links.next->*kLinks).previous) = links.previous;
+    links = {};
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+};
+
+// The states are those of IBA 12.9.7, without LAP.
 enum class CmState : std::uint8_t {
   kRequesting,     // active: REQ sent
   kReplied,        // active: REP received; the RTU waits for the owner

@@ -2,11 +2,11 @@
 // of transmissions. Learned from the packets that pass, including CM messages.
 #pragma once
 
-#include "../rc/psn_stream.h"
-#include "../rc/recent_table.h"
+#include "recent_table.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/soft/fault_injector.h>
@@ -20,6 +20,26 @@ struct FaultPlace {
   std::uint64_t message = 0;     // from 1; 0: none or unknown
   std::uint64_t attempt = 1;
   std::uint64_t stream = 0;
+};
+
+// Observes one sequence of PSNs: counts the transmissions of each, and finds the message it belongs
+// to.
+class PsnStream {
+ public:
+  // A packet that takes `psns` PSNs from `psn` on (several for a READ request). Returns how often
+  // `psn` has occurred, including this time.
+  std::uint64_t see(std::uint32_t psn, std::uint32_t psns, bool begins_message);
+  // Returns the message of `psn`, as observed; 0: it began too long ago, or before the first
+  // observed packet.
+  [[nodiscard]] std::uint64_t message_of(std::uint32_t psn) const;
+
+ private:
+  struct State;
+  // Allocated on demand: some kilobytes that a connection which only responds does not need.
+  struct Free {
+    void operator()(State* state) const;
+  };
+  std::unique_ptr<State, Free> state_;
 };
 
 class FaultTracker {

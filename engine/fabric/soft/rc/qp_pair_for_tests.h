@@ -2,7 +2,7 @@
 // drop, duplicate or change, and a clock that advances only when neither side has anything to send.
 #pragma once
 
-#include "psn.h"
+#include "packet_fields.h"
 #include "queue_pair.h"
 
 #include <deque>

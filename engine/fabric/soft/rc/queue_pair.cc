@@ -2,7 +2,7 @@
 // and holds back ACKs.
 #include "queue_pair.h"
 
-#include "partition.h"
+#include "packet_fields.h"
 
 #include <algorithm>
 

@@ -2,9 +2,7 @@
 // matches acknowledgments and Read responses.
 #include "rc_requester.h"
 
-#include "credit_code.h"
-#include "packet_header.h"
-#include "psn.h"
+#include "packet_fields.h"
 #include "trace_hooks.h"
 
 #include <algorithm>

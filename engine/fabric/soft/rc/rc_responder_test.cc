@@ -2,8 +2,8 @@
 // their limits, and ACKs.
 #include "rc_responder.h"
 
-#include "credit_code.h"
 #include "lone_qp_for_tests.h"
+#include "packet_fields.h"
 
 namespace rpcrdma::soft {
 namespace {

@@ -1,7 +1,7 @@
 // State that both directions of a UDP socket share.
 #pragma once
 
-#include "../log/live_packets.h"
+#include "../log/pcapng_log.h"
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/soft/packet_log.h>

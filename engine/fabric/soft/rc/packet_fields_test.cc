@@ -1,4 +1,4 @@
-#include "credit_code.h"
+#include "packet_fields.h"
 
 #include <gtest/gtest.h>
 

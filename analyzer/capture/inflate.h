@@ -1,0 +1,15 @@
+// Decompresses captures.
+#pragma once
+
+#include "byte_stream.h"
+
+#include <memory>
+
+namespace rpcrdma::capture {
+
+// gzip (RFC 1952), any number of members, with ISA-L.
+[[nodiscard]] std::unique_ptr<ByteStream> inflate_gzip(std::unique_ptr<ByteStream> compressed);
+// Zstandard (RFC 8878), any number of frames, with libzstd.
+[[nodiscard]] std::unique_ptr<ByteStream> inflate_zstd(std::unique_ptr<ByteStream> compressed);
+
+}  // namespace rpcrdma::capture
