@@ -210,15 +210,6 @@ const Call* Model::oldest_call(std::uint32_t connection, std::size_t caller) con
   return impl_->pool.get(c->calls[caller].oldest());
 }
 
-std::vector<const Call*> Model::calls_in_flight(std::uint32_t connection,
-                                                std::size_t caller) const {
-  std::vector<const Call*> calls;
-  Impl::Connection* const c = impl_->connections.find(connection);
-  if (c == nullptr) return calls;
-  for (const CallRef ref : c->calls[caller].in_order()) calls.push_back(impl_->pool.get(ref));
-  return calls;
-}
-
 void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
   for (std::size_t s = 0; s < 2; ++s) {
     // The tracker stripped trailing zeros; size codes can be zero.

@@ -149,7 +149,11 @@ void Checker::on_identified(const model::Call& call) {
 void Checker::on_call_end(const model::CallEnded& event) {
   const model::Call& call = event.call;
   const model::Message* const answer = event.answer;
-  if (answer != nullptr) impl_->refused_calls.answered(call, *answer);
+  if (answer != nullptr) {
+    impl_->refused_calls.answered(call, *answer);
+  } else {
+    impl_->refused_calls.unanswered(call);
+  }
   const CheckContext context = impl_->context(call.message);
   if (later_dialect(context)) return;
   note_end(call, context.history);

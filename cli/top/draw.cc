@@ -360,7 +360,7 @@ void Drawer::table(std::size_t rows) {
     } else if (i == 0) {
       add(row()
               .put(s_.endpoints.empty()
-                       ? "      no endpoint of this user is running; waiting for one"
+                       ? "      no running endpoint; waiting for an endpoint of this user"
                        : "      no connection yet",
                    Style::kDim)
               .take());

@@ -288,7 +288,7 @@ TEST(Draw, WithoutAnEndpointItSaysThatItWaits) {
   for (const Size size : {Size{80, 24}, Size{40, 10}}) {
     const std::vector<Line> lines = draw({}, {}, size, true);
     expect_exact(lines, size);
-    EXPECT_THAT(text(lines), HasSubstr("no endpoint of this user is running"));
+    EXPECT_THAT(text(lines), HasSubstr("no running endpoint"));
   }
   EXPECT_THAT(text(draw({}, {}, {80, 24}, true)), HasSubstr("waiting for an endpoint"));
 }

@@ -263,7 +263,7 @@ TEST_F(TraceHubThreads, ReadersAreLimited) {
   for (int i = 0; i < 16; ++i) readers.push_back(connect());
   const auto fd = connect_endpoint(hub_->socket_path());
   ASSERT_FALSE(fd);
-  EXPECT_THAT(fd.error().message, HasSubstr("16 readers, as many as it takes, are attached"));
+  EXPECT_THAT(fd.error().message, HasSubstr("its maximum of 16 readers is attached"));
   readers.pop_back();
   // Once the hub has noticed the disconnect, another reader may connect.
   while (!connect_endpoint(hub_->socket_path())) std::this_thread::yield();

@@ -47,7 +47,7 @@ TEST(Report, Text) {
       "\n"
       "                          p50      p90      p99    p99.9   p99.99      max     mean\n"
       "latency                 50 us    50 us    50 us    50 us    50 us    50 us    50 us\n"
-      "  due, not started         0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
+      "  due, not started       0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
       "  waiting for credit     1 us     1 us     1 us     1 us     1 us     1 us     1 us\n"
       "  sent until Reply      48 us    48 us    48 us    48 us    48 us    48 us    48 us\n"
       "    sending              8 us     8 us     8 us     8 us     8 us     8 us     8 us\n"

@@ -118,7 +118,7 @@ TEST(Rpcbind, AnAddressThatMakesNoSenseIsEmittedHarmlessly) {
     const FakeServer fake(lists(entry(kNfs, 4, "rdma", strange)));
     const auto found = find(at(fake), kNfs, 4, "rdma");
     ASSERT_FALSE(found);
-    EXPECT_THAT(found.error().message, HasSubstr("strange address of program 100003: \"?"));
+    EXPECT_THAT(found.error().message, HasSubstr("invalid address for program 100003: \"?"));
     EXPECT_THAT(found.error().message, Not(HasSubstr("\x1b")));
     EXPECT_LT(found.error().message.size(), 200U);
   }

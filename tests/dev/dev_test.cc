@@ -93,7 +93,7 @@ const std::vector<Command> kCommands{
       "lab shell ls"}},
     {"lint",
      {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
-      "words",
+      "words ",
       "shellcheck dev .ci/run tests/portability/run tests/portability/inside "
       "tests/portability/dissect tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
       "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "

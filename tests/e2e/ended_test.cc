@@ -61,7 +61,7 @@ TEST_F(Ended, AServerThatStopsInOrder) {
   server_->signal(SIGTERM);
   EXPECT_EQ(reader.finish(), 0);
   EXPECT_THAT(reader.out, HasSubstr("rpcrdma: srv ended; "));
-  EXPECT_TRUE(top.wait_for("srv ended ")) << top.screen();
+  EXPECT_TRUE(top.wait_for("srv has ended ")) << top.screen();
   EXPECT_TRUE(top.wait_for("closed")) << top.screen();
   top.type("q");
   EXPECT_EQ(top.finish(), 0);

@@ -110,7 +110,7 @@ TEST_F(Top, KeepsWhatAnEndpointThatVanishedReported) {
 
 TEST_F(Top, EndpointsThatStartLaterAreTaken) {
   Terminal t({"top"});
-  EXPECT_TRUE(t.wait_for("no endpoint of this user is running; waiting for one")) << t.all();
+  EXPECT_TRUE(t.wait_for("no running endpoint; waiting for an endpoint")) << t.all();
   start();
   EXPECT_TRUE(t.wait_for("3 connections, 3 open")) << t.screen();
   EXPECT_TRUE(t.wait_for("nfsd: server on 192.0.2.1"));

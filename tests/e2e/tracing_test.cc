@@ -305,10 +305,10 @@ TEST(TracingUsage, BadArgumentsGiveOneLine) {
   refused("--record -", "--record -: standard output");
   refused("--record x --record-size big", "--record-size big: not a size");
   refused("--record x --record-time soon", "--record-time soon: not a duration");
-  refused("--record x --record-files 3", "give --record-size or --record-time too");
+  refused("--record x --record-files 3", "also give --record-size or --record-time");
   refused("--record-size 1M", "--record FILE");
   refused("--record x --pcapng x", "the same file");
-  refused("--name store/1", "--name store/1: has a slash");
+  refused("--name store/1", "--name store/1: contains a slash");
   refused("--name ''", "--name: empty");
 }
 

@@ -7,6 +7,7 @@
 // existing ones: guessing them is not the point.
 #include "fuzz_check.h"
 #include "fuzz_input.h"
+#include "support/fake_fabric.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,6 @@
 #include <set>
 #include <vector>
 
-#include <fake_fabric_for_tests.h>
 #include <work_id.h>
 
 #include <rpcrdma/protocol/channel.h>
@@ -425,26 +425,26 @@ class Target : public RequesterOwner, public ResponderOwner {
 
   void refuse_nothing() {
     fabric_.refuse_send.reset();
-    fabric_.refuse_expose.reset();
-    fabric_.refuse_withdrawal.reset();
+    fabric_.refuse_advertise.reset();
+    fabric_.refuse_invalidate.reset();
     fabric_.refuse_receive.reset();
     fabric_.send_room = SIZE_MAX;
-    fabric_.expose_room = SIZE_MAX;
+    fabric_.advertise_room = SIZE_MAX;
   }
   void refuse(std::uint8_t what) {
     refuse_nothing();
     const auto code = static_cast<fabric::Errc>(what / 8 % 4);
     if (code == fabric::Errc::kNotConnected) down_ = true;
-    fabric_.expose_room = what / 32;
+    fabric_.advertise_room = what / 32;
     switch (what % 8) {
       case 0:
         fabric_.refuse_send = code;
         break;
       case 1:
-        fabric_.refuse_expose = code;
+        fabric_.refuse_advertise = code;
         break;
       case 2:
-        fabric_.refuse_withdrawal = code;
+        fabric_.refuse_invalidate = code;
         break;
       case 3:
         fabric_.refuse_receive = code;
@@ -464,12 +464,12 @@ class Target : public RequesterOwner, public ResponderOwner {
   testing::FakeFabric fabric_;
   // Too little memory for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
-  RcRequester requester_{*this,
+  Requester requester_{*this,
                          {.credits = kCredits,
                           .max_calls = kCalls,
                           .rfc5666 = rfc5666_,
                           .offer_nothing = offer_nothing_}};
-  RcResponder responder_{*this,
+  Responder responder_{*this,
                          {.credits = kCredits,
                           .max_chunk_bytes = 20'000,
                           .rfc5666 = rfc5666_,

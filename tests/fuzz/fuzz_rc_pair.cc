@@ -11,7 +11,7 @@
 #include <array>
 #include <vector>
 
-#include <queue_pair.h>
+#include <rc/queue_pair.h>
 
 #include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>

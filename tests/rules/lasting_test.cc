@@ -261,7 +261,7 @@ TEST(Lately, AStormLateInAHealthyLifeIsFoundWhileItLasts) {
   EXPECT_EQ(f->count, 1U);
   ASSERT_EQ(f->spans.size(), 1U);
   EXPECT_EQ(f->spans[0].until_ns, end->span.until_ns);
-  EXPECT_THAT(f->text, HasSubstr("sent 200 of "));
+  EXPECT_THAT(f->text, HasSubstr("retransmitted 200 of "));
 }
 
 TEST(Lately, ALossNowAndThenIsNoStorm) {

@@ -1,4 +1,4 @@
-// Tests refused Calls whose next attempt is in flight when the capture ends.
+// Tests refused Calls whose next attempt has no Reply in the capture.
 #include "exchanges.h"
 #include "run.h"
 
@@ -35,7 +35,7 @@ Scene refused_version(const Message& next) {
 TEST(NextAttempt, IsAwaited) {
   const Outcome outcome = run(refused_version(call(2)), rules::Profile::k8166);
   EXPECT_FALSE(refused(outcome));
-  EXPECT_EQ(reason(outcome), "the requester's next attempt is in flight when the capture ends");
+  EXPECT_EQ(reason(outcome), "the capture has no Reply to the requester's next attempt");
 }
 
 TEST(NextAttempt, OfTheRefusedVersionIsNone) {

@@ -179,7 +179,7 @@ TEST(NotesSession, AnRpcThatIsNotWholeEndsWhereItIsNoLongerCertain) {
     for (std::uint64_t frame = 1; frame <= frames_of(name).size(); ++frame) {
       const MessageNote* const m = message_of(*session, frame);
       if (m == nullptr || (m->summary.find("not rebuilt)") == std::string::npos &&
-                           m->summary.find("not joined)") == std::string::npos)) {
+                           m->summary.find("not reassembled)") == std::string::npos)) {
         continue;
       }
       ++incomplete;

@@ -28,6 +28,7 @@ struct Probe {
   std::array<std::uint64_t, 2> frames{};  // of the first Call and the latest answer
   std::int64_t latest_ns = 0;
   std::uint32_t topic = 0;   // of a finding about them
+  bool awaits = false;       // the capture has no Reply to the next attempt
   std::string name, clause;  // "ERR_VERS"; the text of a finding
 };
 
@@ -61,11 +62,10 @@ class Probes {
   std::vector<Probe> open_;  // oldest first
 };
 
-// "a later Call in version 1 succeeded"
-// True if `call`, which is in flight on the probe's connection, asks for the same without what was
-// refused.
+// True if `call`, a later one on the same connection, asks for the same without what was refused.
 [[nodiscard]] bool is_next_attempt(const Probe& probe, const model::Call& call, std::uint64_t room);
 
+// "a later Call in version 1 succeeded"
 [[nodiscard]] std::string success_text(const Probe& probe, const model::Call& call,
                                        const model::Message& answer);
 

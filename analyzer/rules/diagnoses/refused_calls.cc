@@ -181,6 +181,15 @@ void RefusedCalls::answered(const model::Call& call, const model::Message& answe
   succeeded(c, procedure, call, answer);
 }
 
+void RefusedCalls::unanswered(const model::Call& call) {
+  if (probes_.empty()) return;
+  probes_.for_each_of(call.message.connection, [&](Probe& p) {
+    if (p.caller == call.message.caller && is_next_attempt(p, call, shape_of(call).room())) {
+      p.awaits = true;
+    }
+  });
+}
+
 void RefusedCalls::succeeded(OfConnection& c, Procedure& procedure, const model::Call& call,
                              const model::Message& answer) {
   const CallShape shape = shape_of(call);
@@ -287,13 +296,6 @@ void RefusedCalls::report(const Probe& p, std::uint64_t message, bool suspect, c
       RuleId::kCallRefused, e, [&] { return p.clause; }, refusal_advice(p.refusal));
 }
 
-bool RefusedCalls::next_attempt_in_flight(const Probe& p) const {
-  const auto calls = model_.calls_in_flight(p.connection, p.caller);
-  return std::any_of(calls.begin(), calls.end(), [&](const model::Call* call) {
-    return is_next_attempt(p, *call, shape_of(*call).room());
-  });
-}
-
 void RefusedCalls::report(const std::vector<Probe>& refused) {
   for (const Probe& p : refused) {
     report(p, 0, false);
@@ -351,9 +353,7 @@ void RefusedCalls::evict(const roce::Connection& connection) {
 void RefusedCalls::finish() {
   for (const Probe& p : probes_.take_all()) {
     report(p, 0, false,
-           next_attempt_in_flight(p)
-               ? "the requester's next attempt is in flight when the capture ends"
-               : nullptr);
+           p.awaits ? "the capture has no Reply to the requester's next attempt" : nullptr);
   }
 }
 

@@ -21,6 +21,8 @@ class RefusedCalls {
   RefusedCalls& operator=(const RefusedCalls&) = delete;
 
   void answered(const model::Call& call, const model::Message& answer);
+  // A Call ended without a Reply: its connection closed, or the capture ended.
+  void unanswered(const model::Call& call);
   // Two directions turned out to be one connection: neither has matched Calls and answers.
   void merge(const roce::Connection& into, const roce::Connection& from);
   void close(const roce::Connection& connection);
@@ -41,8 +43,6 @@ class RefusedCalls {
   void report(const Probe& refused, std::uint64_t message, bool suspect,
               const char* unsure = nullptr);
   void report(const std::vector<Probe>& refused);
-  // A Call that would show that `refused` was a probe has no Reply yet.
-  [[nodiscard]] bool next_attempt_in_flight(const Probe& refused) const;
 
   Findings& findings_;
   const roce::Connections& connections_;

@@ -589,7 +589,7 @@ TEST_F(UdpSocketTest, ATakenPortIsNamedWithItsAddress) {
   EXPECT_EQ(again.error().code, fabric::Errc::kSystem);
   EXPECT_THAT(again.error().message, HasSubstr(a_.to_string()));
   EXPECT_THAT(again.error().message, HasSubstr("4791"));
-  EXPECT_THAT(again.error().message, HasSubstr("taken"));
+  EXPECT_THAT(again.error().message, HasSubstr("in use"));
 }
 
 TEST_F(UdpSocketTest, AClosedPortIsFree) {

@@ -200,9 +200,6 @@ class Model final : public roce::Listener {
   [[nodiscard]] bool reverse(const Message& message) const;
   // The Call of this side that is in flight longest; null: there is none.
   [[nodiscard]] const Call* oldest_call(std::uint32_t connection, std::size_t caller) const;
-  // The Calls of this side that are in flight, the oldest first. Valid until the next event.
-  [[nodiscard]] std::vector<const Call*> calls_in_flight(std::uint32_t connection,
-                                                         std::size_t caller) const;
 
   void on_cm(const roce::CmMessage& event) override;
   void on_open(const roce::Connection& connection) override;
