@@ -82,7 +82,7 @@ std::string capture_quality(const Report& r) {
       list.empty()
           ? fmt::format("<p>Complete: none of {} {} is missing, truncated or damaged.</p>\n",
                         events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
-          : fmt::format("<dl class=\"facts\">\n{}</dl>\n", list);
+          : fmt::format("<dl class=\"quality\">\n{}</dl>\n", list);
   if (!r.inconclusive.empty()) {
     Table table("Inconclusive checks");
     table.column("Rule", Align::kLeft)
@@ -114,7 +114,7 @@ std::string recording(const Report& r) {
   for (const RecordingLine& line : recording_lines(r.recording)) {
     list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", line.name, text(line.text));
   }
-  return section("recording", "Recording", fmt::format("<dl class=\"facts\">\n{}</dl>\n", list));
+  return section("recording", "Recording", fmt::format("<dl class=\"quality\">\n{}</dl>\n", list));
 }
 
 }  // namespace rpcrdma::report::html

@@ -24,9 +24,9 @@ nav{margin:14px 0 0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:14px}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:10px;margin:14px 0 0;padding:0}
 .facts div{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:8px 12px}
 .facts dt{color:var(--m);font-size:12.5px}.facts dd{margin:0;font-size:18px;font-weight:600;font-variant-numeric:tabular-nums}
-.facts{background:var(--card);border:1px solid var(--line);border-radius:6px;margin:0 0 10px;padding:6px 15px}
-.facts div{display:grid;grid-template-columns:150px 1fr;gap:12px;padding:4px 0}
-.facts dt{color:var(--m)}.facts dd{margin:0;overflow-wrap:anywhere}
+.quality{background:var(--card);border:1px solid var(--line);border-radius:6px;margin:0 0 10px;padding:6px 15px}
+.quality div{display:grid;grid-template-columns:150px 1fr;gap:12px;padding:4px 0}
+.quality dt{color:var(--m)}.quality dd{margin:0;overflow-wrap:anywhere}
 details summary{cursor:pointer;color:var(--m);margin:6px 0}
 .finding{background:var(--card);border:1px solid var(--line);border-left:5px solid var(--c);border-radius:6px;padding:11px 15px;margin:0 0 10px;overflow-wrap:anywhere}
 .finding ul{margin:4px 0;padding-left:20px}

@@ -1,6 +1,8 @@
 #include "report_for_tests.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +47,18 @@ TEST(Html, ShowsAll) {
         "Credits of connection 1", "Latency of all Calls", "10.0.0.2 QP 17", "128 / 64 / 2"}) {
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
+}
+
+// Two parts of the page that share a class would share its layout.
+TEST(Html, EachClassHasOneLayout) {
+  const std::string html = page(report_with("10.0.0.2"), "x");
+  std::set<std::string> classes;
+  for (std::size_t at = 0; (at = html.find("\n.", at)) != std::string::npos; ++at) {
+    const std::string selector = html.substr(at + 1, html.find_first_of(" {,:>", at + 1) - at - 1);
+    if (html[at + 1 + selector.size()] != '{') continue;
+    EXPECT_TRUE(classes.insert(selector).second) << selector;
+  }
+  EXPECT_GE(classes.size(), 2U);
 }
 
 TEST(Html, WithoutAMessageThereIsNoVersion) {
