@@ -143,7 +143,7 @@ std::uint64_t packets_of(std::uint64_t bytes) {
 }
 
 // Whether a stream replays this event: it happened before the stream began.
-bool is_standing(const trace::EventView& view, const EndpointState& e) {
+bool is_replayed(const trace::EventView& view, const EndpointState& e) {
   switch (static_cast<trace::EventType>(view.header.type)) {
     case trace::EventType::kConnection:
       return stood_before(view, e);
@@ -362,8 +362,8 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
   e->last_ns = std::max(e->last_ns, meta.time_ns);
   State* c = nullptr;
   if (const auto it = e->open.find(view.header.connection); it != e->open.end()) c = it->second;
-  const bool standing = known && is_standing(view, *e);
-  if (standing && c != nullptr && c->begun_in != e->streams) {
+  const bool replayed = known && is_replayed(view, *e);
+  if (replayed && c != nullptr && c->begun_in != e->streams) {
     if (Ring* const ring = ring_of(*e, view.header.ring)) ++ring->repeated;
     return;
   }
@@ -371,14 +371,14 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
   count(*e, view);
   if (!known) return;
 
-  if (type == trace::EventType::kConnection && c != nullptr && !standing) {
+  if (type == trace::EventType::kConnection && c != nullptr && !replayed) {
     end_unseen(*c);  // the number was reused
     c = nullptr;
   }
   const bool opens = c == nullptr && (c = open(*e, view, meta)) != nullptr;
   if (c != nullptr) {
     c->last_frame = meta.frame;
-    if (!standing) {
+    if (!replayed) {
       c->clock_stepped_back |= meta.time_ns < c->last_ns;
       c->last_ns = meta.time_ns;
     }
@@ -416,7 +416,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.id = view.header.connection;
   c.recorded = true;
   c.endpoint_ns = &e.last_ns;
-  c.setup = is_standing(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
+  c.setup = is_replayed(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = c.recorder = recorded.active != 0 ? 0 : 1;
   c.service_id = recorded.port != 0 ? wire::kServiceIdRdmaTcp | recorded.port : 0;
   c.first_frame = c.last_frame = meta.frame;

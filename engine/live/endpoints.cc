@@ -106,16 +106,16 @@ class Question {
     const auto event = check_.take(packet ? packet->data : std::span<const std::uint8_t>());
     if (!event) return refuse_as(event.error());
     answered_ = true;
-    const auto emitted = read_event<Endpoint>(*event);
-    if (!emitted) {
+    const auto identity = read_event<Endpoint>(*event);
+    if (!identity) {
       endpoint_.fault = "is not an endpoint";
       return;
     }
     const std::string_view payload = base::as_text(event->payload);
-    const std::size_t name_bytes = std::min<std::size_t>(emitted->name_bytes, payload.size());
+    const std::size_t name_bytes = std::min<std::size_t>(identity->name_bytes, payload.size());
     endpoint_.name = payload.substr(0, std::min(name_bytes, kLongestName));
     endpoint_.role = payload.substr(name_bytes, kLongestRole);
-    endpoint_.since = emitted->since;
+    endpoint_.since = identity->since;
     endpoint_.fault.clear();
   }
 

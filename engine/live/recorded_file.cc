@@ -110,8 +110,8 @@ Expected<void> RecordedFile::write_event(std::int64_t wall, std::span<const std:
 // previous file, and put_head() builds the event for the new file before the recorder copies its
 // bytes.
 Expected<void> RecordedFile::write_loss(std::int64_t wall, const EventHeader& header,
-                                        const Loss& emitted) {
-  sums(header.ring).lost = emitted.lost;
+                                        const Loss& loss) {
+  sums(header.ring).lost = loss.lost;
   last_loss_ = header;
   make_loss();
   auto written = recorder_->write(frame_of(wall, loss_data_));

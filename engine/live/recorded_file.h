@@ -52,7 +52,7 @@ class RecordedFile {
   void count_written();
   Sums& sums(std::uint32_t ring);
   [[nodiscard]] base::Expected<void> write_loss(std::int64_t wall, const EventHeader& header,
-                                                const Loss& emitted);
+                                                const Loss& loss);
   void make_loss();
   [[nodiscard]] std::vector<std::uint8_t> loss(std::uint32_t ring, std::int64_t time);
   void put(const base::RecordOptions::Put& put, std::int64_t wall,

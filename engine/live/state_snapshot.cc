@@ -47,9 +47,9 @@ void StateSnapshot::credits(std::uint32_t number, std::span<const std::uint8_t> 
   const auto place = connections_.find(number);
   if (place == connections_.end()) return;
   const auto view = view_event(event);
-  const auto emitted = view ? read_event<Credits>(*view) : std::nullopt;
-  if (!emitted || emitted->side >= place->second.credits.size()) return;
-  place->second.credits[emitted->side].assign(event.begin(), event.end());
+  const auto credits = view ? read_event<Credits>(*view) : std::nullopt;
+  if (!credits || credits->side >= place->second.credits.size()) return;
+  place->second.credits[credits->side].assign(event.begin(), event.end());
 }
 
 void StateSnapshot::forget_credits() {

@@ -14,8 +14,8 @@ class Credits {
 
   [[nodiscard]] std::uint32_t own() const { return own_; }
   [[nodiscard]] std::uint32_t limit() const { return std::min(granted_, own_); }
-  // the latest credit value from the peer
-  [[nodiscard]] std::uint32_t emitted() const { return emitted_; }
+  // The credit value of the latest Reply; 1 before the first.
+  [[nodiscard]] std::uint32_t latest_grant() const { return latest_grant_; }
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool may_send() const { return outstanding_ < limit(); }
 
@@ -24,19 +24,19 @@ class Credits {
   // Called with the credit value of a Reply. A grant of zero would stop all Calls for ever, and
   // counts as one.
   void grant(std::uint32_t credits) {
-    emitted_ = credits;
+    latest_grant_ = credits;
     granted_ = std::max(credits, 1U);
   }
   // Called for a new connection.
   void restart() {
-    granted_ = emitted_ = 1;
+    granted_ = latest_grant_ = 1;
     outstanding_ = 0;
   }
 
  private:
   std::uint32_t own_;
   std::uint32_t granted_ = 1;
-  std::uint32_t emitted_ = 1;
+  std::uint32_t latest_grant_ = 1;
   std::uint32_t outstanding_ = 0;
 };
 

@@ -221,7 +221,7 @@ void RequesterCore::trace_own_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kHere;
   credits.requested = credits_.own();
-  credits.granted = credits_.emitted();
+  credits.granted = credits_.latest_grant();
   credits.limit = credits_.limit();
   credits.in_use = credits_.outstanding();
   credits.waiting = credit_waiters_;
@@ -647,7 +647,7 @@ void RequesterCore::fence(std::uint32_t index, Time now) {
 }
 
 bool RequesterCore::unsend(Call& c) {
-  if (!link_->work.invalidate(*this, c.in_flight)) return false;
+  if (!link_->work.cancel(*this, c.in_flight)) return false;
   in_flight_calls_[c.in_flight].sent = true;
   if (--c.outcome.attempts == 0) {
     c.outcome.times.sent = 0;

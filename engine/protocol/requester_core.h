@@ -50,7 +50,7 @@ class RequesterCore : public WorkSource {
   [[nodiscard]] bool idle() const { return calls_.in_use() == 0 && in_flight_calls_.in_use() == 0; }
   [[nodiscard]] std::uint32_t outstanding() const { return sent_.size() + ending_.size(); }
   [[nodiscard]] std::uint32_t waiting() const { return waiting_.size(); }
-  [[nodiscard]] std::uint32_t granted() const { return credits_.emitted(); }
+  [[nodiscard]] std::uint32_t granted() const { return credits_.latest_grant(); }
   [[nodiscard]] std::uint32_t credit_limit() const { return credits_.limit(); }
   [[nodiscard]] std::uint32_t credits_in_use() const { return credits_.outstanding(); }
   [[nodiscard]] const RequesterCounters& counters() const { return counters_; }

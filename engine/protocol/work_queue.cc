@@ -40,7 +40,7 @@ bool WorkQueue::holds(const WorkSource& source, std::uint32_t slot) const {
   return place_in_batch(source, slot) != kNowhere || place_waiting(source, slot) != kNowhere;
 }
 
-bool WorkQueue::invalidate(const WorkSource& source, std::uint32_t slot) {
+bool WorkQueue::cancel(const WorkSource& source, std::uint32_t slot) {
   if (const std::size_t at = place_waiting(source, slot); at != kNowhere) {
     waiting_.remove(at);
     return true;

@@ -36,7 +36,7 @@ class WorkQueue {
   // For a slot with one request: returns whether it is here and was not posted.
   [[nodiscard]] bool holds(const WorkSource& source, std::uint32_t slot) const;
   // Removes it; returns false if it is not here.
-  [[nodiscard]] bool invalidate(const WorkSource& source, std::uint32_t slot);
+  [[nodiscard]] bool cancel(const WorkSource& source, std::uint32_t slot);
   // Posts until nothing is left, or there is no room. Error: other than kNoRoom.
   [[nodiscard]] fabric::Expected<void> post(fabric::Connection& connection,
                                             const trace::ConnectionTracer& trace, fabric::Time now);

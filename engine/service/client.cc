@@ -108,12 +108,12 @@ struct Link : protocol::RequesterOwner {
     if (replied || (state == LinkState::kUp && !outcome.lost)) {
       return observer.on_outcome(outcome, number);
     }
-    protocol::CallOutcome emitted = outcome;
+    protocol::CallOutcome reported = outcome;
     // If a Call timed out, the connection was lost because of it, not the other way round. If the
     // peer does not support the version, the outcome itself explains it.
     const bool explained = outcome.status == protocol::CallStatus::kErrorVersion;
-    if (!explained && (outcome.lost || outcome.attempts == 0)) emitted.lost_for = lost_for;
-    observer.on_outcome(emitted, number);
+    if (!explained && (outcome.lost || outcome.attempts == 0)) reported.lost_for = lost_for;
+    observer.on_outcome(reported, number);
   }
 
   ClientObserver& observer;

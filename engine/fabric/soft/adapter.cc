@@ -215,18 +215,18 @@ struct Adapter::Impl {
       completions.drop(s.qp->qpn());
       return nullptr;
     }
-    AdapterEvent& emitted = emit(type, s);
-    emitted.reason = reason;
-    return &emitted;
+    AdapterEvent& adapter_event = emit(type, s);
+    adapter_event.reason = reason;
+    return &adapter_event;
   }
 
   // Handles a queue pair that failed by itself.
   void check_failed(Slot& s, Time now) {
     if (s.qp->state() != QpState::kError || s.phase == Phase::kDown) return;
     s.phase = Phase::kDown;
-    AdapterEvent& emitted = emit(EventType::kDisconnected, s);
-    emitted.failed = true;
-    emitted.reason = s.qp->reason();
+    AdapterEvent& adapter_event = emit(EventType::kDisconnected, s);
+    adapter_event.failed = true;
+    adapter_event.reason = s.qp->reason();
     disconnect(s, now);
   }
 
@@ -294,22 +294,22 @@ struct Adapter::Impl {
     s.retry_count = e.retry_count;
     // Linux proposes seconds, which every lost last packet of a message would cost.
     s.ack_timeout = sooner(e.local_ack_timeout, options.ack_timeout);
-    AdapterEvent& emitted = emit(EventType::kRequest, s);
-    emitted.cookie = listener->second;
-    emitted.private_data = std::move(e.private_data);
-    emitted.responder_resources = e.peer.initiator_depth;
-    emitted.initiator_depth = e.peer.responder_resources;
+    AdapterEvent& adapter_event = emit(EventType::kRequest, s);
+    adapter_event.cookie = listener->second;
+    adapter_event.private_data = std::move(e.private_data);
+    adapter_event.responder_resources = e.peer.initiator_depth;
+    adapter_event.initiator_depth = e.peer.responder_resources;
   }
 
   void established(Slot& s, std::vector<std::uint8_t>&& private_data) {
     s.phase = Phase::kEstablished;
-    AdapterEvent& emitted = emit(EventType::kEstablished, s);
-    emitted.private_data = std::move(private_data);
-    emitted.local = s.path.local;
-    emitted.local_qpn = s.local.qpn;
-    emitted.peer_qpn = s.peer.qpn;
-    emitted.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
-    emitted.responder_resources = s.local.responder_resources;
+    AdapterEvent& adapter_event = emit(EventType::kEstablished, s);
+    adapter_event.private_data = std::move(private_data);
+    adapter_event.local = s.path.local;
+    adapter_event.local_qpn = s.local.qpn;
+    adapter_event.peer_qpn = s.peer.qpn;
+    adapter_event.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
+    adapter_event.responder_resources = s.local.responder_resources;
   }
 
   void on_cm(CmEvent& e, Time now) {
@@ -340,9 +340,9 @@ struct Adapter::Impl {
         if (s.phase == Phase::kAccepted) established(s, {});
         break;
       case CmEventType::kRejected:
-        if (AdapterEvent* const emitted = end(s, EventType::kRejected, "")) {
-          emitted->reject_reason = e.reason;
-          emitted->private_data = std::move(e.private_data);
+        if (AdapterEvent* const adapter_event = end(s, EventType::kRejected, "")) {
+          adapter_event->reject_reason = e.reason;
+          adapter_event->private_data = std::move(e.private_data);
         }
         break;
       case CmEventType::kTimedOut:

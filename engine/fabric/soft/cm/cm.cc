@@ -92,9 +92,9 @@ fabric::Expected<void> ConnectionManager::reject(CmId id, std::uint16_t reason,
   if (c == nullptr || c->state != CmState::kWaiting) {
     return fabric::fail(fabric::Errc::kNotConnected);
   }
-  std::vector<std::uint8_t> emitted(private_data.begin(), private_data.end());
+  std::vector<std::uint8_t> sent(private_data.begin(), private_data.end());
   impl_->enter_time_wait(*c, now);
-  c->private_data = std::move(emitted);
+  c->private_data = std::move(sent);
   impl_->ask_rej(*c, kAboutReq, reason);
   return {};
 }
