@@ -135,10 +135,11 @@ void add_endpoint_options(command_line::Command& command, EndpointOptions& optio
       .value("VERSIONS")
       .one_of({"1", "2", "1-2"})
       .show_default();
-  command.flag("--private-data-v2", options.private_data_for_two,
-               "Let private data raise version 2's inline thresholds above 4096 bytes. Needed at "
-               "both ends: longer messages are only sent to a peer that has sent longer ones "
-               "itself, or offers no chunk");
+  command.flag(
+      "--private-data-v2", options.private_data_for_two,
+      "Let private data raise version 2's inline thresholds above 4096 bytes. Set it at "
+      "both ends: longer messages are sent only if the peer has sent longer ones itself, or "
+      "if its Call has no chunk for the Reply");
   command.flag("--no-remote-invalidation", options.no_remote_invalidation,
                "Do not use Send With Invalidate");
   command

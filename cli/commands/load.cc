@@ -432,8 +432,8 @@ Run add_load(command_line::Command& command) {
       .whole_number();
   command
       .option("--timeout", options->timeout,
-              "Timeout of a Call, after which its connection is closed and reconnected. Also of "
-              "connecting (at most 10s)")
+              "Timeout of a Call, after which its connection is closed and reconnected. Connecting "
+              "has the same timeout, but at most 10s")
       .value("DURATION")
       .show_default();
   command

@@ -311,8 +311,8 @@ Run add_ping(command_line::Command& command) {
       .show_default();
   command
       .option("-W,--wait", options->wait,
-              "Timeout of a Call, after which its connection is closed and reconnected. Also of "
-              "connecting (at most 10s)")
+              "Timeout of a Call, after which its connection is closed and reconnected. Connecting "
+              "has the same timeout, but at most 10s")
       .value("DURATION")
       .show_default();
   command

@@ -34,7 +34,8 @@ std::string needs_text(std::uint8_t needs) {
   item(rules::kBothDirections, "packets of both directions");
   item(rules::kSetupSeen, "the connection's setup");
   item(rules::kSteadyClock, "a clock that does not step back");
-  item(rules::kOperations, "RDMA operations of the side at fault, which its peer may not see");
+  item(rules::kOperations,
+       "the RDMA operations of the side at fault: a recording of its peer may not have them");
   return text;
 }
 
@@ -53,8 +54,8 @@ const char* where_text(rules::Where where) {
     case rules::Where::kEndpoint:
       return "never: no capture can show it, only the endpoint itself can";
     case rules::Where::kDiagnosis:
-      return "when a connection ends: not a rule of a specification, but a likely problem and its "
-             "cause";
+      return "while a connection is open and when it ends: not required by a specification, but a "
+             "likely problem and its cause";
     case rules::Where::kImplementationQuirk:
       return "when a connection ends: intended behaviour of a known implementation";
     case rules::Where::kCaptureItself:

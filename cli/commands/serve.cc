@@ -352,9 +352,10 @@ Run add_serve(command_line::Command& command) {
       .show_default()
       .whole_number();
   command
-      .option("--max-connections", options->max_connections,
-              "Maximum concurrent connections. Beyond it, up to 1/8 more are accepted, one per "
-              "address without a connection; others are rejected")
+      .option(
+          "--max-connections", options->max_connections,
+          "Maximum concurrent connections. Up to 1/8 more are reserved for addresses that have no "
+          "connection yet; all others are rejected")
       .value("N")
       .show_default()
       .whole_number();
@@ -381,9 +382,10 @@ Run add_serve(command_line::Command& command) {
       "--reverse-inline-only", options->reverse_inline_only,
       "Use no chunks for reverse Calls: do not send Calls that exceed the inline threshold");
   command
-      .option("--align", options->align,
-              "With --profile rfc5666: alignment of opaque data that clients are asked to "
-              "establish by padding (RDMA_MSGP); 0: none")
+      .option(
+          "--align", options->align,
+          "With --profile rfc5666: alignment to announce to clients, which pad opaque data to it "
+          "(RDMA_MSGP); 0: none")
       .value("BYTES")
       .show_default()
       .whole_number();

@@ -320,8 +320,8 @@ Run add_top(command_line::Command& command) {
   auto options = std::make_shared<TopOptions>();
   command
       .argument("ENDPOINT", options->endpoints,
-                "Names or process IDs as listed by `rpcrdma ls`, or paths of sockets (all that run "
-                "or start meanwhile)")
+                "Names or process IDs as listed by `rpcrdma ls`, or paths of sockets (none: all "
+                "endpoints, and those that start later)")
       .value("ENDPOINT");
   command.flag("--once", options->once, "Print the display once and exit");
   command

@@ -42,7 +42,7 @@ TEST(Refused, EveryCallByErrChunk) {
 
 TEST(Refused, ByTheVersionsOfTheProgram) {
   EXPECT_THAT(verdict(report_of("cases/b49-prog-mismatch-v4.pcap")).text,
-              HasSubstr("PROG_MISMATCH: the server supports versions 3 to 3 of program NFS."));
+              HasSubstr("PROG_MISMATCH: the server supports only version 3 of program NFS."));
 }
 
 TEST(Refused, ForWhatAnsweredCallsHaveNot) {

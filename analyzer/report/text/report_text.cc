@@ -134,8 +134,8 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   std::string chunks;
   for (std::size_t i = 0; i < 3; ++i) {
     if (c.chunks[i] == 0) continue;
-    chunks += fmt::format("{}{} {} chunks {}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
-                          format_bytes(c.chunk_bytes[i]));
+    chunks += fmt::format("{}{} {} chunk{} {}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
+                          c.chunks[i] == 1 ? "" : "s", format_bytes(c.chunk_bytes[i]));
   }
   out += fmt::format("  moved      {}{}inline {}\n", chunks, chunks.empty() ? "" : ", ",
                      format_bytes(c.inline_bytes));

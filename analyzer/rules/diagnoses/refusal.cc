@@ -30,7 +30,8 @@ std::string program_text(const model::RpcInfo& rpc) {
 }
 
 std::string versions(std::uint32_t low, std::uint32_t high) {
-  return fmt::format("versions {} to {}", low, high);
+  return low == high ? fmt::format("only version {}", low)
+                     : fmt::format("versions {} to {}", low, high);
 }
 
 }  // namespace
