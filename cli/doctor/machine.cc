@@ -1,3 +1,4 @@
+// Looks up what this machine has for RDMA, capturing and Wireshark.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>

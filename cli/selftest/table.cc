@@ -1,3 +1,4 @@
+// The matrix of a self-test as text: a row per direction and network, a column per shape of Call.
 #include <algorithm>
 #include <array>
 #include <iterator>

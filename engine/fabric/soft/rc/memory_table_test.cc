@@ -1,3 +1,4 @@
+// Tests registration, advertised handles and their bounds, and invalidation.
 #include "memory_table.h"
 
 #include <array>
