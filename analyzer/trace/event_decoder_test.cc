@@ -57,10 +57,10 @@ TEST(EventDecoder, AConnection) {
 }
 
 TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
-  for (const std::uint8_t anew : {std::uint8_t{0}, std::uint8_t{1}}) {
+  for (const std::uint8_t replay : {std::uint8_t{0}, std::uint8_t{1}}) {
     TraceBuilder trace;
     trace::Connection recorded = plain_connection();
-    recorded.replayed = anew;
+    recorded.replayed = replay;
     trace.emit(7, recorded);
     roce::Connection connection;
     connection.first_ns = 1'800'000'000'000'000'000;
@@ -68,8 +68,8 @@ TEST(EventDecoder, WhenAConnectionBeganThatWasThereBefore) {
       decode::JsonSink sink;
       decode_event({*trace::view_event(*trace::event_in_pdu(data)), meta, &connection, 0}, sink);
       const auto json = sink.take();
-      EXPECT_EQ(json.contains("rpcrdma.trace.connection.since"), anew == 1) << json;
-      if (anew == 1) {
+      EXPECT_EQ(json.contains("rpcrdma.trace.connection.since"), replay == 1) << json;
+      if (replay == 1) {
         EXPECT_EQ(json["rpcrdma.trace.connection.since"], connection.first_ns);
       }
     });
