@@ -36,7 +36,7 @@ struct Log : roce::Listener {
   }
   void on_open(const roce::Connection& c) override { add("open {}", c.index); }
   void on_close(const roce::Connection& c) override { add("close {}", c.index); }
-  void on_evict(const roce::Connection& c) override { add("let go {}", c.index); }
+  void on_evict(const roce::Connection& c) override { add("evict {}", c.index); }
   void on_send(const roce::Connection& c, const roce::SendMessage& s) override {
     add("{}: send by {} in {}: {}{}{}", c.index, s.sender, s.frame, text(s.data),
         s.complete ? "" : fmt::format(" of {}", s.wire_length),
@@ -836,7 +836,7 @@ TEST(TraceReader, ConnectionsAreBounded) {
   // First the one that is over, then the one that was idle longest.
   EXPECT_EQ(read.log.lines[n], "0: send by 0 in 8193: ");
   EXPECT_THAT(std::vector(read.log.lines.begin() + n + 1, read.log.lines.end()),
-              ElementsAre("close 2", "let go 2", fmt::format("open {}", n), "close 1", "let go 1",
+              ElementsAre("close 2", "evict 2", fmt::format("open {}", n), "close 1", "evict 1",
                           fmt::format("open {}", n + 1)));
   EXPECT_EQ(read.reader.stats().evict, 2U);
   EXPECT_EQ(read.reader.find(2), nullptr);
