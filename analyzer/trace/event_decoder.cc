@@ -267,6 +267,19 @@ void fields(Fields<trace::Registration> f) {
   f.number(FieldId::kTraceMemoryLength, f.recorded.length);
 }
 
+void fields(Fields<trace::ProcedureSums> f) {
+  f.by(f.recorded.side);
+  f.number(FieldId::kRpcProgram, f.recorded.program,
+           decode::program_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
+  f.number(FieldId::kRpcProgramVersion, f.recorded.version);
+  f.number(FieldId::kRpcProcedure, f.recorded.procedure,
+           decode::procedure_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
+}
+
+void fields(Fields<trace::ConnectionSums> f) {
+  (void)f;
+}
+
 template <typename Recorded>
 void report(const Event& event, decode::Sink& sink) {
   fields(Fields<Recorded>(event, sink));
@@ -299,6 +312,8 @@ constexpr std::array<Type, trace::kEventTypes + 1> kTypes{{
     {report<trace::Fault>, true},
     {report<trace::Loss>, false},
     {report<trace::Registration>, true},
+    {report<trace::ProcedureSums>, false},
+    {report<trace::ConnectionSums>, false},
 }};
 
 const Type& type_of(EventType type) {

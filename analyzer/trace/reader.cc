@@ -516,6 +516,8 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kFault:
     case trace::EventType::kLoss:
     case trace::EventType::kRegistration:
+    case trace::EventType::kProcedureSums:
+    case trace::EventType::kConnectionSums:
       break;
   }
 }

@@ -40,6 +40,10 @@ const char* event_type_name(EventType type) {
       return "loss";
     case EventType::kRegistration:
       return "registration";
+    case EventType::kProcedureSums:
+      return "procedure sums";
+    case EventType::kConnectionSums:
+      return "connection sums";
   }
   return "?";
 }

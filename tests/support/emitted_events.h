@@ -171,6 +171,8 @@ class Emitted {
       }
       case EventType::kEndpoint:
       case EventType::kLoss:
+      case EventType::kProcedureSums:
+      case EventType::kConnectionSums:
         break;
     }
     return "?";

@@ -54,8 +54,10 @@ enum class EventType : std::uint16_t {
   kFault,
   kLoss,
   kRegistration,
+  kProcedureSums,
+  kConnectionSums,
 };
-inline constexpr std::uint16_t kEventTypes = 18;
+inline constexpr std::uint16_t kEventTypes = 20;
 
 // Returns the bit of a type in a set of types.
 [[nodiscard]] constexpr std::uint64_t type_bit(EventType type) {
@@ -71,6 +73,14 @@ struct EventHeader {
   std::uint32_t connection = 0;
   std::uint32_t ring = 0;  // number of the ring whose thread emitted it; 0: none
   std::int64_t time = 0;
+};
+
+// Where the events of a stream come from.
+enum class EventSource : std::uint8_t {
+  kEndpoint,           // an endpoint of this project emits them itself
+  kKernelBpf,          // Linux: BPF programs on the tracepoints of its RPC-over-RDMA, with bytes
+  kKernelTracepoints,  // Linux: the records of those tracepoints, which have fields but no bytes
+  kKernelSums,         // Linux: BPF programs that count; sums and credits only
 };
 
 // First event of each stream and of each file of a recording: identifies the endpoint. A snapshot
@@ -91,6 +101,8 @@ struct Endpoint {
   // Set of types (see type_bit()) that the stream excludes, because the user who recorded it did
   // not want them. Their absence is not evidence, and Loss events do not count them.
   std::uint64_t left_out = 0;
+  EventSource source = EventSource::kEndpoint;
+  std::array<std::uint8_t, 7> reserved{};
 };
 
 // A connection is established, or was established before the reader attached: the snapshot repeats
@@ -110,7 +122,9 @@ struct Connection {
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t sees_peer_operations = 0;  // 1: the peer's RDMA Reads and Writes are reported, too
   std::uint8_t replayed = 0;              // 1: from the snapshot; earlier events are missing
-  std::array<std::uint8_t, 6> reserved{};
+  // 1: the source cannot see private data; their absence from the payload is not evidence.
+  std::uint8_t private_data_unknown = 0;
+  std::array<std::uint8_t, 5> reserved{};
 };
 
 // Last event of a connection. Payload: the reason as text; then the private data that was sent or
@@ -133,12 +147,25 @@ struct ConnectionEnd {
   std::array<std::uint8_t, 5> reserved2{};
 };
 
+// What a source cannot know about a message: bits of Message::unknown.
+enum MessageUnknown : std::uint16_t {
+  // The source reports fields, not bytes. The payload is a transport header that was encoded from
+  // these fields, and the first words of the RPC message as far as they are known: XID and
+  // direction; in a Call also RPC version, program, version and procedure. It is no evidence of how
+  // the sender encoded the message.
+  kBytesUnknown = 1,
+  kCreditUnknown = 2,        // the credit value; encoded as 0
+  kLengthUnknown = 4,        // `length` is the length of the payload
+  kChunksUnknown = 8,        // chunk lists may be incomplete
+  kInvalidationUnknown = 16  // whether the Send invalidates a handle
+};
+
 // A Send: passed to the fabric (side 0) or received (side 1). Payload: its first bytes.
 struct Message {
   static constexpr EventType kType = EventType::kMessage;
   std::uint8_t side = 0;
   std::uint8_t has_invalidate = 0;
-  std::uint16_t reserved = 0;
+  std::uint16_t unknown = 0;     // MessageUnknown
   std::uint32_t length = 0;      // bytes of the whole message
   std::uint32_t invalidate = 0;  // the handle in Send With Invalidate
   std::uint32_t reserved2 = 0;
@@ -264,6 +291,11 @@ struct CallEnd {
   std::int64_t sent = 0;     // side 0: its Send was posted; side 1: its Read chunks were complete
   std::int64_t replied = 0;  // side 0: its Reply arrived; side 1: its Reply was posted
   std::int64_t ended = 0;    // nothing of it is in flight any more
+  // Linux only, side 0: the parts of the time from `called` to `sent`, in ns; -1 if not known.
+  std::int64_t slot_wait = -1;    // for a request slot
+  std::int64_t credit_wait = -1;  // for a credit
+  std::int64_t marshal = -1;      // encoding, and registration of memory
+  std::int64_t post = -1;         // from the encoded Call to the posted Send
 };
 
 // The endpoint detected an error. An RDMA_ERROR is in addition a Message of its own. Payload: the
@@ -327,6 +359,63 @@ struct Registration {
   std::uint64_t length = 0;   // bytes
   std::uint8_t begun = 0;     // 1: registered, 0: deregistered
   std::array<std::uint8_t, 7> reserved{};
+};
+
+// Sums of a procedure on a connection since the endpoint started, or since the kernel source was
+// attached; repeated about once a second while they grow. `side`: the requester. Payload: latencies
+// as SumBucket entries, in order of their numbers; none for an empty bucket.
+struct ProcedureSums {
+  static constexpr EventType kType = EventType::kProcedureSums;
+  std::uint32_t program = 0, version = 0, procedure = 0;
+  std::uint8_t side = 0;
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t replies = 0;                      // their latencies are in the histogram
+  std::uint64_t errors = 0;                       // RDMA_ERROR, or the RPC failed
+  std::uint64_t call_bytes = 0, reply_bytes = 0;  // of Sends, header included
+  std::uint64_t read_chunk_bytes = 0;             // advertised in Read chunks
+  std::uint64_t write_chunk_bytes = 0;            // written, or advertised if that is not known
+  std::uint64_t latency_ns = 0;                   // sum over all Replies
+  std::uint64_t max_latency_ns = 0;
+};
+struct SumBucket {
+  std::uint32_t bucket = 0;  // see sum_bucket()
+  std::uint32_t reserved = 0;
+  std::uint64_t count = 0;
+};
+// Buckets are at most a quarter of their value wide.
+inline constexpr std::uint32_t kSumSubBits = 2;
+inline constexpr std::uint32_t kSumBuckets = (48 - kSumSubBits + 1) << kSumSubBits;
+[[nodiscard]] constexpr std::uint32_t sum_bucket(std::uint64_t ns) {
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 48U) - 1;
+  if (ns > kMost) ns = kMost;
+  if (ns < (1U << kSumSubBits)) return static_cast<std::uint32_t>(ns);
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(ns)) - kSumSubBits - 1;
+  return ((shift + 1) << kSumSubBits) +
+         static_cast<std::uint32_t>((ns >> shift) - (1U << kSumSubBits));
+}
+// Returns the smallest value that counts in a bucket, in ns.
+[[nodiscard]] constexpr std::uint64_t lowest_of_sum_bucket(std::uint32_t bucket) {
+  if (bucket < (1U << kSumSubBits)) return bucket;
+  const std::uint32_t shift = (bucket >> kSumSubBits) - 1;
+  const std::uint64_t sub = bucket & ((1U << kSumSubBits) - 1);
+  return (sub + (1U << kSumSubBits)) << shift;
+}
+
+// Sums of a connection since the endpoint started, or since the kernel source was attached;
+// repeated about once a second while they grow.
+struct ConnectionSums {
+  static constexpr EventType kType = EventType::kConnectionSums;
+  std::uint64_t sends = 0, receives = 0;
+  std::uint64_t send_bytes = 0, receive_bytes = 0;
+  std::uint64_t read_bytes = 0, written_bytes = 0;  // by RDMA operations of this side
+  std::uint64_t credit_waits = 0;                   // of this side's Calls
+  std::uint64_t credit_wait_ns = 0;
+  std::uint64_t send_queue_full = 0;  // posts that waited for room in the send queue
+  std::uint64_t resent_calls = 0;
+  std::uint64_t flushed = 0;          // completions with an error
+  std::uint64_t invalid_headers = 0;  // received headers that could not be decoded
 };
 
 [[nodiscard]] const char* event_type_name(EventType type);  // "connection", "message", ...
