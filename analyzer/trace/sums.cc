@@ -57,11 +57,13 @@ SumLatencies SumLatencies::read(std::span<const std::uint8_t> payload) {
   trace::SumBucket entry;
   for (; payload.size() >= sizeof entry; payload = payload.subspan(sizeof entry)) {
     std::memcpy(&entry, payload.data(), sizeof entry);
-    if (entry.bucket < trace::kSumBuckets && entry.count != 0) {
-      grow(all.buckets_[entry.bucket], entry.count);
-    }
+    all.add(entry.bucket, entry.count);
   }
   return all;
+}
+
+void SumLatencies::add(std::uint32_t bucket, std::uint64_t count) {
+  if (bucket < trace::kSumBuckets && count != 0) grow(buckets_[bucket], count);
 }
 
 void SumLatencies::add(const SumLatencies& other) {

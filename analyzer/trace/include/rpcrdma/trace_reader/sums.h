@@ -21,6 +21,8 @@ class SumLatencies {
   // Reads the payload of a ProcedureSums event. Entries without such a bucket are skipped.
   static SumLatencies read(std::span<const std::uint8_t> payload);
 
+  // Adds to one bucket, if there is such a bucket.
+  void add(std::uint32_t bucket, std::uint64_t count);
   void add(const SumLatencies& other);
   // Subtracts what `earlier` had counted. A bucket never becomes negative.
   void subtract(const SumLatencies& earlier);
