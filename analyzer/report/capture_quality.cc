@@ -35,7 +35,8 @@ rules::CaptureGaps gaps_of(const Report& r) {
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);
     add(gaps.events_lost, c.events_lost != 0 ? 1 : 0, c.id);
-    add(gaps.operations_unseen, c.operations_unseen ? 1 : 0, c.id);
+    const bool sums = c.origin == roce::Origin::kKernelSums;
+    add(gaps.operations_unseen, c.operations_unseen && !sums ? 1 : 0, c.id);
   }
   return gaps;
 }
@@ -154,7 +155,8 @@ std::string absent_text(const SourceLimits& limits) {
   item(roce::kAbsentLengths, "some lengths of Sends");
   item(roce::kAbsentChunks, "some chunk lists");
   item(roce::kAbsentInvalidation, "some invalidations");
-  item(roce::kAbsentRefusals, "NAKs and retransmissions");
+  item(roce::kAbsentRefusals, "NAKs");
+  item(roce::kAbsentRefusals, "retransmissions");
   if (list.empty()) return "all";
   const char* const last = list.back();
   list.pop_back();
@@ -262,6 +264,11 @@ std::vector<QualityLine> quality_lines(const Report& r) {
                     counted(n, "event"), n == 1 ? "it" : "them"));
   }
   for (const SourceLimits& limits : source_limits(r)) {
+    if (limits.origin == roce::Origin::kKernelSums) {
+      add("source", fmt::format("{}: counts and latencies, no messages; no rule was judged: {}",
+                                limits.events, where(limits.connections)));
+      continue;
+    }
     add("source",
         fmt::format("{}: {} are not in them; {} not judged: {}", limits.events, absent_text(limits),
                     limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules),
