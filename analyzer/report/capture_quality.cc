@@ -169,6 +169,7 @@ std::vector<SourceLimits> source_limits(const Report& r) {
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc || !roce::is_kernel(c.origin)) continue;
     SourceLimits& limits = found[c.origin];
+    limits.differ |= limits.connections.connections != 0 && limits.absent != c.absent;
     limits.absent |= c.absent;
     add(limits.connections, 1, c.id);
   }
@@ -269,10 +270,12 @@ std::vector<QualityLine> quality_lines(const Report& r) {
                                 limits.events, where(limits.connections)));
       continue;
     }
+    const std::string rules =
+        limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules);
     add("source",
-        fmt::format("{}: {} are not in them; {} not judged: {}", limits.events, absent_text(limits),
-                    limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules),
-                    where(limits.connections)));
+        fmt::format("{}: {} are not in {}; {} not judged{}: {}", limits.events, absent_text(limits),
+                    limits.differ ? "all of them" : "them", rules,
+                    limits.differ ? " on at least one connection" : "", where(limits.connections)));
   }
   const std::string excluded = trace_reader::type_names(r.recording.events.left_out);
   if (!excluded.empty()) {

@@ -81,8 +81,9 @@ void fields(Archive& a, Of<Archive, EndPoint>& e) {
   if (cm) {
     a.object("cm", [&](auto& in) {
       in("frame", e.cm_frame);
-      in("responder_resources", e.responder_resources);
-      in("initiator_depth", e.initiator_depth);
+      const bool known = in.optional("responder_resources", e.depths_known, e.responder_resources);
+      in.given("initiator_depth", known, e.initiator_depth);
+      if constexpr (Archive::kReads) e.depths_known = known;
       in.optional("rnr_retry_count", e.rnr_retry_count);
     });
   }
@@ -161,7 +162,8 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
     for (std::size_t list = 0; list < c.chunks.size(); ++list) {
       in.object(model::chunk_list_name(static_cast<model::ChunkList>(list)), [&](auto& chunks) {
         chunks("chunks", c.chunks[list]);
-        chunks("bytes", c.chunk_bytes[list]);
+        const bool seen = !c.lacks(roce::kAbsentOperations) || c.chunk_bytes[list] != 0;
+        chunks.optional("bytes", seen, c.chunk_bytes[list]);
       });
     }
   });

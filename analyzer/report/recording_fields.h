@@ -12,10 +12,11 @@ template <typename Archive>
 void fields(Archive& a, Of<Archive, RecordedEndpoint>& e) {
   a("name", e.name);
   a("role", e.role);
-  a("process", e.process);
   if (a.present("source", roce::is_kernel(e.origin))) {
     a.name("source", e.origin, roce::origin_name, roce::kOrigins);
   }
+  // A kernel is no process.
+  a.given("process", !roce::is_kernel(e.origin), e.process);
 }
 
 template <typename Archive>

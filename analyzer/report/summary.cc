@@ -9,6 +9,7 @@ namespace {
 
 EndPoint end_point(const roce::Side& s, const model::ConnectionModel& m, std::size_t side) {
   EndPoint e;
+  e.depths_known = (m.absent & roce::kAbsentSetup) == 0;
   e.address = s.address.to_string();
   if (s.qpn_known) e.qpn = s.qpn;
   e.cm_seen = s.cm.seen;

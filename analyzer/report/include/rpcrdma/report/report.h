@@ -82,6 +82,7 @@ struct EndPoint {
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
+  bool depths_known = true;                      // both
   std::optional<std::uint32_t> rnr_retry_count;  // unknown in recordings
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
