@@ -309,6 +309,7 @@ class Hub::Impl {
     event.process = static_cast<std::uint32_t>(::getpid());
     event.wall = now + wall_offset_;
     event.since = since_;
+    event.source = options_.source;
     return make_event(0, now, event, base::as_bytes(options_.name + options_.role));
   }
 
@@ -321,13 +322,17 @@ class Hub::Impl {
 
   void nobody_listens() {
     listen(false);
-    drainer_.snapshot().forget_credits();
+    // The sums of a kernel grow, and reach the snapshot, without a reader, too.
+    if (options_.source != EventSource::kKernelSums) drainer_.snapshot().forget_credits();
   }
 
   void listen(bool on) {
-    const std::lock_guard lock(mutex_);
-    listening_ = on;
-    for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
+    {
+      const std::lock_guard lock(mutex_);
+      listening_ = on;
+      for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
+    }
+    if (options_.listening) options_.listening(on);
   }
 
   static void listen_to(Tracer& tracer) {
