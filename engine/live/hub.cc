@@ -277,7 +277,8 @@ class Hub::Impl {
   // Tracers start to emit before the rings are read, so that the snapshot holds the state so far
   // and every later event is emitted.
   void welcome(Sink& sink) {
-    if (!listens()) {
+    const bool is_first = !listens();
+    if (is_first) {
       wall_offset_ = wall_offset_ns();
       listen(true);
     }
@@ -301,6 +302,7 @@ class Hub::Impl {
       if (first.blocks.bytes().size() >= RingDrainer::kBatchBytes) emit();
     });
     emit();
+    if (is_first && options_.listening) options_.listening(true);
   }
 
   std::vector<std::uint8_t> endpoint(std::int64_t now) const {
@@ -322,17 +324,15 @@ class Hub::Impl {
 
   void nobody_listens() {
     listen(false);
+    if (options_.listening) options_.listening(false);
     // The sums of a kernel grow, and reach the snapshot, without a reader, too.
     if (options_.source != EventSource::kKernelSums) drainer_.snapshot().forget_credits();
   }
 
   void listen(bool on) {
-    {
-      const std::lock_guard lock(mutex_);
-      listening_ = on;
-      for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
-    }
-    if (options_.listening) options_.listening(on);
+    const std::lock_guard lock(mutex_);
+    listening_ = on;
+    for (Tracer& tracer : tracers_) on ? listen_to(tracer) : tracer.listen(false);
   }
 
   static void listen_to(Tracer& tracer) {

@@ -44,8 +44,9 @@ struct HubOptions {
   // Called with the error, by the writing thread, when a recording cannot be continued. May be
   // empty.
   std::function<void(const std::string& error)> recording_failed = {};
-  // Called by the hub's thread when the Tracers start or stop listening, for an owner that passes
-  // this on. Must not block, nor call the hub. May be empty.
+  // Called by the hub's thread when the first reader or recording has got its snapshot, and when
+  // the last one has gone, for an owner whose events come from elsewhere. Must neither block nor
+  // call the hub. May be empty.
   std::function<void(bool on)> listening = {};
 };
 
