@@ -104,6 +104,13 @@ TEST_F(Kernel, RecordsWithoutAReader) {
   EXPECT_GT(report["connections"][0]["calls"], 20) << report;
 }
 
+TEST_F(Kernel, EndsWithASourceThatIsSilent) {
+  orders("silent");
+  Program program;
+  EXPECT_EQ(program.finish(), 2);
+  EXPECT_THAT(program.out, HasSubstr("the trace has ended: the module svcrdma was unloaded\n"));
+}
+
 TEST_F(Kernel, EndsWithItsCaller) {
   std::array<int, 2> input{};
   ASSERT_EQ(::pipe2(input.data(), O_CLOEXEC), 0);
