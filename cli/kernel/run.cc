@@ -216,9 +216,9 @@ class Metrics {
     sink.watch(
         [this](const trace::EventHeader& header, std::span<const std::uint8_t> fixed,
                std::span<const std::uint8_t> payload) { figures_.take(header, fixed, payload); });
-    auto exposer = metrics::Exposer::open(where.address, where.port, [this, &sink, &hub, &tracer] {
-      return take(sink, hub, tracer);
-    });
+    auto exposer = metrics::Exposer::open_figures(
+        where.address, where.port,
+        [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); });
     if (!exposer) {
       return base::fail(fmt::format("--metrics {}:{}: {}", where.address.to_string(), where.port,
                                     exposer.error().message));
@@ -276,6 +276,9 @@ int run_opened(const Plan& plan, kernel::Source& source,
   }
   Metrics metrics;
   if (plan.metrics) {
+    if (source.kind() != trace::EventSource::kKernelSums) {
+      return refused("--metrics: this kernel cannot count: " + source.missing());
+    }
     if (const auto served = metrics.open(*plan.metrics, loop->sink(), **hub, tracer); !served) {
       return refused(served.error().message);
     }
