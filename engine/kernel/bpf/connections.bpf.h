@@ -61,6 +61,7 @@ static __always_inline struct scope_connection_state* store_connection(
   u64 now = bpf_ktime_get_ns();
   state->wanted = connection_wanted(state, key->qpn);
   state->first_seen = now;
+  state->established = established;
   if (settings.events && state->wanted && !report_connection(key, state, established, now))
     return 0;
   bpf_map_update_elem(&connections, key, state, BPF_ANY);

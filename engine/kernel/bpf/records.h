@@ -97,13 +97,15 @@ struct scope_message {
   __u64 started; /* its Read chunks were complete; 0: unknown */
 };
 
-#define SCOPE_SEGMENTS 32
+#define SCOPE_SEGMENTS 128
 struct scope_segment {
   __u64 offset;
   __u32 handle;
   __u32 length;
 };
-/* RDMA Reads or Writes that the server posts for one chunk, the last one first. */
+/* RDMA Reads or Writes that the server posts for one chunk, the last one first. The record ends
+ * with the last one that is used.
+ */
 struct scope_operations {
   struct scope_record record;
   __u32 write; /* 1: Writes, 0: Reads */
@@ -184,8 +186,9 @@ struct scope_connection_state {
   __u32 inline_send, inline_receive;
   __u32 wanted; /* by the filter of peers and QP numbers */
   __u32 ended;
-  __u32 end_status;
-  __u32 send_queue; /* server: number of its completion queue for Sends */
+  __s32 end_status;  /* as in scope_connection_end */
+  __u32 established; /* 0: before its first event */
+  __u32 send_queue;  /* server: number of its completion queue for Sends */
   __u32 requested, granted, in_use, window, waiting; /* credits of the client's Calls */
   __u64 first_seen;
   __u64 sends, receives, send_bytes, receive_bytes;
