@@ -213,6 +213,25 @@ struct scope_procedure {
   __u64 bucket[SCOPE_SUM_BUCKETS];
 };
 
+/* As trace::sum_bucket(). The verifier knows no instruction that counts bits. */
+static inline __u32 scope_sum_bucket(__u64 ns) {
+  const __u64 most = ((__u64)1 << 48) - 1;
+  __u32 width = 1; /* the number of its bits */
+  __u32 step, shift;
+  __u64 rest;
+  if (ns > most) ns = most;
+  if (ns < (1U << SCOPE_SUM_SUB_BITS)) return (__u32)ns;
+  rest = ns;
+  for (step = 32; step > 0; step >>= 1) {
+    if (rest >> step) {
+      rest >>= step;
+      width += step;
+    }
+  }
+  shift = width - SCOPE_SUM_SUB_BITS - 1;
+  return ((shift + 1) << SCOPE_SUM_SUB_BITS) + (__u32)((ns >> shift) - (1U << SCOPE_SUM_SUB_BITS));
+}
+
 /* Set before the programs are loaded. */
 struct scope_settings {
   __u8 peer[16];

@@ -46,27 +46,10 @@ static __noinline struct scope_procedure* procedure_of(const struct scope_key* c
   return bpf_map_lookup_elem(&procedures, &key);
 }
 
-/* As trace::sum_bucket(). */
-static __always_inline u32 sum_bucket(u64 ns) {
-  const u64 most = (1ULL << 48) - 1;
-  if (ns > most) ns = most;
-  if (ns < (1U << SCOPE_SUM_SUB_BITS)) return (u32)ns;
-  u32 width = 1; /* the number of its bits */
-  u64 rest = ns;
-  for (u32 step = 32; step > 0; step >>= 1) {
-    if (rest >> step) {
-      rest >>= step;
-      width += step;
-    }
-  }
-  u32 shift = width - SCOPE_SUM_SUB_BITS - 1;
-  return ((shift + 1) << SCOPE_SUM_SUB_BITS) + (u32)((ns >> shift) - (1U << SCOPE_SUM_SUB_BITS));
-}
-
 static __always_inline void add_latency(struct scope_procedure* sums, u64 ns) {
   ADD(sums->latency_ns, ns);
   if (ns > sums->max_latency_ns) sums->max_latency_ns = ns; /* a concurrent maximum may win */
-  u32 bucket = sum_bucket(ns);
+  u32 bucket = scope_sum_bucket(ns);
   if (bucket < SCOPE_SUM_BUCKETS) ADD(sums->bucket[bucket], 1);
 }
 
