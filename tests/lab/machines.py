@@ -106,8 +106,9 @@ class Guest:
                    "-append", f"console=ttyS0 panic=-1 quiet lab.guest={number} lab.mtu={mtu}",
                    "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device,
                    "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
-        if number == 1:  # all packets of a scenario pass the first guest
-            command += ["-object", f"filter-dump,id=dump,netdev=net,file={lab.wire},maxlen=9200"]
+        # Its packets. All packets of a scenario pass the first guest, unless the host talks to both.
+        self.wire = lab.wire if number == 1 else lab.folder / f"wire{number}.pcap"
+        command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=open(lab.folder / f"guest{number}.qemu", "wb"))
         threading.Thread(target=self.listen, daemon=True).start()
