@@ -27,20 +27,51 @@ def mount(guest, server, version, *options):
     guest.run(f"mount.nfs {server}:/export /mnt -o {options}", 60)
 
 
+USE = """cd /mnt
+    ls dir | wc -l
+    md5sum <big
+    md5sum <odd
+    yes w | dd of=w bs=32768 count=3 iflag=fullblock conv=fsync 2>/dev/null
+    echo small >s; cat s; rm s
+    wc -c <w; rm w"""
+
+
+def used(text):
+    check(text.split() == ["100", BIG, "-", ODD, "-", "small", "98304"], "files:", text)
+
+
 def use(guest):
     """Uses /mnt with small and large arguments and results: all kinds of chunks."""
-    text = guest.run("""cd /mnt
-        ls dir | wc -l
-        md5sum <big
-        md5sum <odd
-        yes w | dd of=w bs=32768 count=3 iflag=fullblock conv=fsync 2>/dev/null
-        echo small >s; cat s; rm s
-        wc -c <w; rm w""", 120)
-    check(text.split() == ["100", BIG, "-", ODD, "-", "small", "98304"], "files:", text)
+    used(guest.run(USE, 120))
 
 
 def unmount(guest):
     guest.run("umount /mnt", 60)
+
+
+class Load:
+    """Uses a guest's /mnt over and over, until it is ended."""
+
+    def __init__(self, guest):
+        self.guest, self.log = guest, "/tmp/load.log"
+        guest.run(f"""touch /tmp/load
+            (while [ -e /tmp/load ]; do
+                cd /mnt && ls dir && cat odd odd >/dev/null && dd if=big of=w bs=32768 count=2 conv=fsync && rm w && echo turn ||
+                    echo failed
+                echo 3 >/proc/sys/vm/drop_caches
+                sleep 0.3 # or the recordings would be large
+            done; echo ended) >{self.log} 2>&1 &""")
+
+    def turns(self, count, seconds=60):
+        """Waits until it has used everything this many times more."""
+        self.guest.run(f"""wanted=$(($(grep -c turn {self.log}) + {count}))
+            until [ $(grep -c turn {self.log}) -ge $wanted ]; do sleep 0.1; done""", seconds)
+
+    def end(self, seconds=60):
+        self.guest.run("rm /tmp/load")
+        self.guest.until(f"grep -q ended {self.log}", seconds)
+        text = self.guest.run(f"grep -v -e '^a_rather' -e turn -e ended {self.log} | head -20", status=None)
+        check("failed" not in text, "the load:", text)
 
 
 class TraceCmd:
@@ -54,6 +85,11 @@ class TraceCmd:
         # Its events are enabled before its reader starts; nothing is lost in between.
         guest.until(f"[ $(cat /sys/kernel/tracing/tracing_on) = 1 ] && "
                     f"[ $(cat /sys/kernel/tracing/events/{events[-1]}/enable) = 1 ] && p=$(cat /tmp/{name}.pid) && grep -q . /proc/$p/task/$p/children")
+
+    def stall(self, on):
+        """Stops or continues its reader, so that the kernel's ring overflows."""
+        self.guest.run(f"p=$(cat /tmp/{self.name}.pid); kill -{'STOP' if on else 'CONT'} "
+                       "$(cat /proc/$p/task/$p/children)")
 
     def stop(self):
         """Ends it, and returns its file on the host."""

@@ -83,7 +83,7 @@ def libraries(program):
 class Guest:
     """A guest with its shell on a serial line."""
 
-    def __init__(self, lab, number, mtu, kernel):
+    def __init__(self, lab, number, mtu, kernel, wires):
         self.lab, self.number, self.address, self.kernel = lab, number, address(number), kernel
         self.files = lab.folder / f"guest{number}"  # the guest's /host
         self.files.mkdir()
@@ -106,9 +106,10 @@ class Guest:
                    "-append", f"console=ttyS0 panic=-1 quiet lab.guest={number} lab.mtu={mtu}",
                    "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device,
                    "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
-        # Its packets. All packets of a scenario pass the first guest, unless the host talks to both.
+        # All packets of a scenario pass the first guest, unless the host talks to both.
         self.wire = lab.wire if number == 1 else lab.folder / f"wire{number}.pcap"
-        command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]
+        if number == 1 or wires:
+            command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=open(lab.folder / f"guest{number}.qemu", "wb"))
         threading.Thread(target=self.listen, daemon=True).start()
@@ -217,11 +218,12 @@ class Lab:
             path.write_bytes(b"".join(part + bytes(-len(part) % 4) for part in parts))
         return path
 
-    def boot(self, count=1, mtu=1500, seconds=120, kernels=()):
-        """Boots guests 1 to COUNT, and waits for their RDMA devices. `kernels`: of each guest (KERNELS; default: 6.1)."""
+    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False):
+        """Boots guests 1 to COUNT, and waits for their RDMA devices. `kernels`: of each guest (KERNELS; default: 6.1).
+        `wires`: captures the packets of each guest in a file of its own, not only the first guest's."""
         ip("link", "set", "lab", "mtu", str(mtu))
         kernels = [*kernels] + [KERNELS[0]] * (count - len(kernels))
-        self.guests = [Guest(self, number, mtu, kernel) for number, kernel in enumerate(kernels, 1)]
+        self.guests = [Guest(self, number, mtu, kernel, wires) for number, kernel in enumerate(kernels, 1)]
         for guest in self.guests:
             guest.wait(0, seconds)
             if "rxe0" not in guest.run("rdma link show"):

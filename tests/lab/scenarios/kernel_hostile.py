@@ -4,7 +4,7 @@ from scenarios import bad_client
 
 
 def run(lab):
-    guests = lab.boot(2, kernels=["6.1", "6.12"])
+    guests = lab.boot(2, kernels=["6.1", "6.12"], wires=True)
     for guest in guests:
         guest.run("knfsd")
         tracer = kernel.TraceCmd(guest, f"trace-{guest.kernel}")
