@@ -1,6 +1,10 @@
 """Linux's own NFS client and server as what a scenario observes: traffic between them, recorders in the guests,
 and the comparison with the wire."""
-from machines import check
+import os
+import re
+from pathlib import Path
+
+from machines import Unavailable, check, libraries
 
 EVENTS = ("rpcrdma", "sunrpc", "rdma_core")
 BIG, ODD = "cbfdd5c784255d4998147db68f1ed158", "bb34fcc1ee84d4a7c5253fb35158c1ed"  # md5
@@ -97,3 +101,46 @@ class TraceCmd:
         self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 60)
         self.guest.run(f"cp /tmp/{self.name}.dat /host/ && rm /tmp/{self.name}.dat", 60)
         return self.guest.files / f"{self.name}.dat"
+
+
+def programs(lab):
+    """Returns what to copy into the guests: `rpcrdma-kernel`. Skips the scenario if it was built without libbpf."""
+    program = Path(lab.rpcrdma).resolve().parent / "rpcrdma-kernel"
+    if not os.access(program, os.X_OK) or not any("libbpf" in library for library in libraries(program)):
+        raise Unavailable("there is no rpcrdma-kernel, or it was built without libbpf")
+    return [f"{program}:bin/rpcrdma-kernel"]
+
+
+class Endpoint:
+    """`rpcrdma-kernel` in a guest: by BPF, or with --tracefs by tracepoints."""
+
+    ENDED = re.compile(r"(\d+) events, (\d+) lost in the kernel, (\d+) lost to readers")
+
+    def __init__(self, guest, name, *options, record=True):
+        self.guest, self.name = guest, name
+        self.log, self.recording = f"/tmp/{name}.log", f"/tmp/{name}.pcapng" if record else None
+        recorded = f"--record {self.recording}" if record else ""
+        guest.run(f"rpcrdma-kernel --name {name} {recorded} {' '.join(options)} >{self.log} 2>&1 & echo $! >/tmp/{name}.pid")
+        guest.until(f"grep -q '; .rpcrdma attach' {self.log} || ! kill -0 $(cat /tmp/{name}.pid)", 60)
+        self.text = guest.run(f"cat {self.log}")
+        check("tracing the" in self.text, f"{guest.kernel}: rpcrdma-kernel has ended:", self.text)
+
+    def stall(self, on):
+        """Stops or continues it, so that the kernel's ring overflows."""
+        self.guest.run(f"kill -{'STOP' if on else 'CONT'} $(cat /tmp/{self.name}.pid)")
+
+    def stop(self, status=0):
+        """Ends it; returns the recording on the host and the number of events lost in the kernel."""
+        self.guest.run(f"kill -INT $(cat /tmp/{self.name}.pid)", status=None)
+        return self.ended()
+
+    def ended(self):
+        """Waits for its end; returns the recording on the host and the number of events lost in the kernel."""
+        self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 60)
+        self.text = self.guest.run(f"cat {self.log}")
+        counts = self.ENDED.search(self.text)
+        check(counts, f"{self.guest.kernel}: rpcrdma-kernel:", self.text)
+        if not self.recording:
+            return None, int(counts[2])
+        self.guest.run(f"cp {self.recording} /host/ && rm {self.recording}", 60)
+        return self.guest.files / f"{self.name}.pcapng", int(counts[2])

@@ -83,7 +83,7 @@ def libraries(program):
 class Guest:
     """A guest with its shell on a serial line."""
 
-    def __init__(self, lab, number, mtu, kernel, wires):
+    def __init__(self, lab, number, mtu, kernel, wires, options):
         self.lab, self.number, self.address, self.kernel = lab, number, address(number), kernel
         self.files = lab.folder / f"guest{number}"  # the guest's /host
         self.files.mkdir()
@@ -108,6 +108,7 @@ class Guest:
                    "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
         # All packets of a scenario pass the first guest, unless the host talks to both.
         self.wire = lab.wire if number == 1 else lab.folder / f"wire{number}.pcap"
+        command += options
         if number == 1 or wires:
             command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -218,12 +219,12 @@ class Lab:
             path.write_bytes(b"".join(part + bytes(-len(part) % 4) for part in parts))
         return path
 
-    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False):
+    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False, options=()):
         """Boots guests 1 to COUNT, and waits for their RDMA devices. `kernels`: of each guest (KERNELS; default: 6.1).
-        `wires`: captures the packets of each guest in a file of its own, not only the first guest's."""
+        `wires`: captures the packets of each guest in a file of its own, not only the first guest's. `options`: more options of QEMU."""
         ip("link", "set", "lab", "mtu", str(mtu))
         kernels = [*kernels] + [KERNELS[0]] * (count - len(kernels))
-        self.guests = [Guest(self, number, mtu, kernel, wires) for number, kernel in enumerate(kernels, 1)]
+        self.guests = [Guest(self, number, mtu, kernel, wires, options) for number, kernel in enumerate(kernels, 1)]
         for guest in self.guests:
             guest.wait(0, seconds)
             if "rxe0" not in guest.run("rdma link show"):
