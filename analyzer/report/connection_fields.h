@@ -10,13 +10,15 @@
 namespace rpcrdma::report {
 
 template <typename Archive>
-void credit_fields(Archive& a, Of<Archive, Direction>& d) {
-  a("requested", d.requested);
-  a("granted", d.granted);
+void credit_fields(Archive& a, Of<Archive, Direction>& d, std::uint64_t absent) {
+  const bool requests = (absent & roce::kAbsentRequests) == 0;
+  const bool grants = (absent & roce::kAbsentGrants) == 0;
+  a.given("requested", requests, d.requested);
+  a.given("granted", grants, d.granted);
   a("in_use_max", d.in_use_max);
-  a("requested_max", d.requested_max);
-  a("granted_min", d.granted_min);
-  a("granted_max", d.granted_max);
+  a.given("requested_max", requests, d.requested_max);
+  a.given("granted_min", grants, d.granted_min);
+  a.given("granted_max", grants, d.granted_max);
 }
 
 template <typename Archive>
@@ -106,6 +108,16 @@ void end_fields(Archive& a, Of<Archive, Connection>& c) {
   }
 }
 
+// Null: not known.
+template <typename Archive, typename Value>
+void threshold(Archive& a, const char* key, const Connection& c, Value& value) {
+  if (c.lacks(roce::kAbsentSetup)) {
+    a.nullable(key, value);
+  } else {
+    a(key, value);
+  }
+}
+
 template <typename Archive>
 void fields(Archive& a, Of<Archive, Connection>& c) {
   auto& [forward, reverse] = c.direction;
@@ -116,6 +128,11 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a.name("roles", c.roles, roles_name, 3);
   a.either("setup", c.by_cm, "inferred", "cm");
   a("recorded", c.recorded);
+  // Sources that show less than packets and endpoints do.
+  if (a.present("source", roce::is_kernel(c.origin))) {
+    a.name("source", c.origin, roce::origin_name, roce::kOrigins);
+    a.names("unknown", c.absent, absent_name, absent_bit, kAbsentNames);
+  }
   a("events_lost", c.events_lost);
   a("operations_unseen", c.operations_unseen);
   a("joined", c.joined);
@@ -140,12 +157,12 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a("clock_stepped_back", c.clock_stepped_back);
   both_counts(a, c.direction);
   a.object("credits", [&](auto& in) {
-    in.object("forward", [&](auto& credits) { credit_fields(credits, c.direction[0]); });
-    in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1]); });
+    in.object("forward", [&](auto& credits) { credit_fields(credits, c.direction[0], c.absent); });
+    in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1], c.absent); });
   });
   a.object("thresholds", [&](auto& in) {
-    in("call", c.thresholds.call);
-    in("reply", c.thresholds.reply);
+    threshold(in, "call", c, c.thresholds.call);
+    threshold(in, "reply", c, c.thresholds.reply);
   });
   a.object("chunks", [&](auto& in) {
     for (std::size_t list = 0; list < c.chunks.size(); ++list) {
@@ -155,7 +172,7 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
       });
     }
   });
-  a("inline_bytes", c.inline_bytes);
+  a.given("inline_bytes", (c.absent & roce::kAbsentLengths) == 0, c.inline_bytes);
   a("unmatched_operations", c.unmatched_operations);
   a.object("icrc", [&](auto& in) {
     in("good", c.icrc_good);

@@ -94,6 +94,8 @@ void add(Connection& to, const Connection& from) {
   if (from.version != 0) to.version = from.version;
   if (to.dialect.name.empty()) to.dialect = from.dialect;
   to.recorded |= from.recorded;
+  if (roce::is_kernel(from.origin)) to.origin = from.origin;
+  to.absent |= from.absent;
   to.events_lost += from.events_lost;
   to.operations_unseen |= from.operations_unseen;
   to.sends += from.sends;

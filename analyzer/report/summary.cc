@@ -48,6 +48,8 @@ Connection summarize(const roce::Connection& c, const model::ConnectionModel& m)
   r.roles = m.client_certain ? Roles::kCertain : m.client >= 0 ? Roles::kLikely : Roles::kUnknown;
   r.by_cm = c.setup == roce::Setup::kCm;
   r.recorded = c.recorded;
+  r.origin = c.origin;
+  r.absent = c.absent | m.absent;
   r.events_lost = c.events_lost;
   r.operations_unseen = c.side[0].operations_unseen || c.side[1].operations_unseen;
   r.state = c.state;
