@@ -98,6 +98,18 @@ def same(name, wire, seen, source, missing=0, extra=0):
     return {"name": name, "bytes": bytes_, "missing": len(left), "extra": len(unknown), **counts}
 
 
+def contiguous(name, wire, seen):
+    """Fails unless `seen` has, of each kind, a part of the wire without gaps."""
+    for kind in ("call", "reply"):
+        for role in ("client", "server"):
+            order = [key(message) for message in wire if message["kind"] == kind and message["role"] == role]
+            got = {key(message) for message in seen} & set(order)
+            check(got, f"{name}: no {kind} as {role}")
+            places = [place for place, one in enumerate(order) if one in got]
+            gaps = [one for one in order[places[0]:places[-1]] if one not in got]
+            check(not gaps, f"{name}: {len(gaps)} {kind} messages as {role} are missing in the midst:", gaps[:5])
+
+
 def segments(chunks):
     """Returns the number of segments in a list of segments or chunks."""
     return sum(segments(chunk) if isinstance(chunk, list) else 1 for chunk in chunks or ())

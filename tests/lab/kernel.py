@@ -1,9 +1,11 @@
 """Linux's own NFS client and server as what a scenario observes: traffic between them, recorders in the guests,
 and the comparison with the wire."""
+import json
 import os
 import re
 from pathlib import Path
 
+from compare import BPF, TRACEPOINTS, decode, of_guest, same
 from machines import Unavailable, check, libraries
 
 EVENTS = ("rpcrdma", "sunrpc", "rdma_core")
@@ -103,9 +105,9 @@ class TraceCmd:
         return self.guest.files / f"{self.name}.dat"
 
 
-def programs(lab):
+def programs(rpcrdma):
     """Returns what to copy into the guests: `rpcrdma-kernel`. Skips the scenario if it was built without libbpf."""
-    program = Path(lab.rpcrdma).resolve().parent / "rpcrdma-kernel"
+    program = Path(rpcrdma).resolve().parent / "rpcrdma-kernel"
     if not os.access(program, os.X_OK) or not any("libbpf" in library for library in libraries(program)):
         raise Unavailable("there is no rpcrdma-kernel, or it was built without libbpf")
     return [f"{program}:bin/rpcrdma-kernel"]
@@ -144,3 +146,33 @@ class Endpoint:
             return None, int(counts[2])
         self.guest.run(f"cp {self.recording} /host/ && rm {self.recording}", 60)
         return self.guest.files / f"{self.name}.pcapng", int(counts[2])
+
+
+class Watch:
+    """Everything that watches a guest: trace-cmd, `rpcrdma-kernel` by BPF and by tracepoints, and the wire."""
+
+    def __init__(self, lab, guest, name):
+        self.lab, self.guest, self.name = lab, guest, f"{name}-{guest.kernel}"
+        self.trace_cmd = TraceCmd(guest, self.name)
+        self.bpf = Endpoint(guest, f"{self.name}-bpf")
+        check("by BPF" in self.bpf.text, f"{guest.kernel}: not by BPF:", self.bpf.text)
+        self.tracefs = Endpoint(guest, f"{self.name}-tracefs", "--tracefs")
+        self.recordings = []  # kind of source, path, lost events
+
+    def stop(self):
+        self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop()),
+                           (TRACEPOINTS, *self.tracefs.stop())]
+
+    def equals_wire(self, wire=None, missing=0, extra=0):
+        """Fails unless each recording has the guest's messages of the wire, and nothing else."""
+        wire = of_guest(wire or decode(self.lab, self.guest.wire), self.guest)
+        for source, path, lost in self.recordings:
+            check(not lost, f"{path.name}: {lost} events lost")
+            result = same(path.name, wire, decode(self.lab, path), source, missing, extra)
+            with open(self.lab.folder / "compared", "a") as file:
+                print(json.dumps(result), file=file)
+
+
+def stop(watches):
+    for watch in watches:
+        watch.stop()

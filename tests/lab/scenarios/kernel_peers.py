@@ -1,5 +1,10 @@
-"""The kernel's NFS client and server, of two kernels in both directions, seen by tracepoints and by BPF."""
+"""The kernel's NFS client and server, of two kernels in both directions: what tracepoints and BPF saw of each message
+equals the wire."""
 import kernel
+
+
+def files(rpcrdma):
+    return kernel.programs(rpcrdma)
 
 
 def run(lab):
@@ -7,11 +12,13 @@ def run(lab):
     for guest in guests:
         kernel.serve_nfs(guest)
         kernel.prepare_client(guest)
-    tracers = [kernel.TraceCmd(guest, f"trace-{guest.kernel}") for guest in guests]
+    watches = [kernel.Watch(lab, guest, "peers") for guest in guests]
     for client, server in (guests, reversed(guests)):
         for version in kernel.NFS_VERSIONS:
             kernel.mount(client, server.address, version)
             kernel.use(client)
             kernel.unmount(client)
-    for tracer in tracers:
-        tracer.stop()
+    kernel.stop(watches)
+    for watch in watches:
+        watch.equals_wire()
+    lab.analyze()
