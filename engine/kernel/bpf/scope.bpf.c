@@ -1,0 +1,6 @@
+/* The BPF programs on the tracepoints of Linux's RPC-over-RDMA. Programs named event_* write records
+ * to the ring; those named sum_* only count. The library loads one kind.
+ */
+#include "server.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
