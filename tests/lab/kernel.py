@@ -114,18 +114,23 @@ def programs(rpcrdma):
 
 
 class Endpoint:
-    """`rpcrdma-kernel` in a guest: by BPF, or with --tracefs by tracepoints."""
+    """`rpcrdma-kernel` in a guest: by BPF, or with --tracefs by tracepoints. It traces after ready()."""
 
     ENDED = re.compile(r"(\d+) events, (\d+) lost in the kernel, (\d+) lost to readers")
 
     def __init__(self, guest, name, *options, record=True):
-        self.guest, self.name = guest, name
+        self.guest, self.name, self.text = guest, name, ""
         self.log, self.recording = f"/tmp/{name}.log", f"/tmp/{name}.pcapng" if record else None
         recorded = f"--record {self.recording}" if record else ""
-        guest.run(f"rpcrdma-kernel --name {name} {recorded} {' '.join(options)} >{self.log} 2>&1 & echo $! >/tmp/{name}.pid")
-        guest.until(f"grep -q '; .rpcrdma attach' {self.log} || ! kill -0 $(cat /tmp/{name}.pid)", 60)
-        self.text = guest.run(f"cat {self.log}")
-        check("tracing the" in self.text, f"{guest.kernel}: rpcrdma-kernel has ended:", self.text)
+        guest.run(f"rpcrdma-kernel --name {name} {recorded} {' '.join(options)} >{self.log} 2>&1 & "
+                  f"echo $! >/tmp/{name}.pid")
+
+    def ready(self, kind):
+        """Waits until it traces; fails unless it does so by `kind`."""
+        self.guest.until(f"grep -q 'tracing the' {self.log} || ! kill -0 $(cat /tmp/{self.name}.pid)", 60)
+        self.text = self.guest.run(f"cat {self.log}")
+        check(f"by {kind}" in self.text, f"{self.guest.kernel}: rpcrdma-kernel does not trace by {kind}:", self.text)
+        return self
 
     def stall(self, on):
         """Stops or continues it, so that the kernel's ring overflows."""
@@ -153,11 +158,15 @@ class Watch:
 
     def __init__(self, lab, guest, name):
         self.lab, self.guest, self.name = lab, guest, f"{name}-{guest.kernel}"
-        self.trace_cmd = TraceCmd(guest, self.name)
         self.bpf = Endpoint(guest, f"{self.name}-bpf")
-        check("by BPF" in self.bpf.text, f"{guest.kernel}: not by BPF:", self.bpf.text)
         self.tracefs = Endpoint(guest, f"{self.name}-tracefs", "--tracefs")
+        self.trace_cmd = None
         self.recordings = []  # kind of source, path, lost events
+
+    def ready(self):
+        self.bpf.ready("BPF")
+        self.tracefs.ready("tracepoints")
+        self.trace_cmd = TraceCmd(self.guest, self.name)
 
     def stop(self):
         self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop()),
@@ -173,6 +182,14 @@ class Watch:
                 print(json.dumps(result), file=file)
 
 
+def watch(lab, guests, name):
+    """Watches guests, from when this returns."""
+    watches = [Watch(lab, guest, name) for guest in guests]
+    for one in watches:
+        one.ready()
+    return watches
+
+
 def stop(watches):
-    for watch in watches:
-        watch.stop()
+    for one in watches:
+        one.stop()

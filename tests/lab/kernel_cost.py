@@ -33,6 +33,7 @@ def traced(guest, options):
     if options is None:
         return *rates(guest), 0
     endpoint = kernel.Endpoint(guest, "cost", *options, record="--sums" not in options)
+    endpoint.ready("tracepoints" if "--tracefs" in options else "BPF")
     taken = rates(guest)
     _, lost = endpoint.stop()
     return *taken, lost

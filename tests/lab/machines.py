@@ -107,7 +107,7 @@ class Guest:
                    "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device,
                    "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
         # All packets of a scenario pass the first guest, unless the host talks to both.
-        self.wire = lab.wire if number == 1 else lab.folder / f"wire{number}.pcap"
+        self.wire = lab.folder / f"wire{number}.pcap" if wires and number > 1 else lab.wire
         command += options
         if number == 1 or wires:
             command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]

@@ -12,7 +12,7 @@ def run(lab):
     for guest in guests:
         kernel.serve_nfs(guest)
         kernel.prepare_client(guest)
-    watches = [kernel.Watch(lab, guest, "peers") for guest in guests]
+    watches = kernel.watch(lab, guests, "peers")
     for client, server in (guests, reversed(guests)):
         for version in kernel.NFS_VERSIONS:
             kernel.mount(client, server.address, version)

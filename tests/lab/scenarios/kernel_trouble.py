@@ -32,7 +32,7 @@ def reconnect(guests, loads):
 
 def attached(lab, guests, loads):
     """Attached and detached in the midst of Calls: nothing is missing in between."""
-    watches = [kernel.Watch(lab, guest, "middle") for guest in guests]
+    watches = kernel.watch(lab, guests, "middle")
     for load in loads:
         load.turns(2)
     kernel.stop(watches)
@@ -44,8 +44,8 @@ def overrun(lab, guests, loads):
     recorders = []
     for guest in guests:
         recorders += [(TRACEPOINTS, kernel.TraceCmd(guest, f"overrun-{guest.kernel}", "-b 64")),
-                      (BPF, kernel.Endpoint(guest, f"overrun-{guest.kernel}-bpf", "--ring 16Ki")),
-                      (TRACEPOINTS, kernel.Endpoint(guest, f"overrun-{guest.kernel}-tracefs", "--tracefs --ring 16Ki"))]
+                      (BPF, kernel.Endpoint(guest, f"overrun-{guest.kernel}-bpf", "--ring 16Ki").ready("BPF")),
+                      (TRACEPOINTS, kernel.Endpoint(guest, f"overrun-{guest.kernel}-tracefs", "--tracefs --ring 16Ki").ready("tracepoints"))]
     for stalled in (True, False):
         for _, recorder in recorders:
             recorder.stall(stalled)
@@ -68,7 +68,7 @@ def run(lab):
         kernel.prepare_client(guest)
     kernel.mount(one, two.address, "4.1")
     kernel.mount(two, one.address, "3")
-    loss = [kernel.Watch(lab, guest, "loss") for guest in guests]
+    loss = kernel.watch(lab, guests, "loss")
     lossy(guests)
     kernel.stop(loss)
     loads = [kernel.Load(guest) for guest in guests]
@@ -76,7 +76,7 @@ def run(lab):
         load.turns(1)
     middle = attached(lab, guests, loads)
     cut = overrun(lab, guests, loads)
-    lost = [kernel.Watch(lab, guest, "reconnect") for guest in guests]
+    lost = kernel.watch(lab, guests, "reconnect")
     reconnect(guests, loads)
     kernel.stop(lost)
     for load in loads:
