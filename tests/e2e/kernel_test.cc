@@ -2,6 +2,9 @@
 // kernel`, and the commands that start it.
 #include "support/background.h"
 #include "support/command.h"
+#include "support/exposition.h"
+#include "support/http_client.h"
+#include "support/own_address.h"
 
 #include <csignal>
 #include <filesystem>
@@ -199,6 +202,60 @@ TEST_F(Kernel, FilterOptionsReachTheKernelThatIsStarted) {
   EXPECT_THAT(other.err, HasSubstr("nfsd: options that say what to trace"));
   const Result wrong = run_beside("KERNEL attach kernel --slower soon");
   EXPECT_THAT(wrong.err, StartsWith("rpcrdma: attach: --slower soon: not a duration"));
+}
+
+TEST_F(Kernel, TopCountsInTheKernel) {
+  const Result r = run_beside("KERNEL top kernel --once --seconds 1.5");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("kernel: client of a fake Linux"));
+  EXPECT_THAT(r.out, HasSubstr("1 connection, 1 open"));
+  EXPECT_THAT(r.out, HasSubstr("NFS v3 READ"));
+  EXPECT_THAT(r.out, HasSubstr("Calls are counted, not judged"));
+  EXPECT_THAT(r.out, HasSubstr("1/64"));
+  EXPECT_THAT(r.out, HasSubstr("credit waits "));
+  EXPECT_THAT(run("RPCRDMA ls").err, HasSubstr("no endpoint"));
+}
+
+TEST_F(Kernel, TopWithEventsJudges) {
+  orders(nfs_events());
+  const Result r = run_beside("KERNEL top kernel --events --once --seconds 1.5");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("kernel: client of a fake Linux"));
+  EXPECT_THAT(r.out, Not(HasSubstr("not judged")));
+  EXPECT_THAT(r.out, HasSubstr("Findings"));
+}
+
+TEST_F(Kernel, ReadersOfSumsWhoComeLaterGetThoseSoFar) {
+  Program program({"--sums"});
+  ASSERT_TRUE(program.is_ready()) << program.out;
+  const std::string file = folder_.file("kept.pcapng");
+  for (int reader = 0; reader < 2; ++reader) {
+    Background attached({"attach", "kernel", "-w", file});
+    ASSERT_TRUE(attached.wait_for("attached to kernel")) << attached.out;
+    attached.signal(SIGINT);
+    EXPECT_EQ(attached.finish(), 0);
+  }
+  const Result events = run("RPCRDMA decode --events " + file);
+  EXPECT_THAT(events.out, HasSubstr("procedure"));
+}
+
+TEST_F(Kernel, ServesItsSumsAsMetrics) {
+  const std::string address = own_address(1);
+  Program program({"--sums", "--metrics", address + ":9464"});
+  ASSERT_TRUE(program.wait_for("metrics at http://" + address + ":9464/metrics\n")) << program.out;
+  double calls = 0;
+  while (!(calls > 0)) {
+    const metrics::testing::Exposition e(metrics::testing::scrape(address, 9464));
+    ASSERT_THAT(e.problems(), ::testing::IsEmpty());
+    calls = e[R"(rpcrdma_procedure_calls_total{procedure="READ",program="NFS",role="client"})"];
+    if (!(calls > 0)) continue;
+    EXPECT_EQ(e[R"(rpcrdma_calls_total{role="client"})"], calls);
+    EXPECT_EQ(e[R"(rpcrdma_credits_granted{role="client"})"], 64);
+    EXPECT_EQ(e[R"(rpcrdma_connections{role="client"})"], 1);
+    EXPECT_EQ(e[R"(rpcrdma_trace_events_lost_total{where="kernel"})"], 0);
+  }
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.finish(), 0) << program.out;
 }
 
 TEST_F(Kernel, ReadersSayWhyItCannotBeTraced) {
