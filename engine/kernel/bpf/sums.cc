@@ -70,7 +70,7 @@ void emit_credits(std::uint32_t number, std::int64_t now, bool client,
   trace::Credits event;
   event.side = client ? 0 : 1;
   event.requested = state.requested;
-  event.granted = client && state.granted == 0 ? 1 : state.granted;
+  event.granted = state.granted;
   event.in_use = state.in_use;
   event.waiting = state.waiting;
   event.limit = client ? state.window : 0;

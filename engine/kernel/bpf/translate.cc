@@ -201,7 +201,8 @@ void Translator::on_connection(const scope_connection& record, EventSink& sink) 
     sink.emit(known->second.number, signed_time(record.record.time), end,
               text_bytes("its end was not seen"));
   }
-  const Connection& connection = add(key, sink);
+  Connection& connection = add(key, sink);
+  connection.credits.granted = record.granted;
   trace::Connection event = connection_event(record.record.connection, record.local, record.peer);
   event.peer_qpn = record.peer_qpn;
   event.inline_send = record.inline_send;
@@ -258,7 +259,6 @@ void Translator::credits_of_message(Connection& connection, const scope_message&
     credits.limit = message.window;
     credits.waiting = message.waiting;
     // Replies to forward Calls grant them; reverse-direction Calls do not.
-    if (credits.granted == 0) credits.granted = 1;
     const bool reverse = (message.flags & SCOPE_HAS_CALL) != 0 && bytes.size() >= 36 &&
                          word(bytes, 4) == 0 && word(bytes, 5) == 0 && word(bytes, 6) == 0 &&
                          word(bytes, 8) == 0;

@@ -74,6 +74,7 @@ scope_connection connection(const scope_key& key, std::uint64_t time, std::uint3
   record.peer_qpn = 34;
   record.inline_send = 4096;
   record.inline_receive = 8192;
+  record.granted = 1;
   record.established = established;
   return record;
 }
@@ -212,6 +213,7 @@ TEST_F(TranslateTest, EndComesOnce) {
 }
 
 TEST_F(TranslateTest, ClientsCreditsComeFromTheKernelAndTheReply) {
+  pass(bytes_of(connection(kClient, 5, 1)));
   pass(message(kClient, 6, SCOPE_HAS_CALL, kNull));
   translator.end_of_batch(log);
   auto credits = log.of<trace::Credits>();
