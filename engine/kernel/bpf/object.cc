@@ -1,6 +1,7 @@
 #include "object.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -136,8 +137,11 @@ void size_maps(bpf_object* object, const Options& options) {
   };
   if (bpf_map* ring = bpf_object__find_map_by_name(object, "ring")) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    // The kernel wants a power of two, and whole pages.
     const std::size_t bytes = options.mode == Mode::kEvents ? options.ring_bytes : page;
-    bpf_map__set_max_entries(ring, static_cast<__u32>(std::max(bytes, page)));
+    const std::size_t most = std::size_t{1} << 30;
+    bpf_map__set_max_entries(ring,
+                             static_cast<__u32>(std::bit_ceil(std::clamp(bytes, page, most))));
   }
   if (options.mode == Mode::kSums || options.filter.slower_than_ns <= 0) least("held");
   if (options.mode == Mode::kEvents) least("procedures");

@@ -377,10 +377,7 @@ int BPF_PROG(sum_server_send, const struct svc_rdma_send_ctxt* context) {
   }
   if (state->in_use > 0) ADD(state->in_use, (u32)-1);
   state->granted = bpf_ntohl(word[2]);
-  call.known = 1;
-  call.program = BPF_CORE_READ(request, rq_prog);
-  call.version = BPF_CORE_READ(request, rq_vers);
-  call.procedure = BPF_CORE_READ(request, rq_proc);
+  call_of_request(request, &call);
   const struct svc_rdma_recv_ctxt* from = BPF_CORE_READ(request, rq_xprt_ctxt);
   if (!from) return 0;
   const u64 written =

@@ -22,7 +22,7 @@ constexpr std::uint32_t kRdmaError = 4;
 constexpr std::uint8_t kReplied = 0, kTimedOut = 1, kErrorVersion = 2, kErrorChunk = 3,
                        kBadReply = 4, kClosed = 6;
 // The kernel's error numbers, which are those of Linux on every architecture that it traces.
-constexpr int kNoDevice = 19, kAborted = 103, kTimeout = 110, kRefused = 111;
+constexpr int kTimeout = 110, kRefused = 111;
 
 // Copies a record; its ring entry may be longer. Nothing: it is too short.
 template <typename Record>
@@ -217,7 +217,7 @@ void Translator::on_connection_end(const scope_connection_end& record, EventSink
   event.established = record.established != 0 ? 1 : 0;
   if (event.established == 0) {
     event.active = 1;
-    event.peer = address_of(record.peer);
+    event.peer = connection_event(record.record.connection, {}, record.peer).peer;
     event.port = record.peer.port;
     event.side = record.status == -kRefused ? kPeer : kHere;
     event.failed = record.status == -kRefused ? 0 : 1;
@@ -226,22 +226,8 @@ void Translator::on_connection_end(const scope_connection_end& record, EventSink
   }
   Connection& connection = find(record.record, sink);
   if (connection.ended) return;
-  std::string reason;
-  if (record.record.connection.role == SCOPE_SERVER) {
-    reason = "closed";
-  } else if (record.status == -kAborted) {
-    event.side = kPeer;
-    reason = "the peer disconnected";
-  } else if (record.status == -kNoDevice) {
-    event.failed = 1;
-    reason = "the RDMA device was removed";
-  } else {
-    reason = "disconnected by this side";
-  }
-  if (record.flushed != 0 && event.side == kHere) {
-    reason += fmt::format(" after {} failed completions", record.flushed);
-    if (record.record.connection.role == SCOPE_CLIENT) event.failed = 1;
-  }
+  const std::string reason =
+      end_reason(record.record.connection.role, record.status, record.flushed, event);
   sink.emit(connection.number, time, event, text_bytes(reason));
   connection.ended = true;
   connection.calls.clear();
