@@ -53,11 +53,17 @@ class BpfSource final : public Source {
       return base::fail(fmt::format("the kernel's ring cannot be read: {}", std::strerror(-taken)));
     }
     std::stable_sort(batch_.begin(), batch_.end(),
-                     [](const Taken& a, const Taken& b) { return a.time < b.time; });
+                     [](const Taken& a, const Taken& b) { return a.order < b.order; });
+    const auto first = std::find_if(batch_.begin(), batch_.end(), [](const Taken& taken_record) {
+      return taken_record.order != 0;
+    });
     std::uint64_t unreadable = 0;
     for (const Taken& taken_record : batch_) {
-      const std::span<const std::uint8_t> all(bytes_);
-      if (!translator_.record(all.subspan(taken_record.at, taken_record.bytes), sink)) ++unreadable;
+      const std::span<std::uint8_t> bytes =
+          std::span(bytes_).subspan(taken_record.at, taken_record.bytes);
+      if (taken_record.order == 0 && first != batch_.end())
+        Translator::move_to(first->order, bytes);
+      if (!translator_.record(bytes, sink)) ++unreadable;
     }
     translator_.end_of_batch(sink);
     const std::uint64_t lost_now = lost();
@@ -104,7 +110,7 @@ class BpfSource final : public Source {
 
  private:
   struct Taken {
-    std::int64_t time;
+    std::int64_t order;
     std::size_t at, bytes;
   };
 
@@ -113,7 +119,7 @@ class BpfSource final : public Source {
   }
   // A negative result makes libbpf return to drain() after this record.
   int take(std::span<const std::uint8_t> record) {
-    batch_.push_back({Translator::time_of(record), bytes_.size(), record.size()});
+    batch_.push_back({Translator::order_of(record), bytes_.size(), record.size()});
     bytes_.insert(bytes_.end(), record.begin(), record.end());
     return batch_.size() < kMostRecords ? 0 : -ENOSPC;
   }

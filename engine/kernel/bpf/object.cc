@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include <bpf/btf.h>
@@ -91,14 +92,26 @@ bool of_client(std::string_view tracepoint) {
   return tracepoint.starts_with("xprt") || tracepoint.starts_with("rpc_");
 }
 
+// The strictest lockdown forbids programs to read the kernel's memory.
+bool locked_down() {
+  std::ifstream file("/sys/kernel/security/lockdown");
+  std::string modes;
+  std::getline(file, modes);
+  return modes.find("[confidentiality]") != std::string::npos;
+}
+
 std::string why_not_loaded(int error, const std::string& log) {
+  if (locked_down()) {
+    return "the kernel's lockdown is 'confidentiality', which forbids BPF programs to read its "
+           "memory";
+  }
   std::string verdict = refusal(log);
   if (!verdict.empty()) {
     return fmt::format("the kernel {} refuses a BPF program: {}", release(), verdict);
   }
   if (error == EPERM || error == EACCES) {
     return "no permission to load BPF programs: this needs root, or CAP_BPF, CAP_PERFMON and "
-           "CAP_SYS_ADMIN, and a kernel whose lockdown is not 'confidentiality'";
+           "CAP_SYS_ADMIN";
   }
   return fmt::format("the BPF programs cannot be loaded: {}", std::strerror(error));
 }

@@ -101,9 +101,21 @@ std::uint64_t chunk_key(std::uint32_t queue, std::int32_t completion, std::uint3
 
 }  // namespace
 
-std::int64_t Translator::time_of(Bytes bytes) {
+std::int64_t Translator::order_of(Bytes bytes) {
   const auto record = read<scope_record>(bytes);
-  return record ? signed_time(record->time) : 0;
+  if (!record) return 0;
+  if (record->type == SCOPE_CONNECTION) {
+    const auto connection = read<scope_connection>(bytes);
+    if (connection && connection->established == 0) return 0;
+  }
+  return signed_time(record->time);
+}
+
+void Translator::move_to(std::int64_t time, std::span<std::uint8_t> bytes) {
+  auto record = read<scope_record>(bytes);
+  if (!record || signed_time(record->time) <= time) return;
+  record->time = static_cast<std::uint64_t>(time);
+  std::memcpy(bytes.data(), &*record, sizeof *record);
 }
 
 bool Translator::record(Bytes bytes, EventSink& sink) {
@@ -238,7 +250,7 @@ void Translator::credits_of_message(Connection& connection, const scope_message&
                                     Bytes bytes) {
   trace::Credits& credits = connection.credits;
   const bool is_received = (message.flags & SCOPE_RECEIVED) != 0;
-  const bool has_header = bytes.size() >= 16 && (message.flags & SCOPE_BAD) == 0;
+  const bool has_header = bytes.size() >= 16 && message.problem == SCOPE_NO_PROBLEM;
   if (message.record.connection.role == SCOPE_CLIENT) {
     credits.requested = message.requested;
     credits.in_use = message.in_use;
