@@ -137,10 +137,7 @@ int BPF_PROG(event_client_send, const struct rpcrdma_req* request) {
    */
   const struct ib_sge* sge = BPF_CORE_READ(request, rl_wr.sg_list);
   int sges = BPF_CORE_READ(request, rl_wr.num_sge);
-  for (int i = 0; i < 32; ++i) {
-    if (i >= sges) break;
-    out.message.length += BPF_CORE_READ(&sge[i], length);
-  }
+  out.message.length = bytes_of_sges(sge, sges);
   out.parts.header = BPF_CORE_READ(request, rl_hdrbuf.head[0].iov_base);
   out.parts.header_bytes = sges > 0 ? BPF_CORE_READ(&sge[0], length) : 0;
   out.parts.body = BPF_CORE_READ(request, rl_slot.rq_snd_buf.head[0].iov_base);

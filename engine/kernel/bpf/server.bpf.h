@@ -152,10 +152,7 @@ int BPF_PROG(event_server_send, const struct svc_rdma_send_ctxt* context) {
   begin_message(&out, &key, 0);
   const struct ib_sge* sge = BPF_CORE_READ(context, sc_send_wr.sg_list);
   int sges = BPF_CORE_READ(context, sc_send_wr.num_sge);
-  for (int i = 0; i < 32; ++i) {
-    if (i >= sges) break;
-    out.message.length += BPF_CORE_READ(&sge[i], length);
-  }
+  out.message.length = bytes_of_sges(sge, sges);
   if (BPF_CORE_READ(context, sc_send_wr.opcode) == IB_WR_SEND_WITH_INV) {
     out.message.flags |= SCOPE_INVALIDATES;
     out.message.invalidate = BPF_CORE_READ(context, sc_send_wr.ex.invalidate_rkey);

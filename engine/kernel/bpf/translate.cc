@@ -487,6 +487,14 @@ void Translator::emit_error(const Connection& connection, std::int64_t time, std
   sink.emit(connection.number, time, event, text_bytes(text));
 }
 
+std::vector<scope_key> Translator::open_connections() const {
+  std::vector<scope_key> open;
+  for (const auto& [key, connection] : connections_) {
+    if (!connection.ended) open.push_back({key.object, key.qpn, key.role});
+  }
+  return open;
+}
+
 void Translator::end_of_batch(EventSink& sink) {
   for (auto& [key, connection] : connections_) {
     if (!connection.credits_known) continue;

@@ -36,6 +36,8 @@ class Translator {
   static void move_to(std::int64_t time, std::span<std::uint8_t> bytes);
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  // Returns the connections whose end has not been seen.
+  [[nodiscard]] std::vector<scope_key> open_connections() const;
 
  private:
   struct Key {

@@ -220,11 +220,14 @@ TEST_F(TranslateTest, EndsHaveTheirReason) {
 
 TEST_F(TranslateTest, EndComesOnce) {
   pass(bytes_of(connection(kServer, 5, 1)));
+  ASSERT_THAT(translator.open_connections(), SizeIs(1));
+  EXPECT_EQ(translator.open_connections()[0].object, kServer.object);
   auto record = make<scope_connection_end>(SCOPE_CONNECTION_END, kServer, 9);
   record.established = 1;
   pass(bytes_of(record));
   pass(bytes_of(record));
   EXPECT_THAT(log.of<trace::ConnectionEnd>(), SizeIs(1));
+  EXPECT_THAT(translator.open_connections(), SizeIs(0));
 }
 
 TEST_F(TranslateTest, ClientsCreditsComeFromTheKernelAndTheReply) {
