@@ -56,6 +56,9 @@ struct TraceDat {
   bool cut_short = false;  // pages are missing at the end of the file
 };
 
+// Checks what is in the first 64 bytes, before the rest of the file is there.
+[[nodiscard]] base::Expected<void> check_head(std::span<const std::uint8_t> start);
+
 // Reads everything but the pages. Errors: why it cannot be read.
 [[nodiscard]] base::Expected<TraceDat> read_trace_dat(std::span<const std::uint8_t> file);
 
