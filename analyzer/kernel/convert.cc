@@ -27,7 +27,7 @@ using Bytes = std::span<const std::uint8_t>;
 constexpr std::size_t kHeadBytes = 64;
 constexpr std::size_t kMostPiped = std::size_t{1} << 30;  // of a trace.dat that is no regular file
 constexpr std::size_t kAtOnce = std::size_t{256} << 10;
-// Of text without a single line of an event.
+// Limits for text that has had no line of an event.
 constexpr std::uint64_t kMostForeignLines = 100'000;
 constexpr std::uint64_t kMostForeignBytes = std::uint64_t{64} << 20;
 
