@@ -23,6 +23,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_analyze(command_line::Command& command);
 [[nodiscard]] Run add_ls(command_line::Command& command);
 [[nodiscard]] Run add_attach(command_line::Command& command);
+[[nodiscard]] Run add_kernel(command_line::Command& command);
 [[nodiscard]] Run add_top(command_line::Command& command);
 [[nodiscard]] Run add_merge(command_line::Command& command);
 [[nodiscard]] Run add_export(command_line::Command& command);

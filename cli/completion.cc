@@ -16,6 +16,7 @@
 #include <rpcrdma/decode/schema.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/kernel_launch/launch.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/plot/escape.h>
@@ -67,6 +68,9 @@ void endpoints(const Word& word) {
   if (!all) return;
   for (const trace::RunningEndpoint& e : *all) {
     word.add(is_plain_word(e.name) ? e.name : std::to_string(e.process), e.role);
+  }
+  if (std::ranges::none_of(*all, [](const auto& e) { return e.name == kernel::kEndpointName; })) {
+    word.add(kernel::kEndpointName, "Linux's own NFS/RDMA, traced from now on");
   }
 }
 

@@ -54,6 +54,7 @@ int run_command(int argc, char** argv) {
   add("ls", "List this user's running endpoints on this machine", add_ls);
   add("attach", "Stream a running endpoint's messages live", add_attach);
   add("top", "Watch running endpoints: connections, credits, chunks, latency, findings", add_top);
+  add("kernel", "Trace Linux's own NFS/RDMA client and server as a live endpoint", add_kernel);
   add("extract", "Extract the payload of chunks, or whole RPC messages, to files", add_extract);
   add("fields", "List the fields that --filter accepts", add_fields);
   add("header", "Decode one header given in hexadecimal", add_header);

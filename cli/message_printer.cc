@@ -316,7 +316,9 @@ class Printer final : public MessagePrinter,
     }
     std::string text = options_.verbose ? report::message_tree(m, call, context_)
                                         : report::message_line(m, context_, style_) + '\n';
-    if (options_.hex) text += decode::hex_dump(m.bytes) + '\n';
+    if (options_.hex && !model::is_absent(m, roce::kAbsentBytes)) {
+      text += decode::hex_dump(m.bytes) + '\n';
+    }
     if (options_.verbose) text += '\n';
     return text;
   }

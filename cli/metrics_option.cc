@@ -4,8 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/base/parse.h>
-
 namespace rpcrdma::cli {
 
 void add_metrics_option(command_line::Command& command, std::string& text) {
@@ -17,16 +15,9 @@ void add_metrics_option(command_line::Command& command, std::string& text) {
 }
 
 std::optional<MetricsAddress> parse_metrics(const std::string& text, const char* command) {
-  const std::size_t colon = text.rfind(':');
-  if (colon != std::string::npos) {
-    const auto address = fabric::parse_address(text.substr(0, colon));
-    const auto port = base::parse_u32(text.substr(colon + 1));
-    if (address && !address->ipv6 && port && *port != 0 && *port <= UINT16_MAX) {
-      return MetricsAddress{*address, static_cast<std::uint16_t>(*port)};
-    }
-  }
-  complain(fmt::format("{}: --metrics {}: not an IPv4 address and port, such as 127.0.0.1:9464",
-                       command, text));
+  const auto address = parse_metrics_address(text);
+  if (address) return *address;
+  complain(fmt::format("{}: {}", command, address.error().message));
   return std::nullopt;
 }
 

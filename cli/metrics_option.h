@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <rpcrdma/command_line/command.h>
-#include <rpcrdma/fabric/address.h>
 #include <rpcrdma/metrics/exposer.h>
 #include <rpcrdma/metrics/source.h>
+#include <rpcrdma/program/metrics_address.h>
 #include <rpcrdma/service/echo.h>
 
 namespace rpcrdma::cli {
@@ -19,10 +19,6 @@ namespace rpcrdma::cli {
 // Adds the option if this build has metrics.
 void add_metrics_option(command_line::Command& command, std::string& text);
 
-struct MetricsAddress {
-  fabric::Address address;  // IPv4
-  std::uint16_t port = 0;
-};
 // Parses a text that is not empty; on an error prints a line on stderr and returns nothing.
 [[nodiscard]] std::optional<MetricsAddress> parse_metrics(const std::string& text,
                                                           const char* command);

@@ -2,8 +2,6 @@
 // processes of this user can read, and with --record written to a file.
 #pragma once
 
-#include "ring_options.h"
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 #include <rpcrdma/command_line/command.h>
 #include <rpcrdma/live/hub.h>
 #include <rpcrdma/metrics/snapshot.h>
+#include <rpcrdma/program/ring_options.h>
 #include <rpcrdma/soft/packet_log.h>
 
 namespace rpcrdma::cli {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/version/version.h>
 
 namespace {
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
     window.open(options.positionalArguments());
   }
   const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
-  if (asked && window.document().is_empty()) {
+  if (asked && window.document().is_empty() && !window.endpoints().starts_kernel()) {
     complain(window.message());
     return 2;
   }

@@ -7,6 +7,7 @@
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/model/content.h>
 
 namespace rpcrdma::filter {
 
@@ -94,11 +95,7 @@ bool Filter::matches(const Inputs& in) {
     if (!decoded && f.of_bytes[static_cast<std::size_t>(c.field)]) {
       decoded = true;
       f.values.accept(f.of_bytes);
-      const model::Message& m = *in.message;
-      const decode::ProcedureId id = model::procedure_of(m.rpc);
-      decode::decode_message(m.bytes, f.values,
-                             m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr,
-                             m.dialect);
+      model::decode_content(*in.message, f.values);
     }
     return holds(c, f.values);
   });

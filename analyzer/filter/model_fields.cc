@@ -6,6 +6,7 @@
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/model/content.h>
 #include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/wire/header.h>
@@ -66,6 +67,7 @@ class Reporter {
   }
 
  private:
+  [[nodiscard]] bool absent(roce::Absent what) const { return model::is_absent(m_, what); }
   [[nodiscard]] bool wanted(FieldId id) const { return wanted_[static_cast<std::size_t>(id)]; }
   void number(FieldId id, std::uint64_t value, const char* name = nullptr) {
     if (wanted(id)) sink_.number(id, 0, 0, value, name);
@@ -103,7 +105,8 @@ class Reporter {
     }
     side(in_.sender, FieldId::kSource, FieldId::kSourceQpn);
     side(in_.receiver, FieldId::kDestination, FieldId::kDestinationQpn);
-    number(FieldId::kSendLength, m_.wire_length);
+    if (!absent(roce::kAbsentLengths)) number(FieldId::kSendLength, m_.wire_length);
+    if (absent(roce::kAbsentBytes)) text(FieldId::kFieldsOnly, model::kFieldsOnly);
     number(FieldId::kComplete, m_.complete ? 1 : 0);
     number(FieldId::kBadIcrc, m_.suspect ? 1 : 0);
     if (!wanted(FieldId::kIncomplete)) return;
@@ -114,10 +117,11 @@ class Reporter {
   void prefix() {
     subtree(FieldId::kTransport);
     // The message is too short, or was truncated by the capture: the model has zeros then.
-    if (m_.wire_length < wire::kPrefixBytes || (!m_.complete && m_.version == 0)) return;
+    const bool short_send = !absent(roce::kAbsentLengths) && m_.wire_length < wire::kPrefixBytes;
+    if (short_send || (!m_.complete && m_.version == 0)) return;
     number(FieldId::kXid, m_.xid);
     number(FieldId::kVersion, m_.version);
-    number(FieldId::kCredit, m_.credit);
+    if (!absent(roce::kAbsentCredit)) number(FieldId::kCredit, m_.credit);
     number(FieldId::kProc, m_.proc, model::type_name(m_));
   }
 
@@ -136,22 +140,24 @@ class Reporter {
         !(model::later_dialect(m_) && (m_.kind == Kind::kCall || m_.kind == Kind::kReply))) {
       return;
     }
-    number(FieldId::kReadCount, m_.reads.size());
+    // Where lists may be incomplete, their sizes are not known.
+    const bool whole = !absent(roce::kAbsentChunks);
+    if (whole) number(FieldId::kReadCount, m_.reads.size());
     if (!m_.reads.empty()) subtree(FieldId::kReadChunk);
     for (const wire::ReadSegment& read : m_.reads) {
       number(FieldId::kReadPosition, read.position);
       segment(read.target);
     }
-    number(FieldId::kWriteCount, m_.write_counts.size());
+    if (whole) number(FieldId::kWriteCount, m_.write_counts.size());
     model::for_each_write_chunk(m_, [&](std::uint32_t, std::span<const wire::Segment> segments) {
       subtree(FieldId::kWriteChunk);
-      number(FieldId::kWriteSegments, segments.size());
+      if (whole) number(FieldId::kWriteSegments, segments.size());
       for (const wire::Segment& s : segments) segment(s);
     });
-    number(FieldId::kReplyPresent, m_.has_reply_chunk ? 1 : 0);
+    if (whole || m_.has_reply_chunk) number(FieldId::kReplyPresent, m_.has_reply_chunk ? 1 : 0);
     if (!m_.has_reply_chunk) return;
     subtree(FieldId::kReplyChunk);
-    number(FieldId::kReplyCount, m_.reply_segments.size());
+    if (whole) number(FieldId::kReplyCount, m_.reply_segments.size());
     for (const wire::Segment& s : m_.reply_segments) segment(s);
   }
 
@@ -210,11 +216,11 @@ class Reporter {
   }
 
   void ledger() {
-    number(FieldId::kCreditRequested, m_.credits.requested);
-    number(FieldId::kCreditGranted, m_.credits.granted);
+    if (m_.credits.requested_known) number(FieldId::kCreditRequested, m_.credits.requested);
+    if (m_.credits.granted_known) number(FieldId::kCreditGranted, m_.credits.granted);
     number(FieldId::kCreditInUse, m_.credits.in_use);
-    number(FieldId::kThresholdCall, in_.thresholds.call);
-    number(FieldId::kThresholdReply, in_.thresholds.reply);
+    if (in_.thresholds.call != 0) number(FieldId::kThresholdCall, in_.thresholds.call);
+    if (in_.thresholds.reply != 0) number(FieldId::kThresholdReply, in_.thresholds.reply);
     if (m_.has_invalidate) number(FieldId::kInvalidatedHandle, m_.invalidated_handle);
   }
 
@@ -223,6 +229,8 @@ class Reporter {
     if (m_.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m_.latency_ns));
     if (in_.call == nullptr) return;
     number(FieldId::kExchange, in_.call->message.id);
+    // Nothing seen is nothing known.
+    if (absent(roce::kAbsentOperations) && in_.call->operations_total == 0) return;
     number(FieldId::kOperations, in_.call->operations_total);
     if (wanted(FieldId::kMoved)) {
       std::uint64_t moved = 0;
@@ -293,6 +301,7 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kDestinationQpn,
                                                               FieldId::kQpn,
                                                               FieldId::kSendLength,
+                                                              FieldId::kFieldsOnly,
                                                               FieldId::kComplete,
                                                               FieldId::kIncomplete,
                                                               FieldId::kBadIcrc,

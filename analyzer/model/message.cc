@@ -76,6 +76,7 @@ void Message::reset() {
   write_counts.clear();
   reply_segments.clear();
   bytes.clear();
+  encoded.clear();
   payload = {};
   rpc_xid.reset();
   has_reply_chunk = false;
@@ -118,7 +119,7 @@ std::size_t Call::footprint() const {
   const Message& m = message;
   return sizeof(Call) + kEntry * (1 + segments.size()) + list(chunks) + list(segments) +
          list(operations) + list(m.reads) + list(m.write_segments) + list(m.write_counts) +
-         list(m.reply_segments) + list(m.bytes);
+         list(m.reply_segments) + list(m.bytes) + list(m.encoded);
 }
 
 }  // namespace rpcrdma::model

@@ -147,6 +147,7 @@ struct Model::Impl {
   void begin_message(const roce::Connection& rc, const Incoming& in, Message& m);
   void set_call_chunks(Call& call);
   void decode_call_rpc(Call& call, wire::Bytes rpc_message, const PredecodedSend* predecoded);
+  static void note_procedure(Call& call, wire::Bytes first_words);
   static void decode_reply_rpc(Message& m, wire::Bytes rpc_message,
                                const PredecodedSend* predecoded);
   void call(const roce::Connection& rc, Connection& c, const Incoming& in);
@@ -178,6 +179,8 @@ struct Model::Impl {
     return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
   }
   void note_credits(Connection& c, Message& m);
+  static void note_absent(Connection& c, std::size_t caller, roce::Absent what);
+  static void note_grant(Connection& c, CallerCounts& counts, const Message& m);
   void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
   void count_outstanding(CallRef ref);
 };
@@ -221,6 +224,10 @@ void Model::Impl::thresholds(Connection& c, const roce::Connection& rc) {
   }
   const wire::PrivateData& client = c.pub.private_data[0];
   const wire::PrivateData& server = c.pub.private_data[1];
+  if ((rc.absent & roce::kAbsentSetup) != 0) {
+    c.pub.thresholds = {rc.inline_threshold[0], rc.inline_threshold[1]};
+    return;
+  }
   c.pub.thresholds.call = std::min(client.send_size(), server.recv_size());
   c.pub.thresholds.reply = std::min(server.send_size(), client.recv_size());
 }
@@ -252,6 +259,12 @@ void Model::Impl::note_setup(const roce::Connection& rc) {
   Connection& c = at(rc.index);
   c.pub.client = 0;
   c.pub.client_certain = true;
+  c.pub.absent |= rc.absent;
+  // Nothing is known of Linux's ledger before a message states it.
+  if (roce::is_kernel(rc.origin)) {
+    for (CallerCounts& k : c.pub.caller)
+      k.credits.requested_known = k.credits.granted_known = false;
+  }
   thresholds(c, rc);
   const bool our_port = wire::is_rdma_ip_service(rc.service_id) &&
                         wire::service_port(rc.service_id) == options.rpc_port;
@@ -422,8 +435,11 @@ void Model::Impl::begin_message(const roce::Connection& rc, const Incoming& in, 
   m.suspect = send.suspect;
   m.has_invalidate = send.has_invalidate;
   m.invalidated_handle = send.invalidate_handle;
-  if (options.keep_bytes) m.bytes.assign(send.data.begin(), send.data.end());
-  m.payload = in.header != nullptr ? send.data.subspan(in.header->length) : send.data.first(0);
+  m.absent = static_cast<std::uint16_t>(send.absent | (rc.absent & roce::kAbsentOperations));
+  const bool bytes = !is_absent(m, roce::kAbsentBytes);
+  if (options.keep_bytes) (bytes ? m.bytes : m.encoded).assign(send.data.begin(), send.data.end());
+  m.payload =
+      in.header != nullptr && bytes ? send.data.subspan(in.header->length) : send.data.first(0);
   const auto prefix = wire::decode_prefix(send.data);
   if (prefix) {
     m.xid = prefix->xid;
@@ -459,6 +475,9 @@ MsgType Model::Impl::direction(const roce::Connection& rc, Connection& c,
                                const roce::SendMessage& send, const wire::HeaderView& h,
                                const PredecodedSend* predecoded) {
   if (h.vers == 2 && h.proc != Proc::kError) return direction_of_later(c, send, h);
+  if ((send.absent & roce::kAbsentBytes) != 0 && h.proc != Proc::kError && h.proc != Proc::kDone) {
+    if (const auto type = type_of(send.data.subspan(h.length), h.xid)) return *type;
+  }
   switch (h.proc) {
     case Proc::kError:
       return MsgType::kReply;
@@ -517,7 +536,9 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
     c.pub.speaks = Speaks::kRpc;
   }
   ++c.pub.messages;
-  c.pub.inline_bytes += send.wire_length;
+  if ((send.absent & roce::kAbsentLengths) == 0) c.pub.inline_bytes += send.wire_length;
+  // The kind of a message decides which credit values are absent.
+  c.pub.absent |= static_cast<std::uint16_t>(send.absent & ~roce::kAbsentCredit);
 
   if (data.size() >= wire::kPrefixBytes && wire::load_be32(data.data() + 4) == 2) [[unlikely]] {
     if (impl_->later_dialect(c, send, header.has_value()) && impl_->later_message(rc, c, send)) {
@@ -811,6 +832,18 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
   call.results_asked = arguments.results_asked;
 }
 
+// The source states the procedure, in the first words of the RPC message, and no more of it.
+void Model::Impl::note_procedure(Call& call, wire::Bytes first_words) {
+  constexpr std::size_t kProgram = 12;  // behind the XID, the msg_type and the version of RPC
+  if (first_words.size() < kProgram + 12) return;
+  RpcInfo& info = call.message.rpc;
+  info.program = wire::load_be32(first_words.data() + kProgram);
+  info.version = wire::load_be32(first_words.data() + kProgram + 4);
+  info.procedure = wire::load_be32(first_words.data() + kProgram + 8);
+  info.known = info.program != 0;
+  call.identified = info.known;
+}
+
 void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
                                    const PredecodedSend* predecoded) {
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
@@ -861,8 +894,14 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const Incoming
   c.pub.version = m.version;
   ++counts.calls;
   c.latest_xid[caller] = m.xid;
-  counts.credits.requested = m.credit;
-  counts.requested_max = std::max(counts.requested_max, m.credit);
+  if (is_absent(m, roce::kAbsentCredit)) {
+    note_absent(c, caller, roce::kAbsentRequests);
+    counts.credits.requested_known = false;
+  } else {
+    counts.credits.requested = m.credit;
+    counts.credits.requested_known = true;
+    counts.requested_max = std::max(counts.requested_max, m.credit);
+  }
 
   const CallRef old = table.find(m.xid);
   if (old.generation != 0) {
@@ -881,7 +920,9 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const Incoming
                                                                    : digest_of(m.payload);
   }
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
-  if (h != nullptr && !long_call) {
+  if (h != nullptr && is_absent(m, roce::kAbsentBytes)) {
+    note_procedure(call, send.data.subspan(h->length));
+  } else if (h != nullptr && !long_call) {
     if (!m.reads.empty() && !may_be_padded(m)) note_counts(call, m.payload);
     if (!in.tail_only) decode_call_rpc(call, send.data.subspan(h->length), predecoded);
   }
@@ -941,6 +982,22 @@ bool Model::Impl::refuses_option(Connection& c, Message& m) {
   return false;
 }
 
+void Model::Impl::note_absent(Connection& c, std::size_t caller, roce::Absent what) {
+  c.pub.caller[caller].absent |= what;
+  if (c.pub.client < 0 || static_cast<std::size_t>(c.pub.client) == caller) c.pub.absent |= what;
+}
+
+void Model::Impl::note_grant(Connection& c, CallerCounts& counts, const Message& m) {
+  counts.credits.granted_known = !is_absent(m, roce::kAbsentCredit);
+  if (!counts.credits.granted_known) {
+    note_absent(c, m.caller, roce::kAbsentGrants);
+    return;
+  }
+  counts.credits.granted = m.credit;
+  counts.granted_max = std::max(counts.granted_max, m.credit);
+  counts.granted_min = counts.granted_min == 0 ? m.credit : std::min(counts.granted_min, m.credit);
+}
+
 void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
   const roce::SendMessage& send = in.send;
   const wire::HeaderView* const h = in.header;
@@ -950,10 +1007,7 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
   c.pub.version = m.version;
   if (m.kind == Kind::kReply) {
     decide_client(c, m.caller, false);
-    counts.credits.granted = m.credit;
-    counts.granted_max = std::max(counts.granted_max, m.credit);
-    counts.granted_min =
-        counts.granted_min == 0 ? m.credit : std::min(counts.granted_min, m.credit);
+    note_grant(c, counts, m);
   }
   // An OPTIONAL may use the XID of a Call.
   const bool of_option =
@@ -975,7 +1029,7 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
     call->message.match_frame = m.frame;
     call->message.latency_ns = m.latency_ns;
   }
-  if (h != nullptr && m.kind == Kind::kReply) {
+  if (h != nullptr && m.kind == Kind::kReply && !is_absent(m, roce::kAbsentBytes)) {
     if (h->proc != Proc::kNomsg) {
       if (!in.tail_only) decode_reply_rpc(m, send.data.subspan(h->length), in.predecoded);
     } else if (call != nullptr) {
@@ -984,7 +1038,8 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
       }
     }
   }
-  if (call != nullptr && h != nullptr && m.kind == Kind::kReply && is_configuration(m.rpc)) {
+  if (call != nullptr && h != nullptr && m.kind == Kind::kReply && is_configuration(m.rpc) &&
+      !is_absent(m, roce::kAbsentBytes)) {
     note_configured(c, send.data.subspan(h->length));
   }
   if (call == nullptr) {

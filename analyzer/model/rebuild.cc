@@ -189,6 +189,7 @@ std::size_t held(const Call& call) {
 
 Incomplete unfit_for_rebuild(const Message& m, const Call* call) {
   if (m.kind != Kind::kCall && m.kind != Kind::kReply) return Incomplete::kNo;
+  if (is_absent(m, roce::kAbsentBytes)) return Incomplete::kNoBytes;
   if (m.header_length == 0) return Incomplete::kNotSeen;
   if (may_be_padded(m)) return Incomplete::kPadded;
   if (m.last_part && m.complete) return Incomplete::kOtherParts;
@@ -204,6 +205,8 @@ const char* incomplete_reason(Incomplete why, const roce::Connection* connection
       return nullptr;
     case Incomplete::kNotSeen:
       return missing;
+    case Incomplete::kNoBytes:
+      return "the source has no bytes of messages";
     case Incomplete::kNotMoved:
       return recorded || (connection != nullptr && losses(*connection) != 0)
                  ? missing

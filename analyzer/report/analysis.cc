@@ -101,7 +101,7 @@ TrafficBin& Analysis::count(const model::Message& m) {
       procs_[m.version == 2 ? 1 + static_cast<std::size_t>(m.dialect) : 0];
   ++procs[std::min<std::size_t>(m.proc, procs.size() - 1)];
   TrafficBin& bin = report_.traffic.at(m.time_ns);
-  bin.inline_bytes += m.wire_length;
+  if (!model::is_absent(m, roce::kAbsentLengths)) bin.inline_bytes += m.wire_length;
   if (m.kind == model::Kind::kCall) ++bin.calls;
   if (m.kind == model::Kind::kReply) ++bin.replies;
   if (failed(m)) ++bin.errors;
@@ -152,8 +152,8 @@ void Analysis::note_credits(const model::Message& m) {
   }
   CreditBin& bin = report_.credits[slot->at].direction[m.caller].at(m.time_ns);
   if (m.kind == model::Kind::kCall) {
-    bin.request(m.credit, m.credits.in_use);
-  } else {
+    bin.request(m.credits.requested_known ? m.credit : 0, m.credits.in_use);
+  } else if (m.credits.granted_known) {
     bin.grant(m.credit);
   }
 }

@@ -35,7 +35,8 @@ rules::CaptureGaps gaps_of(const Report& r) {
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);
     add(gaps.events_lost, c.events_lost != 0 ? 1 : 0, c.id);
-    add(gaps.operations_unseen, c.operations_unseen ? 1 : 0, c.id);
+    const bool sums = c.origin == roce::Origin::kKernelSums;
+    add(gaps.operations_unseen, c.operations_unseen && !sums ? 1 : 0, c.id);
   }
   return gaps;
 }
@@ -128,6 +129,60 @@ std::string unread_text(const CaptureSummary& c) {
   return capture::unread_text({{"an unknown link type", c.unknown_link}});
 }
 
+const char* events_of(roce::Origin origin) {
+  switch (origin) {
+    case roce::Origin::kKernelBpf:
+      return "events of kernel BPF";
+    case roce::Origin::kKernelSums:
+      return "kernel sums";
+    default:
+      return "events of kernel tracepoints";
+  }
+}
+
+// "header bytes, private data and NFS arguments"
+std::string absent_text(const SourceLimits& limits) {
+  std::vector<const char*> list;
+  const auto item = [&](std::uint64_t bits, const char* text) {
+    if ((limits.absent & bits) != 0) list.push_back(text);
+  };
+  item(roce::kAbsentBytes, "header bytes");
+  item(roce::kAbsentBytes, "NFS arguments and results");
+  if (limits.origin == roce::Origin::kKernelTracepoints) list.push_back("QP numbers");
+  item(roce::kAbsentSetup, "private data");
+  item(roce::kAbsentRequests, "requested credits");
+  item(roce::kAbsentGrants, "granted credits");
+  item(roce::kAbsentLengths, "some lengths of Sends");
+  item(roce::kAbsentChunks, "some chunk lists");
+  item(roce::kAbsentInvalidation, "some invalidations");
+  item(roce::kAbsentRefusals, "NAKs");
+  item(roce::kAbsentRefusals, "retransmissions");
+  if (list.empty()) return "all";
+  const char* const last = list.back();
+  list.pop_back();
+  return list.empty() ? std::string(last)
+                      : fmt::format("{} and {}", fmt::join(list.begin(), list.end(), ", "), last);
+}
+
+std::vector<SourceLimits> source_limits(const Report& r) {
+  std::map<roce::Origin, SourceLimits> found;
+  for (const Connection& c : r.connections) {
+    if (c.speaks != model::Speaks::kRpc || !roce::is_kernel(c.origin)) continue;
+    SourceLimits& limits = found[c.origin];
+    limits.differ |= limits.connections.connections != 0 && limits.absent != c.absent;
+    limits.absent |= c.absent;
+    add(limits.connections, 1, c.id);
+  }
+  std::vector<SourceLimits> list;
+  for (auto& [origin, limits] : found) {
+    limits.origin = origin;
+    limits.events = events_of(origin);
+    limits.rules = rules::rules_not_judged(static_cast<std::uint16_t>(limits.absent), r.profile);
+    list.push_back(std::move(limits));
+  }
+  return list;
+}
+
 CaptureQuality capture_quality_of(const Report& r) {
   const CaptureSummary& c = r.capture;
   CaptureQuality t;
@@ -208,6 +263,19 @@ std::vector<QualityLine> quality_lines(const Report& r) {
     add("damaged",
         fmt::format("{} of the recording cannot be decoded; checks that need {} are inconclusive",
                     counted(n, "event"), n == 1 ? "it" : "them"));
+  }
+  for (const SourceLimits& limits : source_limits(r)) {
+    if (limits.origin == roce::Origin::kKernelSums) {
+      add("source", fmt::format("{}: counts and latencies, no messages; no rule was judged: {}",
+                                limits.events, where(limits.connections)));
+      continue;
+    }
+    const std::string rules =
+        limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules);
+    add("source",
+        fmt::format("{}: {} are not in {}; {} not judged{}: {}", limits.events, absent_text(limits),
+                    limits.differ ? "all of them" : "them", rules,
+                    limits.differ ? " on at least one connection" : "", where(limits.connections)));
   }
   const std::string excluded = trace_reader::type_names(r.recording.events.left_out);
   if (!excluded.empty()) {

@@ -47,6 +47,18 @@ struct CaptureQuality {
 // are not decoded. Empty if there are none.
 [[nodiscard]] std::string unread_text(const CaptureSummary& capture);
 
+// What the sources of one kind do not show.
+struct SourceLimits {
+  roce::Origin origin = roce::Origin::kKernelTracepoints;
+  const char* events = "";   // "events of kernel tracepoints"
+  std::uint64_t absent = 0;  // roce::Absent, of all its connections together
+  bool differ = false;       // its connections do not all lack the same
+  std::size_t rules = 0;     // that were not judged on some of its connections
+  rules::CaptureGaps::Gap connections;
+};
+// Returns those of the kernel, which show less than packets or the endpoints of this project do.
+[[nodiscard]] std::vector<SourceLimits> source_limits(const Report& report);
+
 // One line of the section "Capture quality".
 struct QualityLine {
   const char* name;  // "lost", "inconclusive", ...

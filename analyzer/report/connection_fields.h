@@ -9,14 +9,19 @@
 
 namespace rpcrdma::report {
 
+// Null: the source does not show them.
 template <typename Archive>
 void credit_fields(Archive& a, Of<Archive, Direction>& d) {
-  a("requested", d.requested);
-  a("granted", d.granted);
+  const bool requested = a.optional("requested", d.requested_known, d.requested);
+  const bool granted = a.optional("granted", d.granted_known, d.granted);
+  if constexpr (Archive::kReads) {
+    d.requested_known = requested;
+    d.granted_known = granted;
+  }
   a("in_use_max", d.in_use_max);
-  a("requested_max", d.requested_max);
-  a("granted_min", d.granted_min);
-  a("granted_max", d.granted_max);
+  a.given("requested_max", d.requested_known, d.requested_max);
+  a.given("granted_min", d.granted_known, d.granted_min);
+  a.given("granted_max", d.granted_known, d.granted_max);
 }
 
 template <typename Archive>
@@ -76,8 +81,9 @@ void fields(Archive& a, Of<Archive, EndPoint>& e) {
   if (cm) {
     a.object("cm", [&](auto& in) {
       in("frame", e.cm_frame);
-      in("responder_resources", e.responder_resources);
-      in("initiator_depth", e.initiator_depth);
+      const bool known = in.optional("responder_resources", e.depths_known, e.responder_resources);
+      in.given("initiator_depth", known, e.initiator_depth);
+      if constexpr (Archive::kReads) e.depths_known = known;
       in.optional("rnr_retry_count", e.rnr_retry_count);
     });
   }
@@ -116,6 +122,11 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a.name("roles", c.roles, roles_name, 3);
   a.either("setup", c.by_cm, "inferred", "cm");
   a("recorded", c.recorded);
+  // Sources that show less than packets and endpoints do.
+  if (a.present("source", roce::is_kernel(c.origin))) {
+    a.name("source", c.origin, roce::origin_name, roce::kOrigins);
+    a.names("unknown", c.absent, absent_name, absent_bit, kAbsentNames);
+  }
   a("events_lost", c.events_lost);
   a("operations_unseen", c.operations_unseen);
   a("joined", c.joined);
@@ -144,18 +155,19 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
     in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1]); });
   });
   a.object("thresholds", [&](auto& in) {
-    in("call", c.thresholds.call);
-    in("reply", c.thresholds.reply);
+    in.nullable("call", c.thresholds.call);
+    in.nullable("reply", c.thresholds.reply);
   });
   a.object("chunks", [&](auto& in) {
     for (std::size_t list = 0; list < c.chunks.size(); ++list) {
       in.object(model::chunk_list_name(static_cast<model::ChunkList>(list)), [&](auto& chunks) {
         chunks("chunks", c.chunks[list]);
-        chunks("bytes", c.chunk_bytes[list]);
+        const bool seen = !c.lacks(roce::kAbsentOperations) || c.chunk_bytes[list] != 0;
+        chunks.optional("bytes", seen, c.chunk_bytes[list]);
       });
     }
   });
-  a("inline_bytes", c.inline_bytes);
+  a.given("inline_bytes", (c.absent & roce::kAbsentLengths) == 0, c.inline_bytes);
   a("unmatched_operations", c.unmatched_operations);
   a.object("icrc", [&](auto& in) {
     in("good", c.icrc_good);

@@ -56,6 +56,8 @@ void add(EndPoint& to, const EndPoint& from) {
 }
 
 void add(Direction& to, const Direction& from) {
+  to.requested_known &= from.requested_known;
+  to.granted_known &= from.granted_known;
   if (from.calls != 0) to.requested = from.requested;
   if (from.replies != 0 || from.granted_max != 0) to.granted = from.granted;
   to.calls += from.calls;
@@ -94,6 +96,8 @@ void add(Connection& to, const Connection& from) {
   if (from.version != 0) to.version = from.version;
   if (to.dialect.name.empty()) to.dialect = from.dialect;
   to.recorded |= from.recorded;
+  if (roce::is_kernel(from.origin)) to.origin = from.origin;
+  to.absent |= from.absent;
   to.events_lost += from.events_lost;
   to.operations_unseen |= from.operations_unseen;
   to.sends += from.sends;

@@ -25,6 +25,10 @@ void add_part(base::Histogram& to, std::int64_t from_ns, std::int64_t to_ns) {
   if (const auto ns = between(from_ns, to_ns)) to.add(*ns);
 }
 
+void add_known(base::Histogram& to, std::int64_t ns) {
+  if (ns >= 0) to.add(ns);
+}
+
 // Returns the start of a text, up to the length that is kept.
 std::string words(wire::Bytes payload) {
   constexpr std::size_t kKept = 256;
@@ -42,7 +46,8 @@ void EventSums::on_event(const Event& event) {
       const std::size_t name =
           std::min<std::size_t>(recorded.name_bytes, event.view.payload.size());
       r.note(RecordedEndpoint{words(event.view.payload.first(name)),
-                              words(event.view.payload.subspan(name)), recorded.process});
+                              words(event.view.payload.subspan(name)), recorded.process,
+                              trace_reader::origin_of(recorded.source)});
       break;
     }
     case EventType::kConnectionEnd:
@@ -76,9 +81,51 @@ void EventSums::on_event(const Event& event) {
                            recorded.packets});
       break;
     }
+    case EventType::kProcedureSums:
+    case EventType::kConnectionSums:
+      if (event.connection != nullptr) sums_.take(event.connection->index, event.view);
+      break;
     default:
       break;
   }
+}
+
+Recording EventSums::recording() const {
+  Recording all = recording_;
+  all.sums_omitted = sums_.omitted();
+  for (const auto& [key, counted] : sums_.procedures()) {
+    if (all.procedures.size() == kMaxRecordedSums) {
+      ++all.sums_omitted;
+      continue;
+    }
+    const trace::ProcedureSums& s = counted.latest.sums;
+    RecordedProcedure& p = all.procedures.emplace_back();
+    p.connection = key.connection + 1;
+    p.by_peer = key.side != 0;
+    p.program = key.program;
+    p.version = key.version;
+    p.procedure = key.procedure;
+    p.calls = s.calls;
+    p.replies = s.replies;
+    p.errors = s.errors;
+    p.call_bytes = s.call_bytes;
+    p.reply_bytes = s.reply_bytes;
+    p.read_chunk_bytes = s.read_chunk_bytes;
+    p.write_chunk_bytes = s.write_chunk_bytes;
+    p.latency_ns = s.latency_ns;
+    p.max_latency_ns = s.max_latency_ns;
+    for (const auto& [bucket, count] : counted.latest.latencies.buckets()) {
+      p.latencies.push_back({bucket, count});
+    }
+  }
+  for (const auto& [connection, counted] : sums_.connections()) {
+    if (all.connections.size() == kMaxRecordedSums) {
+      ++all.sums_omitted;
+      continue;
+    }
+    all.connections.push_back({connection + 1, counted.latest});
+  }
+  return all;
 }
 
 void EventSums::credit_wait(const Event& event) {
@@ -110,6 +157,13 @@ void EventSums::call_end(const Event& event) {
     }
   }
   RecordedTimes& times = recorded.side == 0 ? recording_.made : recording_.served;
+  if (recorded.side == 0) {
+    // A kernel states the wait itself.
+    waited = std::max(waited, recorded.credit_wait);
+    add_known(recording_.sending.slot_wait, recorded.slot_wait);
+    add_known(recording_.sending.marshal, recorded.marshal);
+    add_known(recording_.sending.post, recorded.post);
+  }
   if (const auto before = between(recorded.called, recorded.sent)) {
     waited = std::min(waited, *before);
     if (recorded.side == 0) times.waiting.add(waited);

@@ -7,6 +7,7 @@
 
 #include <rpcrdma/report/recording.h>
 #include <rpcrdma/trace_reader/event.h>
+#include <rpcrdma/trace_reader/sums.h>
 
 namespace rpcrdma::report {
 
@@ -15,7 +16,7 @@ class EventSums final : public trace_reader::Observer {
   void on_event(const trace_reader::Event& event) override;
 
   // All of it except Recording::events.
-  [[nodiscard]] const Recording& recording() const { return recording_; }
+  [[nodiscard]] Recording recording() const;
 
  private:
   // The credit wait of a Call that has not ended.
@@ -32,6 +33,7 @@ class EventSums final : public trace_reader::Observer {
 
   Recording recording_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Waited> waited_;  // by connection and XID
+  trace_reader::Sums sums_;                                           // by roce::Connection::index
 };
 
 }  // namespace rpcrdma::report

@@ -100,6 +100,8 @@ class Addition {
     add(to_.capture, from_.capture);
     add(to_.messages, from_.messages);
     to_.not_listed.add(from_.not_listed);
+    for (RecordedProcedure& p : from_.recording.procedures) p.connection = join_.id(p.connection);
+    for (RecordedConnection& c : from_.recording.connections) c.connection = join_.id(c.connection);
     to_.recording.add(from_.recording, frames_);
     procedures();
     to_.slowest.merge(from_.slowest);

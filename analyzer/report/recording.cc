@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/report/recording.h>
+#include <rpcrdma/trace_reader/sums.h>
 
 namespace rpcrdma::report {
 
@@ -28,7 +30,33 @@ void add(trace_reader::ReaderStats& to, const trace_reader::ReaderStats& from) {
   to.left_out |= from.left_out;
 }
 
+// Returns how many did not fit.
+template <typename Sums>
+std::uint64_t append(std::vector<Sums>& to, const std::vector<Sums>& from) {
+  const std::size_t fits =
+      std::min(from.size(), kMaxRecordedSums - std::min(kMaxRecordedSums, to.size()));
+  to.insert(to.end(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(fits));
+  return from.size() - fits;
+}
+
 }  // namespace
+
+std::string procedure_text(const RecordedProcedure& p) {
+  model::RpcInfo rpc;
+  rpc.known = true;
+  rpc.program = p.program;
+  rpc.version = p.version;
+  rpc.procedure = p.procedure;
+  return model::procedure_label(rpc);
+}
+
+std::optional<std::uint64_t> latency_of(const RecordedProcedure& p, double q) {
+  trace_reader::SumLatencies all;
+  for (const auto& [bucket, count] : p.latencies) {
+    all.add(static_cast<std::uint32_t>(std::min<std::uint64_t>(bucket, UINT32_MAX)), count);
+  }
+  return all.quantile(q);
+}
 
 void Recording::note(const RecordedError& error) {
   const auto at = std::find_if(errors.begin(), errors.end(), [&](const RecordedError& e) {
@@ -67,6 +95,9 @@ void Recording::note(const RecordedEndpoint& endpoint) {
 void Recording::add(const Recording& later, std::uint64_t frames) {
   report::add(events, later.events);
   for (const RecordedEndpoint& e : later.endpoints) note(e);
+  sending.slot_wait.merge(later.sending.slot_wait);
+  sending.marshal.merge(later.sending.marshal);
+  sending.post.merge(later.sending.post);
   report::add(made, later.made);
   report::add(served, later.served);
   credit_waits += later.credit_waits;
@@ -82,6 +113,8 @@ void Recording::add(const Recording& later, std::uint64_t frames) {
   errors_omitted += later.errors_omitted;
   for (const RecordedFault& f : later.faults) note(f);
   faults_omitted += later.faults_omitted;
+  sums_omitted += later.sums_omitted + append(procedures, later.procedures) +
+                  append(connections, later.connections);
 }
 
 }  // namespace rpcrdma::report

@@ -46,6 +46,58 @@ const char* state_name(roce::State s) {
   return "open";
 }
 
+const char* absent_name(AbsentName name) {
+  switch (name) {
+    case AbsentName::kBytes:
+      return "bytes";
+    case AbsentName::kRequests:
+      return "requested_credits";
+    case AbsentName::kGrants:
+      return "granted_credits";
+    case AbsentName::kLengths:
+      return "lengths";
+    case AbsentName::kChunks:
+      return "chunks";
+    case AbsentName::kInvalidation:
+      return "invalidation";
+    case AbsentName::kSetup:
+      return "private_data";
+    case AbsentName::kOperations:
+      return "operations";
+    case AbsentName::kRefusals:
+      return "naks";
+    case AbsentName::kPackets:
+      return "packets";
+  }
+  return "bytes";
+}
+
+std::uint64_t absent_bit(AbsentName name) {
+  switch (name) {
+    case AbsentName::kBytes:
+      return roce::kAbsentBytes;
+    case AbsentName::kRequests:
+      return roce::kAbsentRequests;
+    case AbsentName::kGrants:
+      return roce::kAbsentGrants;
+    case AbsentName::kLengths:
+      return roce::kAbsentLengths;
+    case AbsentName::kChunks:
+      return roce::kAbsentChunks;
+    case AbsentName::kInvalidation:
+      return roce::kAbsentInvalidation;
+    case AbsentName::kSetup:
+      return roce::kAbsentSetup;
+    case AbsentName::kOperations:
+      return roce::kAbsentOperations;
+    case AbsentName::kRefusals:
+      return roce::kAbsentRefusals;
+    case AbsentName::kPackets:
+      return roce::kAbsentPackets;
+  }
+  return 0;
+}
+
 namespace {
 
 void add_counts(Direction& to, const Direction& from) {

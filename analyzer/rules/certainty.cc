@@ -18,6 +18,8 @@ const char* const kReplyReads = "the responder advertised Read chunks of its own
 
 // The msg_type of the RPC message was not captured, so the model guessed the direction.
 bool direction_guessed(const model::Message& m) {
+  // Such a source states the direction.
+  if (model::is_absent(m, roce::kAbsentBytes)) return false;
   return !m.complete && (m.header_length == 0 || m.payload.size() < 8);
 }
 

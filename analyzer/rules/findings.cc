@@ -137,7 +137,7 @@ struct Findings::Impl {
     const roce::Connection* c = e.connection;
     if (c == nullptr) return nullptr;
     if (e.unsure != nullptr) return e.unsure;
-    const int needs = r.needs | e.needs;
+    const std::uint32_t needs = r.needs | e.needs;
     if ((needs & kSetupSeen) != 0 && !setup_seen(*c)) return kSetupUnseen;
     if ((needs & kBothDirections) != 0 && !roce::both_directions_seen(*c)) return kOneDirection;
     if ((needs & kOperations) != 0 && e.side >= 0 &&
@@ -150,6 +150,12 @@ struct Findings::Impl {
     if ((needs & kLossFree) != 0 && now != 0) return lost;
     if ((needs & kLossFreeCall) != 0 && (now != losses || now != e.losses_before)) return lost;
     return nullptr;
+  }
+
+  // Whether the source of the connection shows what the rule rests on, as far as is known now.
+  [[nodiscard]] bool judged(const Rule& r, const Evidence& e) const {
+    if (e.connection == nullptr) return true;
+    return is_judged(r, e.connection->absent | model.connection(e.connection->index).absent);
   }
 
   void mark_inconclusive(const Rule& r, const Evidence& e, const char* why) {
@@ -170,6 +176,10 @@ struct Findings::Impl {
 
   void settle(Pending& p) {
     const Rule& r = rule(p.id);
+    if (!judged(r, p.evidence)) {
+      if (options.on_settled) options.on_settled(p.evidence);
+      return;
+    }
     const roce::Connection& c = *p.evidence.connection;
     // The receiver drops a damaged packet and uses it only when it is retransmitted.
     const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0 &&
@@ -297,7 +307,7 @@ bool Findings::certain(const Violation& violation) const {
 
 void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* advice) {
   const Rule& r = rule(id);
-  if (r.level(impl_->options.profile) == Level::kOff) return;
+  if (r.level(impl_->options.profile) == Level::kOff || !impl_->judged(r, e)) return;
   if (e.message != 0 && e.side >= 0) {
     Violation& latest = impl_->latest_violation[static_cast<std::size_t>(e.side)];
     const Violation now{&r, e};
@@ -311,7 +321,7 @@ void Findings::add(RuleId id, const Evidence& e, const Text& text, const char* a
     if (why != nullptr) return impl_->mark_inconclusive(r, e, why);
     return impl_->report(r, e, text, advice);
   }
-  constexpr int kWaits = kLossFree | kLossFreeCall | kBothDirections;
+  constexpr std::uint32_t kWaits = kLossFree | kLossFreeCall | kBothDirections;
   if (e.connection == nullptr || ((r.needs | e.needs) & kWaits) == 0) {
     if (const char* why = Impl::inconclusive_reason(r, e, 0))
       return impl_->mark_inconclusive(r, e, why);

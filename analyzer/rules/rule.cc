@@ -40,6 +40,18 @@ const Rule* find_rule(std::string_view name) {
   return it == kRules.end() ? nullptr : &*it;
 }
 
+bool is_judged_from(const Rule& r, roce::Origin origin) {
+  // Every rule needs messages.
+  if (r.where == kEndpoint || origin == roce::Origin::kKernelSums) return false;
+  return is_judged(r, roce::absent_from(origin));
+}
+
+std::size_t rules_not_judged(std::uint16_t absent, Profile profile) {
+  return static_cast<std::size_t>(std::count_if(kRules.begin(), kRules.end(), [&](const Rule& r) {
+    return r.where != kEndpoint && r.level(profile) != kOff && !is_judged(r, absent);
+  }));
+}
+
 const char* where_name(Where where) {
   switch (where) {
     case kHeader:

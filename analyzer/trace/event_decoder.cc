@@ -1,9 +1,11 @@
 // Reports each type of trace event as fields. A table maps event types to functions.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
+#include <rpcrdma/trace_reader/sums.h>
 
 namespace rpcrdma::trace_reader {
 
@@ -48,6 +50,13 @@ class Fields {
     const std::size_t skip = ipv4 ? kMapped.size() : 0;
     sink_.bytes(id, offset_of(field) + skip, field.size() - skip, Bytes(field).subspan(skip));
   }
+  // Reports a duration that is -1 where it is not known.
+  void part(FieldId id, const std::int64_t& ns) {
+    if (ns >= 0) number(id, ns);
+  }
+  // Reports a value that follows from several fields, or from the payload.
+  void derived(FieldId id, std::uint64_t value) { sink_.number(id, 0, 0, value, nullptr); }
+  [[nodiscard]] Bytes whole_payload() const { return event_.view.payload; }
   // Reports a duration computed from several fields.
   void duration(FieldId id, std::int64_t from, std::int64_t to) {
     if (from == 0 || to == 0) return;
@@ -98,12 +107,37 @@ class Fields {
   std::size_t payload_at_;
 };
 
+// "bytes, credit"
+std::string unknown_names(std::uint16_t unknown) {
+  constexpr std::array<std::pair<trace::MessageUnknown, const char*>, 5> kNames{{
+      {trace::kBytesUnknown, "bytes"},
+      {trace::kCreditUnknown, "credit"},
+      {trace::kLengthUnknown, "length"},
+      {trace::kChunksUnknown, "chunks"},
+      {trace::kInvalidationUnknown, "invalidation"},
+  }};
+  std::string text;
+  for (const auto& [bit, name] : kNames) {
+    if ((unknown & bit) == 0) continue;
+    text += text.empty() ? "" : ", ";
+    text += name;
+  }
+  return text;
+}
+
 void fields(Fields<trace::Endpoint> f) {
   f.payload_text(FieldId::kTraceName, 0, f.recorded.name_bytes);
   f.payload_text(FieldId::kTraceRole, f.recorded.name_bytes);
-  f.number(FieldId::kTraceProcess, f.recorded.process);
+  // A kernel is no process; the number only distinguishes its recordings.
+  if (f.recorded.source == trace::EventSource::kEndpoint) {
+    f.number(FieldId::kTraceProcess, f.recorded.process);
+  }
   f.known(FieldId::kTraceSince, f.recorded.since);
   f.number(FieldId::kTraceFormat, f.recorded.format);
+  if (f.recorded.source != trace::EventSource::kEndpoint) {
+    f.text(FieldId::kTraceSource, f.recorded.source,
+           roce::origin_name(origin_of(f.recorded.source)));
+  }
   if (f.recorded.left_out != 0) {
     f.text(FieldId::kTraceExcluded, f.recorded.left_out, type_names(f.recorded.left_out));
   }
@@ -117,15 +151,25 @@ void fields(Fields<trace::Connection> f) {
   f.number(FieldId::kTracePort, f.recorded.port);
   f.number(FieldId::kTraceActive, f.recorded.active);
   f.known(FieldId::kVersion, f.recorded.version);
-  f.number(FieldId::kTraceInlineSend, f.recorded.inline_send);
-  f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
-  f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
-  f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  if (f.recorded.private_data_unknown != 0) {
+    f.known(FieldId::kTraceInlineSend, f.recorded.inline_send);
+    f.known(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
+    f.known(FieldId::kTraceResponderResources, f.recorded.responder_resources);
+    f.known(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  } else {
+    f.number(FieldId::kTraceInlineSend, f.recorded.inline_send);
+    f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
+    f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
+    f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  }
   f.number(FieldId::kTracePeerOperations, f.recorded.sees_peer_operations);
   f.number(FieldId::kTraceReplayed, f.recorded.replayed);
   if (f.recorded.replayed != 0) f.began();
   f.payload_bytes(FieldId::kTracePrivateSent, 0, f.recorded.sent_private_data);
   f.payload_bytes(FieldId::kTracePrivateReceived, f.recorded.sent_private_data);
+  if (f.recorded.private_data_unknown != 0) {
+    f.text(FieldId::kTraceUnknown, f.recorded.private_data_unknown, "private data");
+  }
 }
 
 void fields(Fields<trace::ConnectionEnd> f) {
@@ -146,7 +190,12 @@ void fields(Fields<trace::ConnectionEnd> f) {
 
 void fields(Fields<trace::Message> f) {
   f.by(f.recorded.side);
-  f.number(FieldId::kSendLength, f.recorded.length);
+  if ((f.recorded.unknown & trace::kLengthUnknown) == 0) {
+    f.number(FieldId::kSendLength, f.recorded.length);
+  }
+  if (const std::string unknown = unknown_names(f.recorded.unknown); !unknown.empty()) {
+    f.text(FieldId::kTraceUnknown, f.recorded.unknown, unknown);
+  }
   if (f.recorded.has_invalidate != 0) f.number(FieldId::kInvalidatedHandle, f.recorded.invalidate);
 }
 
@@ -227,6 +276,10 @@ void fields(Fields<trace::CallEnd> f) {
   if (f.recorded.side == 0) f.number(FieldId::kTraceCallStatus, f.recorded.status);
   f.known(FieldId::kTraceAttempts, f.recorded.attempts);
   f.duration(FieldId::kTraceSending, f.recorded.called, f.recorded.sent);
+  f.part(FieldId::kTraceSlotWait, f.recorded.slot_wait);
+  f.part(FieldId::kTraceCreditWait, f.recorded.credit_wait);
+  f.part(FieldId::kTraceMarshal, f.recorded.marshal);
+  f.part(FieldId::kTracePost, f.recorded.post);
   f.duration(FieldId::kTraceResponse, f.recorded.sent != 0 ? f.recorded.sent : f.recorded.called,
              f.recorded.replied);
   f.duration(FieldId::kTraceCompletion, f.recorded.replied, f.recorded.ended);
@@ -274,10 +327,34 @@ void fields(Fields<trace::ProcedureSums> f) {
   f.number(FieldId::kRpcProgramVersion, f.recorded.version);
   f.number(FieldId::kRpcProcedure, f.recorded.procedure,
            decode::procedure_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
+  f.number(FieldId::kTraceSumCalls, f.recorded.calls);
+  f.number(FieldId::kTraceSumReplies, f.recorded.replies);
+  f.number(FieldId::kTraceSumErrors, f.recorded.errors);
+  f.number(FieldId::kTraceSumCallBytes, f.recorded.call_bytes);
+  f.number(FieldId::kTraceSumReplyBytes, f.recorded.reply_bytes);
+  f.number(FieldId::kTraceSumReadChunks, f.recorded.read_chunk_bytes);
+  f.number(FieldId::kTraceSumWriteChunks, f.recorded.write_chunk_bytes);
+  if (f.recorded.replies == 0) return;
+  f.derived(FieldId::kTraceSumLatencyMean, f.recorded.latency_ns / f.recorded.replies);
+  const SumLatencies latencies = SumLatencies::read(f.whole_payload());
+  if (const auto p50 = latencies.quantile(0.5)) f.derived(FieldId::kTraceSumLatencyP50, *p50);
+  if (const auto p99 = latencies.quantile(0.99)) f.derived(FieldId::kTraceSumLatencyP99, *p99);
+  f.number(FieldId::kTraceSumLatencyMax, f.recorded.max_latency_ns);
 }
 
 void fields(Fields<trace::ConnectionSums> f) {
-  (void)f;
+  f.number(FieldId::kTraceSumSends, f.recorded.sends);
+  f.number(FieldId::kTraceSumReceives, f.recorded.receives);
+  f.number(FieldId::kTraceSumSendBytes, f.recorded.send_bytes);
+  f.number(FieldId::kTraceSumReceiveBytes, f.recorded.receive_bytes);
+  f.number(FieldId::kTraceSumReadBytes, f.recorded.read_bytes);
+  f.number(FieldId::kTraceSumWrittenBytes, f.recorded.written_bytes);
+  f.number(FieldId::kTraceSumCreditWaits, f.recorded.credit_waits);
+  f.number(FieldId::kTraceSumCreditWait, f.recorded.credit_wait_ns);
+  f.number(FieldId::kTraceSumSendQueueFull, f.recorded.send_queue_full);
+  f.number(FieldId::kTraceSumResent, f.recorded.resent_calls);
+  f.number(FieldId::kTraceSumFlushed, f.recorded.flushed);
+  f.number(FieldId::kTraceSumInvalidHeaders, f.recorded.invalid_headers);
 }
 
 template <typename Recorded>

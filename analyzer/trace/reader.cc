@@ -72,6 +72,31 @@ struct Ring {
   std::uint64_t gone = 0;  // all events known to be missing
 };
 
+// What a connection cannot show, whatever its messages have.
+std::uint16_t absent_of(roce::Origin origin, const trace::Connection& recorded) {
+  std::uint16_t absent = roce::is_kernel(origin) ? roce::absent_from(origin) : 0;
+  // BPF programs may see private data.
+  if (origin == roce::Origin::kKernelBpf) absent &= static_cast<std::uint16_t>(~roce::kAbsentSetup);
+  if (recorded.private_data_unknown != 0) absent |= roce::kAbsentSetup;
+  return absent;
+}
+
+// What a message cannot show.
+std::uint16_t absent_of(const trace::Message& recorded) {
+  constexpr std::array<std::pair<trace::MessageUnknown, roce::Absent>, 5> kBits{{
+      {trace::kBytesUnknown, roce::kAbsentBytes},
+      {trace::kCreditUnknown, roce::kAbsentCredit},
+      {trace::kLengthUnknown, roce::kAbsentLengths},
+      {trace::kChunksUnknown, roce::kAbsentChunks},
+      {trace::kInvalidationUnknown, roce::kAbsentInvalidation},
+  }};
+  std::uint16_t absent = 0;
+  for (const auto& [unknown, bit] : kBits) {
+    if ((recorded.unknown & unknown) != 0) absent |= bit;
+  }
+  return absent;
+}
+
 // Text from an endpoint, escaped: a recording may contain anything.
 std::string words(Bytes payload) {
   constexpr std::size_t kLongest = 256;
@@ -98,8 +123,9 @@ struct EndpointState {
   std::int64_t last_ns = INT64_MIN;  // of its latest event
   std::uint64_t streams = 0;         // number of streams so far
   bool shows_operations = true;      // neither operations nor messages are excluded
-  std::uint64_t damaged = 0;         // frames that are not valid events
-  std::uint64_t unexplained = 0;     // those not yet explained by a sum
+  roce::Origin origin = roce::Origin::kEndpoint;
+  std::uint64_t damaged = 0;      // frames that are not valid events
+  std::uint64_t unexplained = 0;  // those not yet explained by a sum
   std::map<std::uint32_t, Ring> rings;
   tsl::robin_map<std::uint32_t, State*> open;  // by the endpoint's own number
 };
@@ -292,6 +318,7 @@ void Reader::Impl::begin_stream(const trace::EventView& view, const PacketMeta& 
                                         trace::type_bit(trace::EventType::kOperation) |
                                         trace::type_bit(trace::EventType::kOperationEnd);
   e->shows_operations = (recorded.left_out & kOperations) == 0;
+  e->origin = origin_of(recorded.source);
   stats.left_out |= recorded.left_out;
   streams[stream] = e;
   // Sums restart.
@@ -415,6 +442,8 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.begun_in = e.streams;
   c.id = view.header.connection;
   c.recorded = true;
+  c.origin = e.origin;
+  c.absent = absent_of(e.origin, recorded);
   c.endpoint_ns = &e.last_ns;
   c.setup = is_replayed(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = c.recorder = recorded.active != 0 ? 0 : 1;
@@ -441,7 +470,12 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.side[own].cm.initiator_depth = c.side[1 - own].cm.responder_resources =
       recorded.initiator_depth;
   c.side[own].reads_recorded_at_start = true;
-  c.side[own].operations_unseen = !e.shows_operations;
+  if ((c.absent & roce::kAbsentSetup) != 0) {
+    c.inline_threshold[own] = recorded.inline_send;
+    c.inline_threshold[1 - own] = recorded.inline_receive;
+  }
+  // Whether a kernel reports RDMA operations of its own shows with the first one.
+  c.side[own].operations_unseen = !e.shows_operations || roce::is_kernel(e.origin);
   c.side[1 - own].operations_unseen = !e.shows_operations || recorded.sees_peer_operations == 0;
   c.ring = view.header.ring != 0 ? ring_of(e, view.header.ring) : nullptr;
   c.gone_before = gone(e, c.ring);
@@ -551,7 +585,8 @@ void Reader::Impl::message(State& c, const Event& event) {
   send.data =
       event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), recorded.length));
   send.wire_length = recorded.length;
-  send.complete = send.data.size() == recorded.length;
+  send.absent = absent_of(recorded);
+  send.complete = send.data.size() == recorded.length && (send.absent & roce::kAbsentBytes) == 0;
   send.has_invalidate = recorded.has_invalidate != 0;
   send.invalidate_handle = recorded.invalidate;
   c.side[send.sender].counters.packets_at_most += packets_of(recorded.length);
@@ -593,6 +628,7 @@ void Reader::Impl::forget_unsent(State& c, std::uint32_t xid) {
 void Reader::Impl::begin_operation(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::Operation>(event.view);
   const std::uint8_t side = event.side(recorded.side);
+  if (side == c.local) c.side[side].operations_unseen = false;
   std::vector<Outstanding>& list = c.outstanding[side];
   // Ends the oldest if there are too many.
   if (list.size() >= kMaxOutstanding) {

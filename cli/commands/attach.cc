@@ -1,8 +1,8 @@
 // rpcrdma attach: streams the messages or packets of a running endpoint.
 #include "commands.h"
+#include "endpoint_reader.h"
 #include "input.h"
 #include "live_view.h"
-#include "ring_options.h"
 
 #include <algorithm>
 #include <array>
@@ -33,6 +33,7 @@
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/live/stream_check.h>
 #include <rpcrdma/live/stream_file.h>
+#include <rpcrdma/program/ring_options.h>
 #include <rpcrdma/trace/read.h>
 #include <rpcrdma/trace_reader/stream_end.h>
 
@@ -49,6 +50,7 @@ struct AttachOptions {
   std::string write;
   RingText ring;
   PrintOptions print;
+  kernel_endpoint::FilterText kernel;
 };
 
 volatile std::sig_atomic_t stream_fd = -1;
@@ -283,6 +285,14 @@ int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
   return kOk;
 }
 
+// `view`: null to write the stream.
+int read_stream(const AttachOptions& options, const base::RingOptions& ring, FileDescriptor stream,
+                LiveView* view) {
+  const StopStreamBySignal stop(stream.get());
+  if (view != nullptr) return show(options, std::move(stream), *view);
+  return ring.on() ? keep_ring(options, ring, std::move(stream)) : keep(options, stream);
+}
+
 int attach(AttachOptions options) {
   options.packets |= trace::is_packet_socket(options.endpoint);
   const PrintOptions& print = options.print;
@@ -305,12 +315,25 @@ int attach(AttachOptions options) {
     if (!printer) return kUnreadable;
     view = std::make_unique<LiveView>(std::move(printer));
   }
-  auto stream = options.packets ? trace::connect_packets(options.endpoint)
-                                : trace::connect_endpoint(options.endpoint);
+  if (options.packets) {
+    if (options.kernel.any()) {
+      return refused("attach: --packets streams packets, and the kernel has none to select from");
+    }
+    auto stream = trace::connect_packets(options.endpoint);
+    if (!stream) return refused(stream.error().message);
+    return read_stream(options, *ring, std::move(*stream), view.get());
+  }
+  // The user of a wrong option should not wait until the kernel is traced.
+  if (const auto plan = kernel_endpoint::parse({.filter = options.kernel}); !plan) {
+    return refused("attach: " + plan.error().message);
+  }
+  EndpointReader reader(options.kernel, false);
+  auto stream = reader.connect(options.endpoint);
   if (!stream) return refused(stream.error().message);
-  const StopStreamBySignal stop(stream->get());
-  if (view) return show(options, std::move(*stream), *view);
-  return ring->on() ? keep_ring(options, *ring, std::move(*stream)) : keep(options, *stream);
+  reader.print();
+  const int status = read_stream(options, *ring, std::move(*stream), view.get());
+  reader.end();
+  return status;
 }
 
 }  // namespace
@@ -318,8 +341,10 @@ int attach(AttachOptions options) {
 Run add_attach(command_line::Command& command) {
   auto options = std::make_shared<AttachOptions>();
   command
-      .argument("ENDPOINT", options->endpoint,
-                "Name or process ID as listed by `rpcrdma ls`, or path of the endpoint's socket")
+      .argument(
+          "ENDPOINT", options->endpoint,
+          "Name or process ID as listed by `rpcrdma ls`, or path of the endpoint's socket; "
+          "kernel: Linux's own NFS/RDMA, traced from now on if it is not yet (docs/kernel.md)")
       .value("ENDPOINT")
       .required();
   command.flag("--packets", options->packets,
@@ -331,8 +356,11 @@ Run add_attach(command_line::Command& command) {
       .value("FILE");
   add_ring_options(command, options->ring, kWrittenRing);
   add_print_options(command, options->print);
+  kernel_endpoint::add_filter_options(command, options->kernel, "Endpoint kernel, if started: ");
   command.example("rpcrdma attach server -Y 'rpcrdma.latency > 1ms'",
                   "Print the slow Calls of the endpoint \"server\" as they happen.");
+  command.example("sudo rpcrdma attach kernel --slower 10ms",
+                  "Print the slow Calls of this machine's own NFS/RDMA client and server.");
   command.example("ssh host rpcrdma attach server -w - | rpcrdma decode -",
                   "Watch an endpoint on another machine.");
   command.example("rpcrdma attach server -w - | wireshark -k -i -", "Watch live in Wireshark.");

@@ -2,8 +2,6 @@
 #include "commands.h"
 #include "input.h"
 #include "live_view.h"
-#include "privileges.h"
-#include "ring_options.h"
 
 #include <chrono>
 #include <csignal>
@@ -18,6 +16,8 @@
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/pcapng/recorder.h>
 #include <rpcrdma/plot/escape.h>
+#include <rpcrdma/program/privileges.h>
+#include <rpcrdma/program/ring_options.h>
 
 namespace rpcrdma::cli {
 

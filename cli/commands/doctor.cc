@@ -29,6 +29,7 @@ int examine(bool json) {
   }
   doctor::Build build;
   build.verbs = verbs::VerbsProvider::available();
+  build.kernel = doctor::find_kernel_program();
   if (const auto interfaces = capture::list_interfaces()) {
     build.live = true;
     for (const auto& i : *interfaces) build.interfaces.push_back(i.name);
@@ -45,7 +46,8 @@ Run add_doctor(command_line::Command& command) {
   command.flag("--json", *json, "Print one JSON object (docs/verbs.md)");
   command.footer(
       "Checks RDMA devices, their ports, addresses and MTUs, kernel modules, privileges, limits, "
-      "rpcbind, and what capturing and Wireshark need. Each problem comes with a remedy. It "
+      "rpcbind, and what capturing, tracing the kernel and Wireshark need. Each problem comes with "
+      "a remedy. It "
       "changes nothing.\n"
       "Exit status: 0, or 2 if the checks cannot run.");
   return [json] { return examine(*json); };

@@ -53,6 +53,10 @@ class Extractor final : private model::Observer {
     if (failed_ || (xid_ && call.message.xid != *xid_) || !matches(call, answer)) return;
     const bool replied = answer != nullptr && answer->kind == model::Kind::kReply;
     if (options_.messages) {
+      for (const model::Message* m : {&call.message, answer}) {
+        if (m != nullptr && model::is_absent(*m, roce::kAbsentBytes)) ++without_bytes_;
+      }
+      if (model::is_absent(call.message, roce::kAbsentBytes)) return;
       whole_message(call.message, "call", model::rebuild_call(call), call);
       if (replied) whole_message(*answer, "reply", model::rebuild_reply(call, *answer), call);
       return;
@@ -75,6 +79,8 @@ class Extractor final : private model::Observer {
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::uint64_t files() const { return files_; }
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
+  // Returns how many messages have a source without bytes.
+  [[nodiscard]] std::uint64_t without_bytes() const { return without_bytes_; }
   // Returns how many Replies had Read chunks, whose data is not extracted.
   [[nodiscard]] std::uint64_t reply_reads() const { return reply_reads_; }
 
@@ -159,6 +165,7 @@ class Extractor final : private model::Observer {
   std::uint64_t files_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t reply_reads_ = 0;
+  std::uint64_t without_bytes_ = 0;
 };
 
 int extract(const ExtractOptions& options) {
@@ -190,7 +197,11 @@ int extract(const ExtractOptions& options) {
   if (!run_pipeline(extractor.pipeline(), *source, options.paths, options.jobs) ||
       extractor.failed())
     return kUnreadable;
-  if (extractor.files() == 0 && extractor.reply_reads() == 0) {
+  if (const std::uint64_t n = extractor.without_bytes(); n != 0) {
+    complain(fmt::format(
+        "extract: {} {} no bytes: the source, records of kernel tracepoints, has fields only", n,
+        n == 1 ? "message has" : "messages have"));
+  } else if (extractor.files() == 0 && extractor.reply_reads() == 0) {
     complain("extract: nothing matches");
   }
   if (extractor.incomplete() != 0) {
@@ -204,7 +215,7 @@ int extract(const ExtractOptions& options) {
     complain(fmt::format(
         "extract: warning: {} Read chunks (RFC 5666), and their data is not extracted", replies));
   }
-  return kOk;
+  return extractor.without_bytes() == 0 ? kOk : kUnreadable;
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include "commands.h"
 #include "input.h"
 
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -17,12 +19,20 @@ namespace rpcrdma::cli {
 
 namespace {
 
+constexpr std::array<std::pair<const char*, roce::Origin>, 4> kSources{{
+    {"packets", roce::Origin::kPackets},
+    {"endpoint", roce::Origin::kEndpoint},
+    {"bpf", roce::Origin::kKernelBpf},
+    {"tracepoints", roce::Origin::kKernelTracepoints},
+}};
+
 struct RulesOptions {
   std::vector<std::string> names;
+  std::string source;  // one of kSources; empty: any
   bool json = false;
 };
 
-std::string needs_text(std::uint8_t needs) {
+std::string needs_text(std::uint32_t needs) {
   std::string text;
   const auto item = [&](rules::Needs need, const char* what) {
     if ((needs & need) == 0) return;
@@ -36,6 +46,27 @@ std::string needs_text(std::uint8_t needs) {
   item(rules::kSteadyClock, "a clock that does not step back");
   item(rules::kOperations,
        "the RDMA operations of the side at fault: a recording of its peer may not have them");
+  item(rules::kBytes, "the bytes of messages");
+  item(rules::kChunkLists, "chunk lists");
+  item(rules::kLengths, "the lengths of Sends");
+  item(rules::kRequests, "the credits that Calls request");
+  item(rules::kGrants, "the credits that Replies grant");
+  item(rules::kInvalidations, "which Sends invalidate a handle");
+  item(rules::kPrivateData, "private data, and the limits of RDMA Reads in flight");
+  item(rules::kExactOperations, "handle, offset and length of RDMA Reads and Writes");
+  item(rules::kRefusals, "NAKs, RNR NAKs or retransmissions");
+  item(rules::kPacketLevel, "packets");
+  return text;
+}
+
+// "packets, endpoint, kernel BPF"
+std::string judged_from_text(const rules::Rule& r) {
+  std::string text;
+  for (const auto& [name, origin] : kSources) {
+    if (!rules::is_judged_from(r, origin)) continue;
+    text += text.empty() ? "" : ", ";
+    text += roce::origin_name(origin);
+  }
   return text;
 }
 
@@ -71,6 +102,9 @@ void explain(const rules::Rule& r, bool bold) {
     fmt::print("  severity   {} (RFC 8166), {} (RFC 5666)\n", rules::level_name(r.level8166),
                rules::level_name(r.level5666));
   }
+  if (const std::string from = judged_from_text(r); !from.empty()) {
+    fmt::print("  judged     from {}\n", from);
+  }
   if (*r.section != '\0') fmt::print("  section    {}\n", r.section);
   if (r.needs != 0) fmt::print("  needs      {}\n", needs_text(r.needs));
   if (*r.advice != '\0') fmt::print("  advice     {}\n", r.advice);
@@ -90,6 +124,11 @@ void write_json(const std::vector<const rules::Rule*>& chosen) {
     json.field("section", r->section);
     json.field("sentence", r->sentence);
     json.field("needs", needs_text(r->needs));
+    json.array("judged_from");
+    for (const auto& [name, origin] : kSources) {
+      if (rules::is_judged_from(*r, origin)) json.value(name);
+    }
+    json.end();
     json.field("advice", r->advice);
     json.end();
   }
@@ -109,6 +148,10 @@ int rules_command(const RulesOptions& options) {
   }
   if (chosen.empty()) {
     for (const rules::Rule& r : rules::rules()) chosen.push_back(&r);
+  }
+  for (const auto& [name, origin] : kSources) {
+    if (options.source != name) continue;
+    std::erase_if(chosen, [of = origin](const rules::Rule* r) { return !is_judged_from(*r, of); });
   }
   if (options.json) {
     write_json(chosen);
@@ -135,6 +178,11 @@ int rules_command(const RulesOptions& options) {
 Run add_rules(command_line::Command& command) {
   auto options = std::make_shared<RulesOptions>();
   command.argument("RULE", options->names, "Rules to explain, such as FC-01 (list all)");
+  command
+      .option("--source", options->source,
+              "List only rules that are judged from this source: packets of a capture, events of "
+              "an endpoint, or Linux by BPF programs or by the records of tracepoints")
+      .one_of({"packets", "endpoint", "bpf", "tracepoints"});
   command.flag("--json", options->json, "Print a JSON list (docs/json.md)");
   return [options] { return rules_command(*options); };
 }

@@ -1,5 +1,6 @@
 // rpcrdma top: watches running endpoints on the whole terminal.
 #include "commands.h"
+#include "endpoint_reader.h"
 #include "input.h"
 #include "screen.h"
 #include "terminal.h"
@@ -38,6 +39,8 @@ struct TopOptions {
   bool once = false;
   std::optional<double> seconds;
   rules::Profile profile = rules::Profile::k8166;
+  kernel_endpoint::FilterText kernel;
+  bool kernel_events = false;
 };
 
 constexpr std::int64_t kMillisecond = 1'000'000;
@@ -294,8 +297,14 @@ int run(const TopOptions& options) {
   }
   const bool all = options.endpoints.empty();
   Top top(options.profile, all);
+  const bool sums = !options.kernel_events && options.kernel.slower.empty() &&
+                    !options.kernel.errors && !options.kernel.tracefs;
+  if (const auto plan = kernel_endpoint::parse({.filter = options.kernel, .sums = sums}); !plan) {
+    return give_up("top: " + plan.error().message);
+  }
+  EndpointReader reader(options.kernel, sums);
   for (const std::string& name : options.endpoints) {
-    auto fd = trace::connect_endpoint(name);
+    auto fd = reader.connect(name);
     if (!fd) return give_up(fd.error().message);
     top.add({name, {}, capture::LiveStream(std::move(*fd), trace::live_check())});
   }
@@ -311,6 +320,7 @@ int run(const TopOptions& options) {
   } else {
     top.run_live(options.seconds);
   }
+  reader.end(true);
   return kOk;
 }
 
@@ -330,11 +340,17 @@ Run add_top(command_line::Command& command) {
       .range(0.1, 86400.0)
       .value("N");
   add_profile(command, options->profile);
+  command.flag("--events", options->kernel_events,
+               "Endpoint kernel, if started: copy all events, so that Calls are judged, instead of "
+               "counting in the kernel");
+  kernel_endpoint::add_filter_options(command, options->kernel, "Endpoint kernel, if started: ");
   command.footer(
       "Shows connections with their Call rates, latency and credits, bytes in chunks, findings, "
       "and whether any trace events were lost. Press ? for keys and columns.");
   command.example("rpcrdma top", "Watch all endpoints, including those that start later.");
   command.example("rpcrdma top server", "Watch the endpoint \"server\".");
+  command.example("sudo rpcrdma top kernel",
+                  "Watch this machine's own NFS/RDMA client and server (docs/kernel.md).");
   command.example("rpcrdma top --once --seconds 10",
                   "Report what all endpoints did in ten seconds, for scripts.");
   return [options] { return run(*options); };

@@ -129,6 +129,7 @@ fabric::Expected<Machine> look_at_machine(const std::string& root, const std::st
   m.rxe_available = has_module(root, "rdma_rxe");
   m.rpcbind = is_there(root + rpcbind::kLocalSocket);
   m.may_capture = may_capture(root);
+  m.kernel = look_at_kernel(root);
   m.wireshark = find_program(root, path, {"wireshark", "tshark"});
   std::vector<std::string> plugins{"/usr/lib/x86_64-linux-gnu/wireshark/plugins",
                                    "/usr/lib/aarch64-linux-gnu/wireshark/plugins",

@@ -49,6 +49,7 @@ class Judge {
     soft();
     rpcbind();
     capture();
+    kernel();
     wireshark();
     return std::move(lines_);
   }
@@ -212,6 +213,67 @@ class Judge {
     add(subject, Health::kNote,
         "not supported by libpcap, and its Ethernet interface does not show its RDMA traffic",
         "capture at a mirror port of the switch, or record trace events at an endpoint (--record)");
+  }
+
+  // Linux's own NFS/RDMA client and server. Not everybody traces them, so nothing is missing.
+  void kernel() {
+    const Kernel& k = machine_.kernel;
+    if (!k.release.empty()) add("kernel", Health::kGood, k.release);
+    add("NFS/RDMA in the kernel", k.rpcrdma ? Health::kGood : Health::kNote,
+        fmt::format("{} (nfs {}, nfsd {})",
+                    k.rpcrdma ? "rpcrdma is loaded" : "rpcrdma is not loaded",
+                    k.nfs ? "is loaded" : "is not", k.nfsd ? "is loaded" : "is not"),
+        k.rpcrdma ? ""
+                  : "`modprobe rpcrdma`, or mount with proto=rdma; without it the kernel has no "
+                    "NFS/RDMA to trace");
+    kernel_types(k);
+    if (k.tracefs) {
+      add("tracefs", Health::kGood, "is mounted");
+    } else {
+      add("tracefs", Health::kNote, "is not mounted",
+          "`mount -t tracefs nodev /sys/kernel/tracing`: needed where BPF programs cannot be "
+          "loaded");
+    }
+    if (k.lockdown == "confidentiality") {
+      add("lockdown", Health::kNote, "is confidentiality: neither BPF nor tracefs can be used",
+          "boot with lockdown=integrity or without lockdown to trace the kernel");
+    } else if (!k.lockdown.empty()) {
+      add("lockdown", Health::kGood, fmt::format("is {}: the kernel can be traced", k.lockdown));
+    }
+    kernel_program(k);
+  }
+
+  void kernel_types(const Kernel& k) {
+    constexpr const char* kWithout =
+        "tracepoints are used instead (docs/kernel.md); for BPF, use a kernel with "
+        "CONFIG_DEBUG_INFO_BTF and CONFIG_DEBUG_INFO_BTF_MODULES";
+    if (!k.btf) {
+      add("kernel's types (BTF)", Health::kNote, "/sys/kernel/btf/vmlinux is missing", kWithout);
+    } else if (k.rpcrdma && !k.module_btf) {
+      add("kernel's types (BTF)", Health::kNote,
+          "the module rpcrdma has none: /sys/kernel/btf/rpcrdma is missing", kWithout);
+    } else {
+      add("kernel's types (BTF)", Health::kGood,
+          k.module_btf ? "of the kernel and of rpcrdma" : "of the kernel");
+    }
+  }
+
+  void kernel_program(const Kernel& k) {
+    const KernelProgram& program = build_.kernel;
+    if (program.path.empty()) {
+      return add("tracing the kernel", Health::kNote, "rpcrdma-kernel is not installed",
+                 program.why);
+    }
+    const auto suffices = [](std::uint8_t rights) { return rights == kAllKernelRights; };
+    if (suffices(k.rights)) return add("tracing the kernel", Health::kGood, "is permitted");
+    if (suffices(program.rights)) {
+      return add("tracing the kernel", Health::kGood,
+                 "is permitted by the capabilities of " + program.path);
+    }
+    add("tracing the kernel", Health::kNote, "needs privileges that you do not have",
+        fmt::format("`sudo rpcrdma top kernel`, or permit it once: `sudo setcap "
+                    "cap_bpf,cap_perfmon,cap_sys_admin,cap_dac_read_search+ep {}`",
+                    program.path));
   }
 
   void wireshark() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include <fmt/core.h>
 
@@ -142,6 +143,12 @@ class Drawer {
   bool credits(const ShownConnection& c, std::size_t chart);
   void bars(const ShownConnection& c, std::uint32_t Credits::*what, const char* name,
             std::uint32_t full, Style style);
+  // Returns the selected connection; null if it is not shown.
+  [[nodiscard]] const ShownConnection* selected() const;
+  void counted_chunks(const ShownConnection& c);
+  void procedures(const ShownConnection& c, std::size_t rows);
+  // Whether Calls of any endpoint are only counted.
+  [[nodiscard]] bool any_counted() const;
   void findings_heading(const char* behind);
   void finding(const ShownFinding& f, bool selected);
   void findings(std::size_t rows);
@@ -256,12 +263,21 @@ void Drawer::calls() {
 }
 
 constexpr std::array<const char*, 3> kChunks{"Read", "Write", "Reply"};
+// Of a source that counts: Reply chunks are among the Write chunks.
+constexpr std::array<const char*, 2> kCountedChunks{"Read", "Write and Reply"};
+
+bool is_counted(const ShownEndpoint& endpoint) {
+  return endpoint.source == trace::EventSource::kKernelSums;
+}
 
 void Drawer::chunks() {
   Row r = row();
   r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
-  for (std::size_t i = 0; i < kChunks.size(); ++i) {
-    r.put(kChunks[i]).put(" ");
+  const bool counted = !s_.endpoints.empty() && std::ranges::all_of(s_.endpoints, is_counted);
+  const std::span<const char* const> names = counted ? std::span<const char* const>(kCountedChunks)
+                                                     : std::span<const char* const>(kChunks);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    r.put(names[i]).put(" ");
     r.cell(rate(s_, Unit::kBytesPerSecond, s_.rates.chunk_bytes[i]), 13, Side::kLeft);
     if (width_ >= kWide) r.cell(bytes(s_.totals.chunk_bytes[i]), 11, Side::kLeft);
     r.put("  ");
@@ -376,6 +392,60 @@ std::string inline_text(const ShownConnection& c) {
   return fmt::format("  inline {}/{}", c.inline_call, c.inline_reply);
 }
 
+// Puts what went wrong on a connection whose Calls are counted.
+void counted_troubles(Row& r, const trace::ConnectionSums& sums) {
+  const auto trouble = [&](const char* what, std::uint64_t times, const std::string& more) {
+    if (times != 0) r.put(fmt::format("  {} {}{}", what, brief(times), more), Style::kWarning);
+  };
+  trouble("credit waits", sums.credit_waits,
+          fmt::format(" ({})", duration(static_cast<std::int64_t>(sums.credit_wait_ns))));
+  trouble("resent", sums.resent_calls, "");
+  trouble("flushed", sums.flushed, "");
+  trouble("invalid headers", sums.invalid_headers, "");
+  trouble("send queue full", sums.send_queue_full, "");
+}
+
+// Their bytes alone are counted.
+void Drawer::counted_chunks(const ShownConnection& c) {
+  Row r = row();
+  r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
+  for (std::size_t i = 0; i < kCountedChunks.size(); ++i) {
+    r.put(fmt::format("{} {}, {}   ", kCountedChunks[i], bytes(c.totals.chunk_bytes[i]),
+                      rate(s_, Unit::kBytesPerSecond, c.rates.chunk_bytes[i])));
+  }
+  add(r.take());
+}
+
+// Lines up with the columns of the connections.
+void Drawer::procedures(const ShownConnection& c, std::size_t rows) {
+  heading(fmt::format("Procedures of {}", c.id),
+          width_ >= 80 ? "counted in the kernel; not judged" : "");
+  const std::vector<ShownProcedure>& all = c.counts->procedures;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (i >= all.size()) {
+      blank();
+      continue;
+    }
+    const ShownProcedure& p = all[i];
+    Row r = row();
+    r.space(6).cell(p.name, peer_width(), Side::kLeft);
+    const auto cell = [&](const std::string& text, std::size_t width) {
+      r.put(" ").cell(text, width, Side::kRight);
+    };
+    cell(rate(s_, Unit::kCount, p.rate), 8);
+    cell(duration(p.latency.p50_ns), 7);
+    cell(duration(p.latency.p99_ns), 7);
+    r.put(fmt::format("  all {}", brief(p.calls)));
+    if (p.errors != 0) r.put(fmt::format("  errors {}", brief(p.errors)), Style::kBad);
+    put_if_whole(r, "  slowest " + duration(p.slowest_ns));
+    add(r.take());
+  }
+}
+
+bool Drawer::any_counted() const {
+  return std::ranges::any_of(s_.endpoints, is_counted);
+}
+
 bool Drawer::credits(const ShownConnection& c, std::size_t chart) {
   Row r = row();
   r.cell(" Credits", 10, Side::kLeft, Style::kBold);
@@ -419,10 +489,14 @@ void Drawer::bars(const ShownConnection& c, std::uint32_t Credits::*what, const 
   add(r.take());
 }
 
+const ShownConnection* Drawer::selected() const {
+  const auto at = std::ranges::find(s_.rows, view_.selected, &ShownConnection::id);
+  return at == s_.rows.end() ? nullptr : &*at;
+}
+
 void Drawer::detail(std::size_t chart) {
-  const auto at = std::find_if(s_.rows.begin(), s_.rows.end(),
-                               [&](const ShownConnection& c) { return c.id == view_.selected; });
-  if (at == s_.rows.end()) {
+  const ShownConnection* const at = selected();
+  if (at == nullptr) {
     heading("No connection", "");
     for (std::size_t i = 1; i < chart + kDetail; ++i) blank();
     return;
@@ -440,8 +514,10 @@ void Drawer::detail(std::size_t chart) {
     r.put(fmt::format("  retrans {}  NAK {}  RNR {}", c.sent_again, c.naks, c.rnr_naks),
           Style::kWarning);
   }
+  if (c.counts) counted_troubles(r, c.counts->sums);
   if (!with_inline) put_if_whole(r, inline_text(c));
   add(r.take());
+  if (c.counts) return counted_chunks(c);
   r = row();
   r.cell(" Chunks", 10, Side::kLeft, Style::kBold);
   for (std::size_t i = 0; i < kChunks.size(); ++i) {
@@ -476,6 +552,8 @@ void Drawer::finding(const ShownFinding& f, bool selected) {
 }
 
 void Drawer::findings(std::size_t rows) {
+  const ShownConnection* const c = selected();
+  if (c != nullptr && c->counts) return procedures(*c, rows);
   findings_heading("f: show all");
   for (std::size_t i = 0; i < rows; ++i) {
     if (i < s_.findings.size()) {
@@ -517,7 +595,11 @@ void Drawer::findings_page(std::size_t height) {
     if (i < s_.findings.size()) {
       finding(s_.findings[i], i == selected);
     } else if (i == 0) {
-      add(row().put(" no problems found so far", Style::kDim).take());
+      add(row()
+              .put(any_counted() ? " Calls are counted, not judged: see rpcrdma top kernel --events"
+                                 : " no problems found so far",
+                   Style::kDim)
+              .take());
     } else {
       blank();
     }
@@ -551,6 +633,8 @@ void Drawer::help() {
       " WAIT           Calls of the endpoint that wait for a credit",
       " bars           maximum in each second, up to the grant; yellow where no",
       "                credit was left",
+      " kernel         Calls are counted in the kernel, so no rule judges them:",
+      "                rpcrdma top kernel --events",
   };
   title(true);
   blank();
@@ -613,7 +697,18 @@ void Drawer::all() {
   chunks();
   column_names();
   table(std::max<std::size_t>(s_.rows.size(), 1));
-  findings_heading("");
+  for (const ShownConnection& c : s_.rows) {
+    if (!c.counts) continue;
+    procedures(c, c.counts->procedures.size());
+    counted_chunks(c);
+    Row r = row();
+    r.cell(" Trouble", 9, Side::kLeft, Style::kBold);
+    const std::size_t before = r.left();
+    counted_troubles(r, c.counts->sums);
+    if (r.left() == before) r.put("  none");
+    add(r.take());
+  }
+  findings_heading(any_counted() ? "Calls are counted, not judged" : "");
   for (const ShownFinding& f : s_.findings) finding(f, false);
 }
 

@@ -75,6 +75,52 @@ void expect_exact(const std::vector<Line>& lines, const Size& size) {
   }
 }
 
+Shown counted() {
+  Shown s = busy(1);
+  s.endpoints = {{"kernel", "client of Linux 6.1", false, {}}};
+  s.endpoints[0].source = trace::EventSource::kKernelSums;
+  s.found = {};
+  s.findings.clear();
+  ShownCounts& counts = s.rows[0].counts.emplace();
+  counts.sums.credit_waits = 12;
+  counts.sums.credit_wait_ns = 30'000'000;
+  counts.sums.flushed = 2;
+  s.rows[0].totals.chunk_bytes = {1 << 20, 3 << 20, 0};
+  s.rows[0].rates.chunk_bytes = {0, 2 << 20, 0};
+  counts.procedures = {{"NFS v3 READ", 98765, 3, 4000, {1'000'000, 20'000'000}, 55'000'000},
+                       {"NFS v3 LOOKUP", 12, 0, 0, {}, 1'000'000}};
+  return s;
+}
+
+TEST(Draw, ProceduresOfAConnectionWhoseCallsAreCounted) {
+  View view;
+  view.selected = 1;
+  const Size size{80, 24};
+  const std::vector<Line> lines = draw(counted(), view, size, true);
+  expect_exact(lines, size);
+  const std::string screen = text(lines);
+  EXPECT_THAT(screen, HasSubstr("kernel: client of Linux 6.1"));
+  EXPECT_THAT(screen, HasSubstr("Procedures of 1"));
+  EXPECT_THAT(screen, HasSubstr("counted in the kernel; not judged"));
+  EXPECT_THAT(screen,
+              ::testing::ContainsRegex("NFS v3 READ +4000 +1 ms +20 ms  all 98[.]8 k  errors 3"));
+  EXPECT_THAT(screen, HasSubstr("credit waits 12 (30 ms)  flushed 2"));
+  EXPECT_THAT(screen, HasSubstr("Read 1 MiB, 0 B/s   Write and Reply 3 MiB, 2 MiB/s"));
+  EXPECT_THAT(screen, HasSubstr(" Chunks   Read 0 B/s          Write and Reply 340.1 MiB/s"));
+  EXPECT_THAT(screen, Not(HasSubstr("Findings")));
+  // Their page says why there are none.
+  view.page = Page::kFindings;
+  EXPECT_THAT(text(draw(counted(), view, size, true)), HasSubstr("counted, not judged"));
+}
+
+TEST(Draw, CountsForAFile) {
+  const std::string screen = text(draw_plain(counted(), 80, true));
+  EXPECT_THAT(screen, HasSubstr("NFS v3 READ"));
+  EXPECT_THAT(screen, HasSubstr("NFS v3 LOOKUP"));
+  EXPECT_THAT(screen, HasSubstr(" Trouble   credit waits 12 (30 ms)  flushed 2"));
+  EXPECT_THAT(screen, HasSubstr("Calls are counted, not judged"));
+}
+
 TEST(Draw, SaysWhatThereIs) {
   const std::string screen = text(draw(busy(), {}, {80, 24}, true));
   EXPECT_THAT(screen, HasSubstr("nfsd: server on 10.0.0.1"));

@@ -1,6 +1,8 @@
 // The model already keeps nearly everything shown and is read once a second, so an event costs
 // little more here than in the model. Only what must be seen as it happens is taken from events:
 // Call latency, maximum credits in use, findings.
+#include "counts.h"
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -112,6 +114,11 @@ void add_to(Totals& to, const Totals& t) {
   }
 }
 
+void add_to(Rates& to, const Rates& r) {
+  to.calls += r.calls;
+  for (std::size_t i = 0; i < r.chunk_bytes.size(); ++i) to.chunk_bytes[i] += r.chunk_bytes[i];
+}
+
 Rates rates_of(const Totals& now, const Totals& before, double seconds) {
   const auto rate = [&](std::uint64_t to, std::uint64_t from) {
     return to > from ? static_cast<double>(to - from) / seconds : 0;
@@ -181,6 +188,8 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   roce::ByConnection<ConnectionRow> rows;
   Totals gone;  // of connections that no longer have a row
   RecentTimes times;
+  Counts counts;
+  std::int64_t tick_ns = 0;  // of the latest tick
   std::uint64_t faults = 0;
   std::map<FindingKey, KeptFinding> kept;
   std::uint64_t found_order = 0;
@@ -201,6 +210,11 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
     if (r.recorded) return r.credits;
     const model::Credits& counted = counted_credits(r);
     return {counted.requested, counted.granted, counted.in_use, 0, 0};
+  }
+  // A connection with sums has no messages.
+  [[nodiscard]] bool is_counted(const ConnectionRow& r) const { return counts.has(r.index); }
+  [[nodiscard]] Totals totals_of_row(const ConnectionRow& r) const {
+    return is_counted(r) ? counts.totals(r.index) : totals_of(model(r));
   }
   // Returns the credits as counted from messages.
   [[nodiscard]] const model::Credits& counted_credits(const ConnectionRow& r) const {
@@ -242,6 +256,7 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
           std::min<std::size_t>(recorded.name_bytes, event.view.payload.size());
       if (name != 0) endpoints[from].name = text_of(event.view.payload.first(name));
       endpoints[from].role = text_of(event.view.payload.subspan(name));
+      endpoints[from].source = recorded.source;
       break;
     }
     case trace::EventType::kConnection:
@@ -254,6 +269,10 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
       break;
     case trace::EventType::kCredits:
       credits(event);
+      break;
+    case trace::EventType::kProcedureSums:
+    case trace::EventType::kConnectionSums:
+      counts.take(event);
       break;
     case trace::EventType::kError: {
       const auto recorded = *trace::read_event<trace::Error>(event.view);
@@ -311,7 +330,8 @@ void Gather::Impl::on_retransmission(const roce::Retransmission& event) {
 void Gather::Impl::forget(std::uint32_t index) {
   const ConnectionRow* r = rows.find(index);
   if (r == nullptr) return;
-  add_to(gone, totals_of(model(*r)));
+  add_to(gone, totals_of_row(*r));
+  counts.forget(index);
   rows.erase(index);
 }
 
@@ -404,7 +424,7 @@ void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
   };
   const std::uint32_t in_use = credits_of(r).in_use;
   const bool moved = now.calls != r.totals.calls || now.replies != r.totals.replies;
-  if (!open || !r.recorded || in_use == 0 || moved || seen(0) || seen(1)) {
+  if (!open || !r.recorded || in_use == 0 || moved || seen(0) || seen(1) || is_counted(r)) {
     r.silent_since_ns = -1;
     r.silence_found = false;
     return;
@@ -430,15 +450,23 @@ void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
 void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
   Totals all = gone;
+  Rates counted;
   std::vector<std::uint32_t> over;
   rows.for_each([&](ConnectionRow& r) {
     const roce::Connection* c = connection(r);
-    const Totals t = totals_of(model(r));
-    add_to(all, t);
-    r.rates = rates_of(t, r.totals, length);
+    const Totals t = totals_of_row(r);
+    if (is_counted(r)) {
+      // The source's seconds are not those of this view.
+      r.rates = counts.rates(r.index, now_ns);
+      r.latency = counts.latency(r.index, now_ns);
+      add_to(counted, r.rates);
+    } else {
+      add_to(all, t);
+      r.rates = rates_of(t, r.totals, length);
+      r.latency = r.times.latency();
+    }
     find_silence(r, is_open(r), t, now_ns);
     r.totals = t;
-    r.latency = r.times.latency();
     if (rotates) r.times.rotate();
     const Credits credits = credits_of(r);
     r.history.push_back(most_of(std::exchange(r.most, credits), credits));
@@ -454,6 +482,7 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   });
   for (const std::uint32_t index : over) forget(index);
   rates = rates_of(all, totals, length);
+  add_to(rates, counted);
   totals = all;
   if (rotates) times.rotate();
   const std::uint64_t events = pipeline.frames().events;
@@ -488,7 +517,7 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   s.version = m.version;
   s.inline_call = m.thresholds.call;
   s.inline_reply = m.thresholds.reply;
-  s.totals = totals_of(m);
+  s.totals = totals_of_row(r);
   s.rates = r.rates;
   s.latency = r.latency;
   s.credits = credits_of(r);
@@ -496,6 +525,7 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   s.naks = r.naks;
   s.rnr_naks = r.rnr_naks;
   s.history.assign(r.history.begin(), r.history.end());
+  if (is_counted(r)) s.counts = counts.shown(r.index, tick_ns);
   return s;
 }
 
@@ -524,6 +554,7 @@ void Gather::ended(std::uint32_t endpoint, const std::string& why, std::int64_t 
 
 void Gather::tick(std::int64_t now_ns, bool at_once) {
   Impl& i = *impl_;
+  i.tick_ns = now_ns;
   if (i.second_began < 0) i.second_began = now_ns;
   const std::int64_t length = now_ns - i.second_began;
   if (length <= 0 || (length < kSecond && !at_once)) return;
@@ -542,6 +573,7 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
   s.totals = i.gone;
   s.rates = i.rates;
   s.latency = impl_->times.latency();
+  if (s.latency.p50_ns < 0) s.latency = i.counts.latency_of_all(i.tick_ns);
   s.faults = i.faults;
   s.found = i.found_count;
 
@@ -550,7 +582,7 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
   std::size_t selected = 0;
   for (std::size_t at = 0; at < all.size(); ++at) {
     const ConnectionRow& r = *all[at];
-    add_to(s.totals, totals_of(i.model(r)));
+    add_to(s.totals, i.totals_of_row(r));
     if (i.is_open(r)) {
       ++s.open;
       s.waiting += i.credits_of(r).waiting;

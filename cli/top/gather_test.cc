@@ -348,5 +348,68 @@ TEST_F(Gathered, AtTheOtherEndOfAKilledServerTheConnectionIsNotOpen) {
   EXPECT_STREQ(s.rows[2].state, "gone");
 }
 
+// A source that counts in the kernel: sums of all Calls so far, once a second.
+class Counted : public Gathered {
+ protected:
+  void second(std::uint64_t calls, std::uint32_t procedure = 6) {
+    trace::ProcedureSums p;
+    p.program = 100003;
+    p.version = 3;
+    p.procedure = procedure;
+    p.calls = calls + 1;
+    p.replies = calls;
+    p.errors = calls / 100;
+    p.read_chunk_bytes = 10 * calls;
+    p.write_chunk_bytes = 1000 * calls;
+    p.max_latency_ns = 60'000'000;
+    const std::array<trace::SumBucket, 2> buckets{
+        trace::SumBucket{trace::sum_bucket(1'000'000), 0, calls * 9 / 10},
+        trace::SumBucket{trace::sum_bucket(50'000'000), 0, calls / 10}};
+    trace_.emit(1, p, {reinterpret_cast<const std::uint8_t*>(buckets.data()), sizeof buckets});
+    trace::ConnectionSums c;
+    c.credit_waits = 3;
+    c.flushed = 1;
+    trace_.emit(1, c);
+    feed();
+    gather_.tick(trace_.now);
+    trace_.now += kSecond;
+  }
+};
+
+TEST_F(Counted, RatesLatencyAndProceduresComeFromSums) {
+  trace_.begin("kernel", "client of Linux");
+  emit_plain_connection(trace_, 1);
+  second(1000);
+  second(1300);
+  second(20, 3);
+  const Shown s = show();
+  ASSERT_EQ(s.rows.size(), 1U);
+  const ShownConnection& c = s.rows[0];
+  ASSERT_TRUE(c.counts);
+  EXPECT_TRUE(c.open);
+  EXPECT_EQ(c.totals.calls, 1301U + 21U);
+  EXPECT_EQ(c.totals.chunk_bytes[1], 1'320'000U);
+  EXPECT_NEAR(c.rates.calls, 300, 1);
+  EXPECT_NEAR(s.rates.calls, 300, 1);
+  EXPECT_NEAR(c.rates.chunk_bytes[1], 300'000, 1000);
+  EXPECT_EQ(s.totals.calls, c.totals.calls);
+  EXPECT_NEAR(static_cast<double>(c.latency.p50_ns), 1e6, 2.5e5);
+  EXPECT_NEAR(static_cast<double>(s.latency.p99_ns), 5e7, 1.3e7);
+  EXPECT_EQ(c.counts->sums.credit_waits, 3U);
+  ASSERT_EQ(c.counts->procedures.size(), 2U);
+  EXPECT_EQ(c.counts->procedures[0].name, "NFS v3 READ");
+  EXPECT_EQ(c.counts->procedures[0].calls, 1301U);
+  EXPECT_EQ(c.counts->procedures[0].errors, 13U);
+  EXPECT_EQ(c.counts->procedures[1].name, "NFS v3 LOOKUP");
+  EXPECT_TRUE(s.findings.empty());
+  // Silence: rates are zero after some seconds, and latencies expire.
+  for (int i = 0; i < 12; ++i) gather_.tick(trace_.now + i * kSecond);
+  const Shown later = show();
+  EXPECT_EQ(later.rates.calls, 0);
+  EXPECT_EQ(later.rows[0].latency.p99_ns, -1);
+  EXPECT_EQ(later.totals.calls, c.totals.calls);
+  EXPECT_TRUE(later.findings.empty());
+}
+
 }  // namespace
 }  // namespace rpcrdma::top

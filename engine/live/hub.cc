@@ -277,7 +277,8 @@ class Hub::Impl {
   // Tracers start to emit before the rings are read, so that the snapshot holds the state so far
   // and every later event is emitted.
   void welcome(Sink& sink) {
-    if (!listens()) {
+    const bool is_first = !listens();
+    if (is_first) {
       wall_offset_ = wall_offset_ns();
       listen(true);
     }
@@ -301,6 +302,7 @@ class Hub::Impl {
       if (first.blocks.bytes().size() >= RingDrainer::kBatchBytes) emit();
     });
     emit();
+    if (is_first && options_.listening) options_.listening(true);
   }
 
   std::vector<std::uint8_t> endpoint(std::int64_t now) const {
@@ -309,6 +311,7 @@ class Hub::Impl {
     event.process = static_cast<std::uint32_t>(::getpid());
     event.wall = now + wall_offset_;
     event.since = since_;
+    event.source = options_.source;
     return make_event(0, now, event, base::as_bytes(options_.name + options_.role));
   }
 
@@ -321,7 +324,9 @@ class Hub::Impl {
 
   void nobody_listens() {
     listen(false);
-    drainer_.snapshot().forget_credits();
+    if (options_.listening) options_.listening(false);
+    // The sums of a kernel grow, and reach the snapshot, without a reader, too.
+    if (options_.source != EventSource::kKernelSums) drainer_.snapshot().forget_credits();
   }
 
   void listen(bool on) {

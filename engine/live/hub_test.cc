@@ -1,6 +1,7 @@
 // The live socket: what readers receive, and that they cannot affect each other.
 #include "support/live_hub.h"
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 #include <vector>
@@ -31,6 +32,36 @@ TEST_F(TraceHubThreads, TheFirstEventSaysWhoEmits) {
   EXPECT_EQ(emitted.payload().substr(0, endpoint.name_bytes), "a server");
   EXPECT_EQ(emitted.payload().substr(endpoint.name_bytes), "server on 10.0.0.1");
   EXPECT_EQ(hub_->socket_path(), path("rpcrdma/a_server." + std::to_string(::getpid()) + ".sock"));
+}
+
+TEST_F(TraceHubThreads, TheFirstEventSaysWhatTheSourceIs) {
+  start_with_socket({.source = EventSource::kKernelBpf});
+  EventStream stream(connect_endpoint(hub_->socket_path()).value());
+  EXPECT_EQ(stream.next().value().as<Endpoint>().source, EventSource::kKernelBpf);
+}
+
+TEST_F(TraceHubThreads, ItsOwnerLearnsWhetherAnybodyReads) {
+  std::vector<bool> said;
+  std::atomic<int> count{0};
+  Hub& hub = start_with_socket({.listening = [&](bool on) {
+    said.push_back(on);
+    ++count;
+  }});
+  { EventStream stream = connect(); }
+  while (count < 2) std::this_thread::yield();
+  hub.stop();
+  EXPECT_EQ(said, (std::vector{true, false}));
+}
+
+TEST_F(TraceHubThreads, WhatTheTracerLostIsLostToItsReaders) {
+  Tracer& tracer = *start_with_socket({.source = EventSource::kKernelBpf}).add();
+  EventStream stream = connect();
+  emit(tracer, 2);
+  tracer.lose(40);
+  emit(tracer, 1);
+  stream.read_until(1, 43);
+  EXPECT_EQ(stream.audit.ring(1).received, 3U);
+  EXPECT_EQ(stream.audit.ring(1).lost, 40U);
 }
 
 TEST_F(TraceHubThreads, EventsComeAsTheyWereEmitted) {

@@ -39,6 +39,7 @@ void StateSnapshot::end(std::uint32_t number) {
   const auto place = connections_.find(number);
   if (place == connections_.end()) return;
   bytes_ -= place->second.event.size();
+  for (const auto& [of, event] : place->second.sums) bytes_ -= event.size();
   --of_ring_[number >> kRingShift];
   connections_.erase(place);
 }
@@ -50,6 +51,23 @@ void StateSnapshot::credits(std::uint32_t number, std::span<const std::uint8_t> 
   const auto credits = view ? read_event<Credits>(*view) : std::nullopt;
   if (!credits || credits->side >= place->second.credits.size()) return;
   place->second.credits[credits->side].assign(event.begin(), event.end());
+}
+
+void StateSnapshot::sums(std::uint32_t number, std::span<const std::uint8_t> event) {
+  const auto place = connections_.find(number);
+  const auto view = view_event(event);
+  if (place == connections_.end() || !view) return;
+  SumsOf of{};
+  // A procedure's side is 0 or 1, so that it differs from the whole connection by the offset of 1.
+  if (const auto procedure = read_event<ProcedureSums>(*view)) {
+    of = {procedure->side + 1U, procedure->program, procedure->version, procedure->procedure};
+  }
+  auto& sums = place->second.sums;
+  const bool fits = sums.size() < kMostProcedures && bytes_ + event.size() <= most_bytes_;
+  if (!fits && !sums.contains(of)) return;
+  Event& stands = sums[of];
+  bytes_ += event.size() - stands.size();
+  stands.assign(event.begin(), event.end());
 }
 
 void StateSnapshot::forget_credits() {

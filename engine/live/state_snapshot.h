@@ -1,5 +1,5 @@
-// State snapshot: the open connections and their latest credits. Each new reader gets it first; its
-// Connection events are marked as replayed.
+// State snapshot: the open connections with their latest credits and sums. Each new reader gets it
+// first; its Connection events are marked as replayed.
 #pragma once
 
 #include <array>
@@ -19,8 +19,10 @@ class StateSnapshot {
   // Limit of the connections kept per ring; beyond it the oldest are dropped. It can be exceeded
   // only if end events were lost.
   static constexpr std::size_t kMostOfARing = std::size_t{1} << 16;
-  // Bytes of Connection events of all rings: a hundred times what a busy server needs.
+  // Bytes of Connection events and sums of all rings: a hundred times what a busy server needs.
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  // Procedures of one connection whose sums are kept.
+  static constexpr std::size_t kMostProcedures = 256;
 
   StateSnapshot() = default;
   explicit StateSnapshot(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -34,6 +36,9 @@ class StateSnapshot {
         return end(header.connection);
       case EventType::kCredits:
         return credits(header.connection, event);
+      case EventType::kProcedureSums:
+      case EventType::kConnectionSums:
+        return sums(header.connection, event);
       default:
         return;
     }
@@ -42,12 +47,13 @@ class StateSnapshot {
   // Called when no credits will be received for a while, so that the known ones go stale.
   void forget_credits();
 
-  // Calls `visitor` (header, event) with each connection, followed by its credits.
+  // Calls `visitor` (header, event) with each connection, followed by its credits and sums.
   template <typename Visitor>
   void emit(Visitor&& visitor) const {
     for (const auto& [number, connection] : connections_) {
       visit(connection.event, visitor);
       for (const auto& event : connection.credits) visit(event, visitor);
+      for (const auto& [of, event] : connection.sums) visit(event, visitor);
     }
   }
 
@@ -55,9 +61,12 @@ class StateSnapshot {
 
  private:
   using Event = std::vector<std::uint8_t>;
+  // Side, program, version, procedure; 0 each for the sums of the whole connection.
+  using SumsOf = std::array<std::uint32_t, 4>;
   struct Connection {
     Event event;
     std::array<Event, 2> credits;  // by side; empty: not known yet
+    std::map<SumsOf, Event> sums;
   };
 
   template <typename Visitor>
@@ -71,6 +80,7 @@ class StateSnapshot {
   void begin(std::uint32_t number, std::span<const std::uint8_t> event);
   void end(std::uint32_t number);
   void credits(std::uint32_t number, std::span<const std::uint8_t> event);
+  void sums(std::uint32_t number, std::span<const std::uint8_t> event);
 
   // In order of their numbers: connections of a ring are adjacent, the oldest first.
   std::map<std::uint32_t, Connection> connections_;

@@ -30,7 +30,7 @@ class StandingTest : public ::testing::Test {
     snapshot_.take(header, bytes);
   }
 
-  // "5": a connection. "5:1=64": its side 1 was granted 64.
+  // "5": a connection. "5:1=64": its side 1 was granted 64. "5 sends 8", "5 side 0 calls 20": sums.
   Trace emitted() const {
     Trace trace;
     snapshot_.emit([&](const EventHeader& header, std::span<const std::uint8_t> event) {
@@ -44,6 +44,13 @@ class StandingTest : public ::testing::Test {
       if (one.type() == EventType::kCredits) {
         const auto credits = one.as<Credits>();
         text += ":" + std::to_string(credits.side) + "=" + std::to_string(credits.granted);
+      }
+      if (one.type() == EventType::kConnectionSums) {
+        text += " sends " + std::to_string(one.as<ConnectionSums>().sends);
+      }
+      if (one.type() == EventType::kProcedureSums) {
+        const auto sums = one.as<ProcedureSums>();
+        text += " side " + std::to_string(sums.side) + " calls " + std::to_string(sums.calls);
       }
       trace.push_back(text);
     });
@@ -92,6 +99,40 @@ TEST_F(StandingTest, CreditsAreForgottenConnectionsAreNot) {
   EXPECT_EQ(emitted(), (Trace{"5"}));
   take(5, granted(0, 33));
   EXPECT_EQ(emitted(), (Trace{"5", "5:0=33"}));
+}
+
+TEST_F(StandingTest, TheLatestSumsOfEachProcedure) {
+  const auto procedure = [](std::uint32_t number, std::uint8_t side, std::uint64_t calls) {
+    ProcedureSums sums;
+    sums.program = 100003;
+    sums.version = 4;
+    sums.procedure = number;
+    sums.side = side;
+    sums.calls = calls;
+    return sums;
+  };
+  take(5, procedure(1, 0, 1));  // not open yet
+  take(5, kConnection);
+  take(5, procedure(1, 0, 10));
+  take(5, procedure(1, 0, 20));
+  take(5, procedure(1, 1, 3));
+  take(5, ConnectionSums{.sends = 7});
+  take(5, ConnectionSums{.sends = 8});
+  EXPECT_EQ(emitted(), (Trace{"5", "5 sends 8", "5 side 0 calls 20", "5 side 1 calls 3"}));
+  snapshot_.forget_credits();
+  EXPECT_EQ(emitted().size(), 4U);
+  take(5, ConnectionEnd{});
+  EXPECT_EQ(emitted(), Trace{});
+}
+
+TEST_F(StandingTest, SumsOfAConnectionAreLimited) {
+  take(5, kConnection);
+  for (std::uint32_t n = 0; n < StateSnapshot::kMostProcedures + 5; ++n) {
+    ProcedureSums sums;
+    sums.procedure = n;
+    take(5, sums);
+  }
+  EXPECT_EQ(emitted().size(), 1 + StateSnapshot::kMostProcedures);
 }
 
 TEST_F(StandingTest, AConnectionEmittedAgainTakesThePlaceOfTheFirst) {

@@ -25,38 +25,56 @@ constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace
 
-// Queries the sources at each scrape.
+// Collects figures at each scrape.
 class Collector : public prometheus::Collectable {
  public:
-  // The sources outlive it. If a loop has not answered after `patience`, its previous snapshot is
-  // used.
-  Collector(std::span<Source* const> sources, steady_clock::duration patience);
+  using Take = std::function<std::vector<Snapshot>()>;
+  explicit Collector(Take take) : take_(std::move(take)) {}
 
-  // May be called by any thread except the loops' threads, also concurrently.
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+  // May be called by any thread except those of the loops, also concurrently.
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    const std::vector<Snapshot> snapshots = take_();
+    return families(snapshots, base::monotonic_ns());
+  }
 
  private:
-  std::vector<Source*> sources_;
-  steady_clock::duration patience_;
+  Take take_;
 };
 
-Collector::Collector(std::span<Source* const> sources, steady_clock::duration patience)
-    : sources_(sources.begin(), sources.end()), patience_(patience) {}
+namespace {
 
-std::vector<prometheus::MetricFamily> Collector::Collect() const {
-  // Ask all of them before waiting for any.
-  std::vector<std::uint64_t> questions;
-  for (Source* const s : sources_) questions.push_back(s->ask());
-  const steady_clock::time_point until = steady_clock::now() + patience_;
-  std::vector<Snapshot> snapshots;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    snapshots.push_back(sources_[i]->wait(questions[i], until));
-  }
-  return families(snapshots, base::monotonic_ns());
+// Queries the sources, which outlive the collector. If a loop has not answered after `patience`,
+// its previous snapshot is used.
+Collector::Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) {
+  return [all = std::vector<Source*>(sources.begin(), sources.end()), patience] {
+    // Ask all of them before waiting for any.
+    std::vector<std::uint64_t> questions;
+    for (Source* const s : all) questions.push_back(s->ask());
+    const steady_clock::time_point until = steady_clock::now() + patience;
+    std::vector<Snapshot> snapshots;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      snapshots.push_back(all[i]->wait(questions[i], until));
+    }
+    return snapshots;
+  };
 }
 
+}  // namespace
+
 struct Exposer::Impl {
-  explicit Impl(std::span<Source* const> sources) : collector(sources, kPatience) {}
+  explicit Impl(Collector::Take take) : collector(std::move(take)) {}
+
+  // Error: the address cannot be listened on.
+  static Expected<std::unique_ptr<Impl>> open(const fabric::Address& address, std::uint16_t port,
+                                              Collector::Take take) {
+    auto impl = std::make_unique<Impl>(std::move(take));
+    auto http = HttpServer::open(address, port, [&figures = impl->collector](const HttpRequest& r) {
+      return answer(r, figures);
+    });
+    if (!http) return tl::unexpected(http.error());
+    impl->http = std::move(*http);
+    return impl;
+  }
 
   Collector collector;
   std::unique_ptr<HttpServer> http;  // destroyed before the collector
@@ -68,13 +86,18 @@ bool Exposer::available() {
 
 Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& address, std::uint16_t port,
                                                  std::span<Source* const> sources) {
-  auto impl = std::make_unique<Impl>(sources);
-  auto http = HttpServer::open(address, port, [&figures = impl->collector](const HttpRequest& r) {
-    return answer(r, figures);
-  });
-  if (!http) return tl::unexpected(http.error());
-  impl->http = std::move(*http);
-  return std::unique_ptr<Exposer>(new Exposer(std::move(impl)));
+  auto impl = Impl::open(address, port, ask_all(sources, kPatience));
+  if (!impl) return tl::unexpected(impl.error());
+  return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
+}
+
+Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const fabric::Address& address,
+                                                         std::uint16_t port,
+                                                         std::function<Snapshot()> take) {
+  auto impl =
+      Impl::open(address, port, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+  if (!impl) return tl::unexpected(impl.error());
+  return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }
 
 Exposer::Exposer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -9,12 +9,25 @@ bool Exposer::available() {
   return false;
 }
 
-fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
-                                                         std::uint16_t /*port*/,
-                                                         std::span<Source* const> /*sources*/) {
+namespace {
+
+tl::unexpected<fabric::Error> no_metrics() {
   return fabric::fail(
       fabric::Errc::kSystem,
       "this build has no metrics: it was configured without prometheus-cpp or civetweb");
+}
+
+}  // namespace
+
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
+                                                         std::uint16_t /*port*/,
+                                                         std::span<Source* const> /*sources*/) {
+  return no_metrics();
+}
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(
+    const fabric::Address& /*address*/, std::uint16_t /*port*/,
+    std::function<Snapshot()> /*take*/) {
+  return no_metrics();
 }
 
 Exposer::~Exposer() = default;

@@ -56,6 +56,10 @@ void Families::add(const Metric& metric, const Labels& labels, const Durations& 
   }
 }
 
+void Families::add_seconds(const Metric& metric, const Labels& labels, std::uint64_t nanoseconds) {
+  sample(metric, labels).counter.value += seconds(nanoseconds);
+}
+
 // To add a subsystem, give it figures in Snapshot and an add() of its own, and call it here.
 std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now) {
   Families all;
@@ -72,7 +76,11 @@ std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::
       all.add(kErrors, {{"role", "client"}, {"kind", e.kind}}, e.calls);
     }
     if (s.packets) add(all, *s.packets);
-    add(all, s.memory);
+    if (s.kernel) {
+      add(all, *s.kernel);
+    } else {
+      add(all, s.memory);
+    }
     if (s.trace) add(all, *s.trace);
     oldest = std::min(oldest, s.taken);
   }

@@ -28,6 +28,7 @@ class Families {
   // reported as one.
   void add(const Metric& metric, const Labels& labels, std::uint64_t value);
   void add(const Metric& metric, const Labels& labels, const protocol::Durations& durations);
+  void add_seconds(const Metric& metric, const Labels& labels, std::uint64_t nanoseconds);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> take() { return std::move(families_); }
 
@@ -41,6 +42,7 @@ void add(Families& families, const ServerFigures& server);
 void add(Families& families, const ClientFigures& client);
 void add(Families& families, const soft::ProviderCounters& packets);
 void add(Families& families, const MemoryFigures& memory);
+void add(Families& families, const KernelFigures& kernel);
 void add(Families& families, const TraceFigures& trace);
 
 // All metrics. `now`: of the snapshots' clock.

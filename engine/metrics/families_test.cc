@@ -93,6 +93,33 @@ Snapshot client_snapshot() {
   return s;
 }
 
+Snapshot kernel_snapshot() {
+  Snapshot s;
+  s.taken = kNow;
+  KernelFigures& f = s.kernel.emplace();
+  Numbers n;
+  for (KernelRole* const r : {&f.client, &f.server}) {  // 1 to 13 and 14 to 26
+    n.fill(r->connections, r->opened, r->closed, r->granted, r->in_use, r->waiting, r->requested,
+           r->credit_waits, r->send_queue_full, r->resent_calls, r->flushed, r->invalid_headers);
+    r->credit_wait_ns = 1'500'000'000;
+    n.fill(r->opened);
+  }
+  for (const bool server : {false, true}) {  // 27 to 33 and 34 to 40
+    KernelProcedure& p = f.procedures.emplace_back();
+    p.server = server;
+    p.program = "NFS";
+    p.procedure = "READ";
+    n.fill(p.calls, p.replies, p.errors, p.call_bytes, p.reply_bytes, p.read_chunk_bytes,
+           p.write_chunk_bytes);
+    p.latencies.add(3 * fabric::kMillisecond, 7);
+    p.latencies.set_sum(22 * fabric::kMillisecond);
+  }
+  f.procedures.push_back(f.procedures.front());  // another version of the program
+  f.procedures.back().procedure = "WRITE";
+  s.trace = {60, 61, 62, 63, 64};
+  return s;
+}
+
 Exposition emitted(const std::vector<Snapshot>& snapshots) {
   const std::string text = openmetrics(families(snapshots, kNow));
   Exposition e(text);
@@ -240,6 +267,64 @@ TEST(Families, OfATrace) {
   EXPECT_TRUE(std::isnan(emitted({server_snapshot()})["rpcrdma_trace_events_total"]));
 }
 
+TEST(Families, OfLinuxsOwnClientAndServer) {
+  const Exposition e = emitted({kernel_snapshot()});
+  expect_samples(
+      e,
+      {{R"(rpcrdma_calls_total{role="client"})", 2 * 27},
+       {R"(rpcrdma_calls_total{role="server"})", 34},
+       {R"(rpcrdma_replies_total{role="client"})", 2 * 28},
+       {R"(rpcrdma_replies_total{role="server"})", 35},
+       {R"(rpcrdma_errors_total{kind="failed",role="client"})", 2 * 29},
+       {R"(rpcrdma_errors_total{kind="failed",role="server"})", 36},
+       {R"(rpcrdma_procedure_calls_total{procedure="READ",program="NFS",role="client"})", 27},
+       {R"(rpcrdma_procedure_calls_total{procedure="WRITE",program="NFS",role="client"})", 27},
+       {R"(rpcrdma_procedure_calls_total{procedure="READ",program="NFS",role="server"})", 34},
+       {R"(rpcrdma_send_bytes_total{message="call",role="client"})", 2 * 30},
+       {R"(rpcrdma_send_bytes_total{message="reply",role="client"})", 2 * 31},
+       {R"(rpcrdma_send_bytes_total{message="call",role="server"})", 37},
+       {R"(rpcrdma_send_bytes_total{message="reply",role="server"})", 38},
+       {R"(rpcrdma_message_bytes_total{kind="read_chunk",message="call",role="client"})", 2 * 32},
+       {R"(rpcrdma_message_bytes_total{kind="write_chunk",message="reply",role="client"})", 2 * 33},
+       {R"(rpcrdma_message_bytes_total{kind="read_chunk",message="call",role="server"})", 39},
+       {R"(rpcrdma_message_bytes_total{kind="write_chunk",message="reply",role="server"})", 40},
+       {R"(rpcrdma_connections{role="client"})", 1},
+       {R"(rpcrdma_connections{role="server"})", 14},
+       {R"(rpcrdma_connections_opened_total{role="client"})", 13},
+       {R"(rpcrdma_connections_opened_total{role="server"})", 26},
+       {R"(rpcrdma_connections_closed_total{reason="ended",role="client"})", 3},
+       {R"(rpcrdma_connections_closed_total{reason="ended",role="server"})", 16},
+       {R"(rpcrdma_credits_granted{role="client"})", 4},
+       {R"(rpcrdma_credits_granted{role="server"})", 17},
+       {R"(rpcrdma_credits_in_use{role="client"})", 5},
+       {R"(rpcrdma_credits_in_use{role="server"})", 18},
+       {R"(rpcrdma_calls_waiting{role="client"})", 6},
+       {R"(rpcrdma_credits_limit{role="client"})", 7},
+       {R"(rpcrdma_credits_limit{role="server"})", 20},
+       {R"(rpcrdma_credit_stalls_total{role="client"})", 8},
+       {R"(rpcrdma_credit_wait_seconds_total{role="client"})", 1.5},
+       {R"(rpcrdma_send_queue_full_total{role="client"})", 9},
+       {R"(rpcrdma_send_queue_full_total{role="server"})", 22},
+       {R"(rpcrdma_calls_resent_total{role="client"})", 10},
+       {R"(rpcrdma_completions_failed_total{role="client"})", 11},
+       {R"(rpcrdma_completions_failed_total{role="server"})", 24},
+       {R"(rpcrdma_invalid_headers_total{role="client"})", 12},
+       {R"(rpcrdma_invalid_headers_total{role="server"})", 25},
+       {R"(rpcrdma_trace_events_lost_total{where="ring"})", 61},
+       {R"(rpcrdma_trace_events_lost_total{where="recording"})", 62},
+       {R"(rpcrdma_trace_events_lost_total{where="readers"})", 63},
+       {R"(rpcrdma_trace_events_lost_total{where="kernel"})", 64}});
+  const std::string read = R"(procedure="READ",program="NFS",role="server")";
+  const std::string name = "rpcrdma_procedure_duration_seconds";
+  EXPECT_EQ(e[name + "_bucket{le=\"0.002\"," + read + "}"], 0);
+  EXPECT_EQ(e[name + "_bucket{le=\"0.005\"," + read + "}"], 7);
+  EXPECT_EQ(e[name + "_count{" + read + "}"], 7);
+  EXPECT_DOUBLE_EQ(e[name + "_sum{" + read + "}"], 0.022);
+  EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="client"})"], 14);
+  // It has no memory of ours.
+  EXPECT_TRUE(std::isnan(e["rpcrdma_registered_memory_bytes"]));
+}
+
 TEST(Families, AHistogramsBucketsHoldThoseBeforeThemToo) {
   const Exposition e = emitted({server_snapshot()});
   const auto bucket = [&](const std::string& le) {
@@ -291,14 +376,17 @@ TEST(Families, BothTextsShowTheSame) {
 }
 
 TEST(Families, HaveTheirUnits) {
-  EXPECT_EQ(emitted({server_snapshot(), client_snapshot()}).units(),
+  EXPECT_EQ(emitted({server_snapshot(), client_snapshot(), kernel_snapshot()}).units(),
             (std::map<std::string, std::string>{{"rpcrdma_call_duration_seconds", "seconds"},
                                                 {"rpcrdma_call_part_duration_seconds", "seconds"},
+                                                {"rpcrdma_credit_wait_seconds", "seconds"},
                                                 {"rpcrdma_message_bytes", "bytes"},
                                                 {"rpcrdma_packet_bytes", "bytes"},
+                                                {"rpcrdma_procedure_duration_seconds", "seconds"},
                                                 {"rpcrdma_registered_memory_bytes", "bytes"},
                                                 {"rpcrdma_registered_memory_in_use_bytes", "bytes"},
                                                 {"rpcrdma_registered_memory_limit_bytes", "bytes"},
+                                                {"rpcrdma_send_bytes", "bytes"},
                                                 {"rpcrdma_snapshot_age_seconds", "seconds"}}));
 }
 
@@ -313,7 +401,8 @@ TEST(Families, AreDocumented) {
     const std::size_t type = line.find("| ", end) + 2;
     documented[line.substr(3, end - 3)] = line.substr(type, line.find(' ', type) - type);
   }
-  EXPECT_EQ(documented, parsed_text({server_snapshot(), client_snapshot()}).types());
+  EXPECT_EQ(documented,
+            parsed_text({server_snapshot(), client_snapshot(), kernel_snapshot()}).types());
 }
 
 }  // namespace

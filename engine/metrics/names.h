@@ -35,6 +35,11 @@ inline constexpr Metric kDuration{"rpcrdma_call_duration_seconds", MetricType::H
 inline constexpr Metric kPartDuration{
     "rpcrdma_call_part_duration_seconds", MetricType::Histogram,
     "Parts of the duration of clients' Calls: credit, reply, fence."};
+inline constexpr Metric kProcedureDuration{
+    "rpcrdma_procedure_duration_seconds", MetricType::Histogram,
+    "Duration of Calls of Linux's client and server, by procedure."};
+inline constexpr Metric kSendBytes{"rpcrdma_send_bytes_total", MetricType::Counter,
+                                   "Bytes of Sends with Calls and Replies, headers included."};
 inline constexpr Metric kMessageBytes{
     "rpcrdma_message_bytes_total", MetricType::Counter,
     "Bytes of RPC messages by way of transfer, without RPC-over-RDMA headers."};
@@ -50,6 +55,9 @@ inline constexpr Metric kCreditsLimit{"rpcrdma_credits_limit", MetricType::Gauge
 inline constexpr Metric kStalls{"rpcrdma_credit_stalls_total", MetricType::Counter,
                                 "Calls that waited for a credit."};
 
+inline constexpr Metric kCreditWait{"rpcrdma_credit_wait_seconds_total", MetricType::Counter,
+                                    "Time that Calls waited for a credit."};
+
 // ----- connections
 
 inline constexpr Metric kConnections{"rpcrdma_connections", MetricType::Gauge, "Open connections."};
@@ -60,6 +68,15 @@ inline constexpr Metric kRejected{
     "Connections that were rejected or could not be established, by reason."};
 inline constexpr Metric kClosed{"rpcrdma_connections_closed_total", MetricType::Counter,
                                 "Connections that ended, by reason."};
+
+// ----- queue pairs, of Linux's client and server
+
+inline constexpr Metric kSendQueueFull{"rpcrdma_send_queue_full_total", MetricType::Counter,
+                                       "Posts that waited for room in the send queue."};
+inline constexpr Metric kFlushed{"rpcrdma_completions_failed_total", MetricType::Counter,
+                                 "Completions with an error, such as flushed ones."};
+inline constexpr Metric kInvalidHeaders{"rpcrdma_invalid_headers_total", MetricType::Counter,
+                                        "Received headers that could not be decoded."};
 
 // ----- packets, of RDMA in user space
 

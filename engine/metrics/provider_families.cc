@@ -48,6 +48,7 @@ void add(Families& f, const TraceFigures& t) {
   f.add(kTraceLost, {{"where", "ring"}}, t.lost_in_rings);
   f.add(kTraceLost, {{"where", "recording"}}, t.lost_by_recording);
   f.add(kTraceLost, {{"where", "readers"}}, t.lost_by_readers);
+  if (t.lost_in_kernel) f.add(kTraceLost, {{"where", "kernel"}}, *t.lost_in_kernel);
 }
 
 }  // namespace rpcrdma::metrics

@@ -89,6 +89,50 @@ TEST(TraceRing, AFullOneHasRoomForConnectionsAndTheirEnds) {
   EXPECT_EQ(last, (std::vector{EventType::kConnectionEnd, EventType::kConnection}));
 }
 
+TEST(TraceRing, AssembledEventsAreThoseOfTheirTypes) {
+  Tracer assembled(3, kBytes);
+  Tracer typed(3, kBytes);
+  const std::vector<std::uint8_t> payload{1, 2, 3};
+  const std::vector<std::uint8_t> more{4, 5, 6, 7, 8, 9};
+  const auto same = [&](const auto& event) {
+    EventHeader header;
+    header.type = static_cast<std::uint16_t>(event.kType);
+    header.fixed = sizeof event;
+    header.payload = static_cast<std::uint32_t>(payload.size() + more.size());
+    header.connection = 7;
+    header.time = 12;
+    assembled.emit_assembled(header, {reinterpret_cast<const std::uint8_t*>(&event), sizeof event},
+                             payload, more);
+    typed.emit(7, 12, event, payload, more);
+  };
+  same(Invalidate{77, 1, {}});
+  same(Connection{});
+  std::vector<std::vector<std::uint8_t>> events;
+  typed.ring().read([&](const EventHeader&, std::span<const std::uint8_t> event) {
+    events.emplace_back(event.begin(), event.end());
+  });
+  ASSERT_EQ(events.size(), 2U);
+  std::size_t at = 0;
+  assembled.ring().read([&](const EventHeader&, std::span<const std::uint8_t> event) {
+    EXPECT_EQ(std::vector(event.begin(), event.end()), events.at(at++));
+  });
+  EXPECT_EQ(at, 2U);
+  // In a full ring, too, connections have the reserved room.
+  while (assembled.ring().lost() == 0) same(Invalidate{});
+  same(Connection{});
+  EXPECT_EQ(assembled.ring().lost(), 1U);
+}
+
+TEST(TraceRing, WhatWasLostBeforeItIsLostAndEmitted) {
+  Tracer tracer(0, kBytes);
+  emit(tracer, 0);
+  tracer.lose(5);
+  const Ring::Batch batch(tracer.ring());
+  EXPECT_EQ(batch.lost(), 5U);
+  EXPECT_EQ(tracer.ring().emitted(), 6U);
+  EXPECT_FALSE(batch.empty());
+}
+
 TEST(TraceRing, GoesOnBehindWhatTookTheSpareRoom) {
   Tracer tracer(0, kBytes);
   std::int64_t time = 0;

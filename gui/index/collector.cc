@@ -48,6 +48,7 @@ const char* which(bool client, bool server) {
 }
 
 const char* transport_of(const roce::Connection& c) {
+  if (roce::is_kernel(c.origin)) return "Linux kernel";
   if (c.recorded) {
     return c.side[0].operations_unseen || c.side[1].operations_unseen ? "device" : "soft fabric";
   }
@@ -148,6 +149,8 @@ std::uint32_t Collector::outcome_of(const model::RpcInfo& rpc) {
 
 void Collector::credit(const model::Message& m) {
   if (m.kind != Kind::kCall && m.kind != Kind::kReply && m.kind != Kind::kError) return;
+  // A chart of credits shows both values, so it begins where both are known.
+  if (!m.credits.requested_known || !m.credits.granted_known) return;
   credits_.push_back(
       {m.connection,
        m.caller,
@@ -202,6 +205,12 @@ void Collector::on_message(const model::MessageSeen& event) {
   set(MessageRow::kOver, call == nullptr || m.kind != Kind::kCall);
   set(MessageRow::kXidElsewhere, !m.rpc_xid || *m.rpc_xid != m.xid);
   set(MessageRow::kMoreNeeded, m.malformed.has_value());
+  set(MessageRow::kFieldsOnly, model::is_absent(m, roce::kAbsentBytes));
+  set(MessageRow::kNoCredit, model::is_absent(m, roce::kAbsentCredit));
+  set(MessageRow::kNoLength, model::is_absent(m, roce::kAbsentLengths));
+  set(MessageRow::kNoChunkCounts, model::is_absent(m, roce::kAbsentChunks));
+  set(MessageRow::kNoRequested, !m.credits.requested_known);
+  set(MessageRow::kNoGranted, !m.credits.granted_known);
   if (call != nullptr && m.kind != Kind::kCall) {
     row.match = call->message.id;
     row.latency_ns = m.latency_ns;
@@ -315,6 +324,7 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
     waited = it->second.took_ns;
     waited_.erase(it);
   }
+  if (end.side == 0) waited = std::max(waited, end.credit_wait);
   const auto it = asked_.find(key);
   if (it == asked_.end()) return;
   const auto between = [](std::int64_t from, std::int64_t to) {
@@ -322,7 +332,7 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
   };
   parts_.push_back({it->second,
                     {waited, between(end.called, end.sent), between(end.sent, end.replied),
-                     between(end.replied, end.ended)}});
+                     between(end.replied, end.ended), end.slot_wait, end.marshal, end.post}});
   asked_.erase(it);
 }
 
@@ -609,7 +619,8 @@ void Collector::put_times(Content& to) {
   }
   for (const Parts& p : parts_) {
     ProcedureTimes& t = times_of(p.key, 0);
-    base::Histogram* const parts[] = {&t.waiting, &t.sending, &t.turn, &t.completion};
+    base::Histogram* const parts[] = {&t.waiting,   &t.sending, &t.turn, &t.completion,
+                                      &t.slot_wait, &t.marshal, &t.post};
     for (std::size_t i = 0; i < p.ns.size(); ++i) {
       if (p.ns[i] >= 0) parts[i]->add(p.ns[i]);
     }

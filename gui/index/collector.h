@@ -90,7 +90,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   };
   struct Parts {  // parts of a Call's time, as its endpoint reports them
     report::ProcedureKey key;
-    std::array<std::int64_t, 4> ns;  // -1: none
+    std::array<std::int64_t, 7> ns;  // -1: none
   };
   struct Moved {
     std::uint32_t connection;

@@ -220,7 +220,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     // Facts that only the whole capture shows.
     for (const auto& [id, row] : known_.rows.find(m.frame)->second) {
       if (id != made.id) continue;
-      made.message.credits = {row.requested, row.granted, row.in_use};
+      made.message.credits = row.credits();
       if (row.latency_ns >= 0) made.message.latency_ns = row.latency_ns;
     }
   }

@@ -46,6 +46,7 @@ class RowMessage {
     m_.wire_length = row.length;
     m_.complete = row.is(MessageRow::kComplete);
     m_.suspect = row.is(MessageRow::kSuspect);
+    m_.absent = row.absent();
     m_.error = static_cast<wire::RdmaErr>(row.error);
     m_.has_invalidate = row.is(MessageRow::kInvalidates);
     m_.invalidated_handle = row.handle;
@@ -62,7 +63,7 @@ class RowMessage {
       m_.rpc.status = o.status;
       m_.rpc.wrapping = o.wrapping;
     }
-    m_.credits = {row.requested, row.granted, row.in_use};
+    m_.credits = row.credits();
     m_.match_frame =
         row.match != 0 && row.match <= content.rows.size() ? content.rows[row.match - 1].frame : 0;
     m_.latency_ns = row.latency_ns;
@@ -297,6 +298,7 @@ const filter::FieldSet& Search::fields_of_rows() {
                                                          FieldId::kReverse,
                                                          FieldId::kPeer,
                                                          FieldId::kSendLength,
+                                                         FieldId::kFieldsOnly,
                                                          FieldId::kComplete,
                                                          FieldId::kBadIcrc,
                                                          FieldId::kFinding,

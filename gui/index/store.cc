@@ -33,6 +33,21 @@ std::size_t Content::sender(const MessageRow& row) const {
   return c != nullptr && c->client == 1 ? 1 - side : side;
 }
 
+std::uint16_t MessageRow::absent() const {
+  std::uint16_t set = 0;
+  for (const auto& [flag, bit] : {std::pair{kFieldsOnly, roce::kAbsentBytes},
+                                  {kNoCredit, roce::kAbsentCredit},
+                                  {kNoLength, roce::kAbsentLengths},
+                                  {kNoChunkCounts, roce::kAbsentChunks}}) {
+    if (is(flag)) set |= bit;
+  }
+  return set;
+}
+
+model::Credits MessageRow::credits() const {
+  return {requested, granted, in_use, !is(kNoRequested), !is(kNoGranted)};
+}
+
 bool Content::reverse(const MessageRow& row) const {
   const ConnectionInfo* const c = connection(row.connection);
   if (c == nullptr || c->roles == report::Roles::kUnknown) return false;
@@ -43,9 +58,9 @@ bool Content::reverse(const MessageRow& row) const {
 
 std::string Content::summary(const MessageRow& row) const {
   const model::Message m = named(row);
-  std::string line =
-      fmt::format("{}{} {:#010x} {} credit {}", reverse(row) ? "reverse " : "",
-                  model::kind_name(row.kind), row.xid, model::type_name(m), row.credit);
+  std::string line = fmt::format("{}{} {:#010x} {}", reverse(row) ? "reverse " : "",
+                                 model::kind_name(row.kind), row.xid, model::type_name(m));
+  if (!row.is(MessageRow::kNoCredit)) line += fmt::format(" credit {}", row.credit);
   if (row.version > 1) line += fmt::format(" v{}", row.version);
   if (row.read_segments != 0) {
     line += " read " + amount(row.read_bytes, row.read_segments);
@@ -54,7 +69,11 @@ std::string Content::summary(const MessageRow& row) const {
   if (row.is(MessageRow::kReplyChunk)) line += " reply " + amount(row.reply_bytes, 1);
   if (row.kind == model::Kind::kError) line += fmt::format(" {}", model::error_name(m));
   if (row.is(MessageRow::kInvalidates)) line += fmt::format(" inv {:#010x}", row.handle);
-  if (!row.is(MessageRow::kComplete)) line += " (incomplete)";
+  if (row.is(MessageRow::kFieldsOnly)) {
+    line += " (tracepoints)";
+  } else if (!row.is(MessageRow::kComplete)) {
+    line += " (incomplete)";
+  }
   if (row.is(MessageRow::kSuspect)) line += " (bad ICRC)";
   if (row.procedure != 0) line += " | " + procedures[row.procedure].whole;
   if (row.outcome != 0) line += " | " + outcomes[row.outcome].text;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/kernel_launch/launch.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/sources/endpoint_list.h>
 
@@ -48,7 +49,11 @@ struct EndpointList::Impl {
   QStringList known;    // sockets that existed at the last inquiry
   bool asking = false;  // a thread is asking
   bool asked = false;   // at least once, so `known` is valid
+  StartKernel start;
+  bool starting = false;
+  std::shared_ptr<void> kernel;  // the started endpoint
 
+  void add_kernel() const;
   void show(const Endpoints& endpoints);
   void add(const trace::RunningEndpoint& endpoint) const;
 };
@@ -66,6 +71,17 @@ void EndpointList::Impl::add(const trace::RunningEndpoint& endpoint) const {
   for (int column = 0; column < kColumns; ++column) item->setToolTip(column, tip);
 }
 
+void EndpointList::Impl::add_kernel() const {
+  const QString name = QString::fromLatin1(kernel::kEndpointName);
+  const QString role = EndpointList::tr("Linux's own NFS/RDMA; starts when you attach");
+  auto* item = new QTreeWidgetItem(tree, {name, role});
+  item->setData(kName, kPathRole, name);
+  const QString tip = tool_tip(
+      EndpointList::tr("Traces the NFS/RDMA client and server of this machine's kernel, on any "
+                       "RNIC. Needs privileges: docs/kernel.md"));
+  for (int column = 0; column < kColumns; ++column) item->setToolTip(column, tip);
+}
+
 void EndpointList::Impl::show(const Endpoints& endpoints) {
   QStringList selected;
   for (const QTreeWidgetItem* item : tree->selectedItems()) {
@@ -79,6 +95,11 @@ void EndpointList::Impl::show(const Endpoints& endpoints) {
     return;
   }
   for (const trace::RunningEndpoint& e : *endpoints) add(e);
+  if (std::ranges::none_of(*endpoints, [](const trace::RunningEndpoint& e) {
+        return e.name == kernel::kEndpointName;
+      })) {
+    add_kernel();
+  }
   for (int i = 0; i < tree->topLevelItemCount(); ++i) {
     QTreeWidgetItem* item = tree->topLevelItem(i);
     const QString path = item->data(kName, kPathRole).toString();
@@ -86,6 +107,7 @@ void EndpointList::Impl::show(const Endpoints& endpoints) {
     if (selected.contains(path)) item->setSelected(true);
   }
   for (int column = 0; column < kColumns; ++column) tree->resizeColumnToContents(column);
+  if (starting) return;
   note->say(endpoints->empty()
                 ? EndpointList::tr("You have no running endpoint on this machine. Each "
                                    "`rpcrdma serve` and `rpcrdma load` is one, and "
@@ -93,8 +115,17 @@ void EndpointList::Impl::show(const Endpoints& endpoints) {
                 : QString());
 }
 
-EndpointList::EndpointList(QWidget* parent) : QWidget(parent), impl_(std::make_unique<Impl>()) {
+base::Expected<StartedKernel> EndpointList::start_kernel() {
+  auto launched = kernel::Launched::start({});
+  if (!launched) return tl::unexpected(launched.error());
+  std::string socket = launched->socket();
+  return StartedKernel{std::make_shared<kernel::Launched>(std::move(*launched)), std::move(socket)};
+}
+
+EndpointList::EndpointList(QWidget* parent, StartKernel start)
+    : QWidget(parent), impl_(std::make_unique<Impl>()) {
   Impl& m = *impl_;
+  m.start = std::move(start);
   m.tree = new QTreeWidget(this);
   m.tree->setObjectName("endpoints");
   m.tree->setHeaderLabels({tr("Endpoint"), tr("Role"), tr("Process"), tr("Since")});
@@ -123,7 +154,7 @@ EndpointList::EndpointList(QWidget* parent) : QWidget(parent), impl_(std::make_u
   m.timer->setInterval(kPollEach);
   const auto emit_attach = [this] {
     const QStringList sockets = selected();
-    if (!sockets.isEmpty()) Q_EMIT attach(sockets);
+    if (!sockets.isEmpty()) attach_to(sockets);
   };
   connect(m.timer, &QTimer::timeout, this, &EndpointList::refresh);
   connect(m.button, &QPushButton::clicked, this, emit_attach);
@@ -141,6 +172,43 @@ QStringList EndpointList::selected() const {
     if (item->isSelected()) sockets << item->data(kName, kPathRole).toString();
   }
   return sockets;
+}
+
+bool EndpointList::starts_kernel() const {
+  return impl_->starting;
+}
+
+void EndpointList::attach_to(const QStringList& endpoints) {
+  const QString name = QString::fromLatin1(kernel::kEndpointName);
+  const auto runs = [] {
+    const auto found = trace::find_endpoints();
+    return found && std::ranges::any_of(*found, [](const trace::RunningEndpoint& e) {
+             return e.name == kernel::kEndpointName;
+           });
+  };
+  if (!endpoints.contains(name) || runs()) {
+    Q_EMIT attach(endpoints);
+    return;
+  }
+  if (std::exchange(impl_->starting, true)) return;
+  impl_->note->say(tr("Starting to trace the kernel ..."));
+  using Started = base::Expected<StartedKernel>;
+  QtConcurrent::run([start = impl_->start] {
+    return std::make_shared<Started>(start());
+  }).then(this, [this, endpoints, name](const std::shared_ptr<Started>& started) {
+    impl_->starting = false;
+    if (!*started) {
+      const QString why = QString::fromStdString((*started).error().message);
+      impl_->note->say(why);
+      Q_EMIT trouble(why);
+      return;
+    }
+    impl_->note->say({});
+    impl_->kernel = (*started)->process;
+    QStringList sockets = endpoints;
+    sockets.replace(sockets.indexOf(name), QString::fromStdString((*started)->socket));
+    Q_EMIT attach(sockets);
+  });
 }
 
 void EndpointList::refresh() {

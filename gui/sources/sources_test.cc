@@ -21,6 +21,7 @@
 namespace rpcrdma::gui {
 namespace {
 
+constexpr int kKernel = 1;     // the row of the kernel, which does not run
 constexpr int kLong = 60'000;  // ms; a limit far beyond any expected time
 
 template <typename Condition>
@@ -65,7 +66,7 @@ TEST_F(Sources, EndpointsComeAndGo) {
   list.show();
   const auto one = endpoint("one");
   auto other = endpoint("other");
-  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2 + kKernel; }));
   ASSERT_TRUE(until([&] { return tree.topLevelItem(0)->text(1) == "a test's one"; }));
   EXPECT_EQ(tree.topLevelItem(0)->text(0), "one");
   EXPECT_EQ(tree.topLevelItem(0)->text(2), QString::number(QCoreApplication::applicationPid()));
@@ -74,7 +75,7 @@ TEST_F(Sources, EndpointsComeAndGo) {
   picture(list, "endpoints");
   // The selection stays when other endpoints end.
   other.reset();
-  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1; }));
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1 + kKernel; }));
   EXPECT_EQ(list.selected(), QStringList{QString::fromStdString(one->socket_path())});
 }
 
@@ -88,7 +89,7 @@ TEST_F(Sources, EndpointsAreAttachedToByMouseKeyAndButton) {
   auto& button = *part<QPushButton>(list, "attach");
   QSignalSpy attach(&list, &EndpointList::attach);
   list.show();
-  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 2 + kKernel; }));
   EXPECT_FALSE(button.isEnabled());
   const QPoint second = tree.visualItemRect(tree.topLevelItem(1)).center();
   QTest::mouseClick(tree.viewport(), Qt::LeftButton, {}, second);
@@ -100,6 +101,7 @@ TEST_F(Sources, EndpointsAreAttachedToByMouseKeyAndButton) {
   ASSERT_EQ(attach.size(), 1);
   EXPECT_EQ(attach.takeFirst()[0].toStringList(), QStringList{one_socket});
   tree.selectAll();
+  tree.topLevelItem(2)->setSelected(false);  // the kernel
   QTest::mouseClick(&button, Qt::LeftButton);
   ASSERT_EQ(attach.size(), 1);
   EXPECT_EQ(attach.takeFirst()[0].toStringList(), (QStringList{one_socket, other_socket}));
@@ -110,14 +112,50 @@ TEST_F(Sources, AHiddenListDoesNotLook) {
   auto& tree = *part<QTreeWidget>(list, "endpoints");
   const auto one = endpoint("one");
   list.show();
-  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1; }));
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == 1 + kKernel; }));
   const auto& timer = *list.findChild<QTimer*>();
   EXPECT_TRUE(timer.isActive());
   list.hide();
   EXPECT_FALSE(timer.isActive());
   const auto other = endpoint("other");
   list.show();
-  EXPECT_TRUE(until([&] { return tree.topLevelItemCount() == 2; }));
+  EXPECT_TRUE(until([&] { return tree.topLevelItemCount() == 2 + kKernel; }));
+}
+
+TEST_F(Sources, TheKernelIsStartedWhenItIsAttachedTo) {
+  std::unique_ptr<trace::Hub> kernel;
+  EndpointList list(nullptr, [&]() -> base::Expected<StartedKernel> {
+    kernel = endpoint("kernel");
+    return StartedKernel{std::make_shared<int>(), kernel->socket_path()};
+  });
+  auto& tree = *part<QTreeWidget>(list, "endpoints");
+  QSignalSpy attach(&list, &EndpointList::attach);
+  list.show();
+  ASSERT_TRUE(until([&] { return tree.topLevelItemCount() == kKernel; }));
+  EXPECT_EQ(tree.topLevelItem(0)->text(0), "kernel");
+  EXPECT_THAT(tree.topLevelItem(0)->text(1).toStdString(), ::testing::HasSubstr("starts when"));
+  tree.setCurrentItem(tree.topLevelItem(0));
+  QTest::keyClick(&tree, Qt::Key_Return);
+  ASSERT_TRUE(until([&] { return attach.size() == 1; }));
+  const QString socket = QString::fromStdString(kernel->socket_path());
+  EXPECT_EQ(attach.takeFirst()[0].toStringList(), QStringList{socket});
+  // Now it is an endpoint that runs, and is listed as such.
+  ASSERT_TRUE(until([&] { return tree.topLevelItem(0)->text(1) == "a test's kernel"; }));
+  EXPECT_EQ(tree.topLevelItemCount(), 1);
+  list.attach_to({"kernel"});
+  EXPECT_EQ(attach.takeFirst()[0].toStringList(), QStringList{"kernel"});
+}
+
+TEST_F(Sources, WhyTheKernelCannotBeTraced) {
+  EndpointList list(nullptr, []() -> base::Expected<StartedKernel> {
+    return base::fail("no privilege; use sudo");
+  });
+  QSignalSpy attach(&list, &EndpointList::attach);
+  QSignalSpy trouble(&list, &EndpointList::trouble);
+  list.attach_to({"kernel"});
+  ASSERT_TRUE(until([&] { return trouble.size() == 1; }));
+  EXPECT_EQ(trouble.takeFirst()[0].toString(), "no privilege; use sudo");
+  EXPECT_TRUE(attach.isEmpty());
 }
 
 TEST_F(Sources, InterfacesAndAFilter) {

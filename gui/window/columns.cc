@@ -115,15 +115,15 @@ QString cell(const index::Content& content, std::uint64_t id, Column column, Tim
       return model::type_name(m);
     }
     case Column::kCredit:
-      return number(row.credit);
+      return row.is(index::MessageRow::kNoCredit) ? QString() : number(row.credit);
     case Column::kRequested:
-      return number(row.requested);
+      return row.is(index::MessageRow::kNoRequested) ? QString() : number(row.requested);
     case Column::kGranted:
-      return number(row.granted);
+      return row.is(index::MessageRow::kNoGranted) ? QString() : number(row.granted);
     case Column::kInUse:
       return number(row.in_use);
     case Column::kLength:
-      return number(row.length);
+      return row.is(index::MessageRow::kNoLength) ? QString() : number(row.length);
     case Column::kReadBytes:
       return amount(row.read_bytes, row.read_segments);
     case Column::kWriteBytes:

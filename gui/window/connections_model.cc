@@ -107,6 +107,7 @@ QString ConnectionsModel::text(const Row& row, int column) {
     case kVersion:
       return version_text(c);
     case kThresholds:
+      if (c.thresholds.call == 0 && c.thresholds.reply == 0) return QString();
       return QString("%1 / %2").arg(c.thresholds.call).arg(c.thresholds.reply);
     case kInvalidation:
       return QString::fromStdString(c.invalidation);

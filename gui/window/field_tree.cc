@@ -15,6 +15,7 @@
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/model/content.h>
 #include <rpcrdma/report/context.h>
 
 namespace rpcrdma::gui {
@@ -30,8 +31,8 @@ const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set(
       {FieldId::kFrameNumber, FieldId::kFrameTime, FieldId::kConnection, FieldId::kExchange,
        FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource, FieldId::kSourceQpn,
-       FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kSendLength, FieldId::kComplete,
-       FieldId::kBadIcrc});
+       FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kSendLength, FieldId::kFieldsOnly,
+       FieldId::kComplete, FieldId::kBadIcrc});
   return set;
 }
 
@@ -150,9 +151,12 @@ void FieldTree::show_message(const index::Excerpt::Message* message) {
     const decode::ProcedureId id = model::procedure_of(m.rpc);
     const decode::ProcedureId* const call =
         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr;
-    auto* const header = new QTreeWidgetItem(this, {tr("Send"), tr("%1 bytes").arg(m.wire_length)});
+    auto* const header =
+        new QTreeWidgetItem(this, {tr("Send"), model::is_absent(m, roce::kAbsentLengths)
+                                                   ? tr("length unknown")
+                                                   : tr("%1 bytes").arg(m.wire_length)});
     sink.begin(header);
-    decode::decode_message(m.bytes, sink, call, m.dialect);
+    model::decode_content(m, sink);
     if (!message->rebuilt.empty()) {
       auto* const whole = new QTreeWidgetItem(
           this, {tr("Whole RPC message"),

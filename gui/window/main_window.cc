@@ -213,7 +213,8 @@ void MainWindow::make_sources() {
     made->hide();
     before = made;
   }
-  connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach);
+  connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach_now);
+  connect(endpoints_, &EndpointList::trouble, this, &MainWindow::show_trouble);
   connect(playground_, &PlaygroundPanel::started, this, &MainWindow::attach);
   connect(interfaces_, &InterfaceList::capture, this,
           [this](const QString& interface, const QString& filter) {
@@ -362,6 +363,10 @@ void MainWindow::open(const QStringList& names) {
 }
 
 void MainWindow::attach(const QStringList& endpoints) {
+  endpoints_->attach_to(endpoints);
+}
+
+void MainWindow::attach_now(const QStringList& endpoints) {
   if (document_.attach(endpoints)) messages_->set_following(true);
 }
 

@@ -48,6 +48,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] QString message() const;
 
   void open(const QStringList& names);
+  // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
 
  protected:
@@ -76,6 +77,7 @@ class MainWindow : public QMainWindow {
   void show_progress();
   void document_reset();
   void show_title();
+  void attach_now(const QStringList& endpoints);
   void show_trouble(const QString& text);
   void export_messages();
   void export_picture();

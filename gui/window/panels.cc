@@ -410,7 +410,10 @@ std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) 
                            b.count});
     });
     const std::pair<const char*, const base::Histogram*> parts[] = {
+        {"slot wait", &t.slot_wait},
         {"credit wait", &t.waiting},
+        {"marshal", &t.marshal},
+        {"post", &t.post},
         {"until sent", &t.sending},
         {"response", &t.turn},
         {"completion", &t.completion},

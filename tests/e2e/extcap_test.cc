@@ -86,7 +86,9 @@ class ExtcapLive : public trace::OwnRuntime {
 TEST_F(ExtcapLive, EndpointsAreInterfaces) {
   Result r = extcap("--extcap-interfaces --extcap-version=4.0");
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_THAT(r.out, MatchesRegex("extcap [^\n]+\n"));
+  EXPECT_THAT(r.out, MatchesRegex("extcap [^\n]+\n"
+                                  "interface .value=rpcrdma.kernel..display=Linux NFS/RDMA "
+                                  ".kernel..\n"));
   Background server(serving({"--name", "nfsd"}));
   ASSERT_TRUE(server.wait_for("listening"));
   r = extcap("--extcap-interfaces");
@@ -104,6 +106,26 @@ TEST_F(ExtcapLive, EndpointsAreInterfaces) {
   EXPECT_THAT(extcap("--extcap-interface " + interface() + " --extcap-capture-filter 'rpc'").out,
               HasSubstr("no capture filters"));
   stop(server);
+}
+
+// A fake kernel beside a copy of the program: see fake_kernel.cc.
+TEST_F(ExtcapLive, TheKernelIsStartedForACapture) {
+  ::setenv("RPCRDMA_FAKE_KERNEL", ("ends,events=" + capture("linux-nfs41.pcap")).c_str(), 1);
+  const std::string fifo = path("kernel.fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  Background copy({fifo}, path("kernel.pcapng"), "/bin/cat");
+  Background program({"--capture", "--extcap-interface", "rpcrdma.kernel", "--fifo", fifo}, {},
+                     RPCRDMA_FAKE_KERNEL_EXTCAP);
+  EXPECT_EQ(program.finish(), 0) << program.out;
+  EXPECT_EQ(copy.finish(), 0);
+  EXPECT_GT(analyzed(path("kernel.pcapng"))["connections"][0]["calls"], 20);
+  ::setenv("RPCRDMA_FAKE_KERNEL", "refused", 1);
+  const Result refused =
+      run(RPCRDMA_FAKE_KERNEL_EXTCAP " --capture --extcap-interface rpcrdma.kernel --fifo " + fifo);
+  ::unsetenv("RPCRDMA_FAKE_KERNEL");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err,
+              HasSubstr("rpcrdma-extcap: cannot trace the kernel: the kernel refuses"));
 }
 
 // The same Calls, as events and as packets.

@@ -29,7 +29,7 @@ TEST(Components, RuntimeIsTheCommand) {
   const e2e::TemporaryFolder root;
   install(root.path(), "runtime");
   expect_files(root.path() + kPrefix,
-               {"/bin/rpcrdma", "/share/man/man1/rpcrdma.1", "/share/man/man1/rpcrdma-serve.1",
+               {"/bin/rpcrdma", "/libexec/rpcrdma/rpcrdma-kernel", "/share/man/man1/rpcrdma.1", "/share/man/man1/rpcrdma-serve.1",
                 "/share/bash-completion/completions/rpcrdma", "/share/zsh/site-functions/_rpcrdma",
                 "/share/fish/vendor_completions.d/rpcrdma.fish"});
 }

@@ -35,4 +35,12 @@ Outcome run_recorded(const Scene& scene, rules::Profile profile, Side side,
   return run_file(trace.pcapng(), profile);
 }
 
+Outcome run_tracepoints(const Scene& scene, rules::Profile profile, Side side) {
+  const auto trace = trace_reader::testing::events_of_capture(
+      scene.pcap(), {.side = static_cast<std::uint8_t>(side),
+                     .sees_peer_operations = false,
+                     .source = trace::EventSource::kKernelTracepoints});
+  return run_file(trace.pcapng(), profile);
+}
+
 }  // namespace rpcrdma::scenes

@@ -27,4 +27,7 @@ struct Outcome {
 [[nodiscard]] Outcome run_recorded(const Scene& scene, rules::Profile profile, Side side,
                                    bool sees_peer_operations);
 
+// Analyzes the same scene as Linux's tracepoints on `side` would show it.
+[[nodiscard]] Outcome run_tracepoints(const Scene& scene, rules::Profile profile, Side side);
+
 }  // namespace rpcrdma::scenes

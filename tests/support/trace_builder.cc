@@ -10,6 +10,8 @@
 #include <rpcrdma/roce/tracker.h>
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/wire/cm.h>
+#include <rpcrdma/wire/endian.h>
+#include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/private_data.h>
 
 namespace rpcrdma::trace_reader::testing {
@@ -44,11 +46,12 @@ void append_block(Bytes& out, std::uint32_t type, const Bytes& body) {
 }  // namespace
 
 TraceBuilder& TraceBuilder::begin(std::string_view name, std::string_view role,
-                                  std::uint32_t process) {
+                                  std::uint32_t process, trace::EventSource source) {
   emitted_ = lost_ = lost_reported_ = 0;
   trace::Endpoint event;
   event.name_bytes = static_cast<std::uint16_t>(name.size());
   event.process = process;
+  event.source = source;
   event.wall = wall + now;
   event.since = wall;
   const std::uint32_t of = std::exchange(ring, 0);
@@ -139,6 +142,15 @@ void EventSource::on_open(const roce::Connection& c) {
   event.initiator_depth = std::min(own.cm.initiator_depth, peer.cm.responder_resources);
   event.sees_peer_operations = options_.sees_peer_operations ? 1 : 0;
   event.replayed = c.setup == roce::Setup::kCm ? 0 : 1;
+  if (fields_only()) {
+    event.local_qpn = event.peer_qpn = 0;
+    event.responder_resources = event.initiator_depth = 0;
+    event.sent_private_data = 0;
+    event.sees_peer_operations = 0;
+    event.private_data_unknown = 1;
+    to_.emit(c.index + 1, event);
+    return;
+  }
   to_.emit(c.index + 1, event, own.cm.private_data, peer.cm.private_data);
 }
 
@@ -159,12 +171,42 @@ void EventSource::on_close(const roce::Connection& c) {
 
 void EventSource::on_send(const roce::Connection& c, const roce::SendMessage& send) {
   at(send.time_ns);
+  if (fields_only()) return send_fields(c, send);
   trace::Message event;
   event.side = recorded(send.sender);
   event.length = static_cast<std::uint32_t>(send.wire_length);
   event.has_invalidate = send.has_invalidate ? 1 : 0;
   event.invalidate = send.invalidate_handle;
   to_.emit(c.index + 1, event, send.data);
+}
+
+// The kernel reports a header that it cannot decode as an error, and a message as its fields.
+void EventSource::send_fields(const roce::Connection& c, const roce::SendMessage& send) {
+  const auto header = wire::decode_header(send.data);
+  if (!header) {
+    trace::Error error;
+    error.side = recorded(send.sender);
+    to_.emit(c.index + 1, error, bytes_of("invalid header"));
+    return;
+  }
+  trace::Message event;
+  event.side = recorded(send.sender);
+  event.unknown = trace::kBytesUnknown;
+  event.length = static_cast<std::uint32_t>(send.wire_length);
+  event.has_invalidate = send.has_invalidate ? 1 : 0;
+  event.invalidate = send.invalidate_handle;
+  // XID and direction; in a Call also the procedure.
+  constexpr std::size_t kReplyWords = 8, kCallWords = 24;
+  std::span<const std::uint8_t> rpc = send.data.subspan(header->length);
+  const bool call = rpc.size() >= kCallWords && wire::load_be32(rpc.data() + 4) == 0;
+  rpc = rpc.first(std::min(rpc.size(), call ? kCallWords : kReplyWords));
+  Bytes payload(send.data.begin(), send.data.begin() + header->length);
+  payload.insert(payload.end(), rpc.begin(), rpc.end());
+  if (event.side == 0) {
+    event.unknown |= trace::kCreditUnknown;
+    std::fill_n(payload.begin() + 8, 4, std::uint8_t{0});
+  }
+  to_.emit(c.index + 1, event, payload);
 }
 
 // A Write is recorded once it is complete, since its event has its bytes.
@@ -219,7 +261,7 @@ void EventSource::on_operation_end(const roce::Connection& c, const roce::Operat
 
 void EventSource::on_acknowledge(const roce::Acknowledgement& seen) {
   const wire::Aeth& aeth = seen.aeth;
-  if (aeth.is_ack()) return;
+  if (aeth.is_ack() || fields_only()) return;
   at(seen.meta.time_ns);
   trace::Fabric event;
   event.kind = aeth.is_rnr() ? trace::FabricKind::kRnr : trace::FabricKind::kNak;
@@ -230,6 +272,7 @@ void EventSource::on_acknowledge(const roce::Acknowledgement& seen) {
 }
 
 void EventSource::on_retransmission(const roce::Retransmission& seen) {
+  if (fields_only()) return;
   at(seen.meta.time_ns);
   trace::Fabric event;
   event.side = recorded(seen.sender);

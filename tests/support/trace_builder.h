@@ -49,7 +49,8 @@ class TraceBuilder {
 
   // The first event of a stream; sums restart.
   TraceBuilder& begin(std::string_view name = "test", std::string_view role = "client",
-                      std::uint32_t process = 42);
+                      std::uint32_t process = 42,
+                      trace::EventSource source = trace::EventSource::kEndpoint);
 
   template <typename Event>
   TraceBuilder& emit(std::uint32_t connection, const Event& event,
@@ -136,6 +137,9 @@ class EventSource final : public roce::Listener {
   struct Options {
     std::uint8_t side = 0;  // of the connections: 0 is the active side
     bool sees_peer_operations = true;
+    // kKernelTracepoints: the events that Linux's tracepoints lead to, which have fields only. The
+    // credit values of this side's own messages are unknown.
+    trace::EventSource source = trace::EventSource::kEndpoint;
   };
   EventSource(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
     to_.step = 0;
@@ -151,6 +155,10 @@ class EventSource final : public roce::Listener {
   void on_retransmission(const roce::Retransmission& event) override;
 
  private:
+  [[nodiscard]] bool fields_only() const {
+    return options_.source == trace::EventSource::kKernelTracepoints;
+  }
+  void send_fields(const roce::Connection& connection, const roce::SendMessage& send);
   [[nodiscard]] std::uint8_t recorded(int side) const { return side == options_.side ? 0 : 1; }
   [[nodiscard]] bool hidden(const roce::Operation& op) const {
     return !options_.sees_peer_operations && op.initiator != options_.side;
@@ -160,7 +168,7 @@ class EventSource final : public roce::Listener {
   void at(std::int64_t time_ns) {
     const std::int64_t now = time_ns - to_.wall;
     to_.now = begun_ ? std::max(to_.now, now) : now;
-    if (!begun_) to_.begin();
+    if (!begun_) to_.begin("test", "client", 42, options_.source);
     begun_ = true;
   }
 

@@ -36,7 +36,8 @@ const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set(
       {FieldId::kConnection, FieldId::kExchange, FieldId::kKind, FieldId::kReverse, FieldId::kPeer,
        FieldId::kSource, FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn,
-       FieldId::kSendLength, FieldId::kComplete, FieldId::kIncomplete, FieldId::kBadIcrc});
+       FieldId::kSendLength, FieldId::kFieldsOnly, FieldId::kComplete, FieldId::kIncomplete,
+       FieldId::kBadIcrc});
   return set;
 }
 

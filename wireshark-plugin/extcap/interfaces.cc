@@ -46,6 +46,23 @@ std::string unknown(const std::string& interface) {
       interface);
 }
 
+// Starts the kernel's endpoint if none runs.
+tl::expected<Connected, std::string> connect_kernel() {
+  const auto endpoints = trace::list_endpoints();
+  if (!endpoints) return tl::unexpected(endpoints.error().message);
+  const auto running = std::ranges::find(*endpoints, kernel::kEndpointName, &RunningEndpoint::name);
+  if (running != endpoints->end()) {
+    auto fd = trace::connect_endpoint(running->path);
+    if (!fd) return tl::unexpected(fd.error().message);
+    return Connected{std::move(*fd)};
+  }
+  auto started = kernel::Launched::start({});
+  if (!started) return tl::unexpected(started.error().message);
+  auto fd = trace::connect_endpoint(started->socket());
+  if (!fd) return tl::unexpected(fd.error().message);
+  return Connected{std::move(*fd), std::move(*started)};
+}
+
 }  // namespace
 
 std::string events_interface(const RunningEndpoint& endpoint) {
@@ -69,6 +86,7 @@ std::string list_interfaces(const std::vector<RunningEndpoint>& endpoints) {
   const auto add = [&text](const std::string& interface, const std::string& display) {
     text += fmt::format("interface {{value={}}}{{display={}}}\n", interface, display);
   };
+  add(std::string(kKernelInterface), "Linux NFS/RDMA (kernel)");
   for (const RunningEndpoint& e : endpoints) {
     add(events_interface(e), display(e, "RPC-over-RDMA events"));
     if (!e.packets.empty()) add(packets_interface(e), display(e, "RoCEv2 packets"));
@@ -99,7 +117,8 @@ std::string list_options(std::string_view interface) {
   return text;
 }
 
-tl::expected<base::FileDescriptor, std::string> connect(const std::string& interface) {
+tl::expected<Connected, std::string> connect(const std::string& interface) {
+  if (interface == kKernelInterface) return connect_kernel();
   const auto endpoints = trace::find_endpoints();
   if (!endpoints) return tl::unexpected(endpoints.error().message);
   for (const RunningEndpoint& e : *endpoints) {
@@ -107,7 +126,7 @@ tl::expected<base::FileDescriptor, std::string> connect(const std::string& inter
     if (!packets && events_interface(e) != interface) continue;
     auto fd = packets ? trace::connect_packets(e.packets) : trace::connect_endpoint(e.path);
     if (!fd) return tl::unexpected(fd.error().message);
-    return std::move(*fd);
+    return Connected{std::move(*fd)};
   }
   return tl::unexpected(unknown(interface));
 }

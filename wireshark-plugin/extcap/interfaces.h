@@ -1,7 +1,8 @@
 // Lists the user's endpoints as Wireshark interfaces: one for each endpoint's events, and one for
-// its packets if it runs on the soft fabric.
+// its packets if it runs on the soft fabric; and Linux's own NFS/RDMA, which is traced on demand.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +10,13 @@
 #include <tl/expected.hpp>
 
 #include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/kernel_launch/launch.h>
 #include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::extcap {
+
+// The interface of the kernel, which is always listed.
+inline constexpr std::string_view kKernelInterface = "rpcrdma.kernel";
 
 // "rpcrdma.serve.4711", or "rpcrdma.serve.4711.packets": derived from the name of the socket's
 // file.
@@ -26,7 +31,14 @@ namespace rpcrdma::extcap {
 [[nodiscard]] std::string list_link_types(std::string_view interface);
 [[nodiscard]] std::string list_options(std::string_view interface);
 
-// Errors are messages for the user: the endpoint does not run, or refuses the connection.
-[[nodiscard]] tl::expected<base::FileDescriptor, std::string> connect(const std::string& interface);
+// A connection to an endpoint, and the kernel's endpoint itself if it was started for it. The
+// latter ends with this object.
+struct Connected {
+  base::FileDescriptor fd;
+  std::optional<kernel::Launched> kernel = {};
+};
+// Errors are messages for the user: the endpoint does not run, or refuses the connection; the
+// kernel cannot be traced.
+[[nodiscard]] tl::expected<Connected, std::string> connect(const std::string& interface);
 
 }  // namespace rpcrdma::extcap

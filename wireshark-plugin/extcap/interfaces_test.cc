@@ -32,6 +32,13 @@ TEST(ExtcapInterfaces, EventsAndPacketsAreOneEach) {
               testing::AllOf(Not(HasSubstr("packets")), HasSubstr("does not answer")));
 }
 
+TEST(ExtcapInterfaces, TheKernelIsAlwaysOne) {
+  EXPECT_THAT(list_interfaces({}),
+              HasSubstr("\ninterface {value=rpcrdma.kernel}{display=Linux NFS/RDMA (kernel)}\n"));
+  EXPECT_TRUE(is_interface(kKernelInterface));
+  EXPECT_THAT(list_link_types(kKernelInterface), HasSubstr("{number=252}"));
+}
+
 TEST(ExtcapInterfaces, SayWhatTheyCarryAndCanBeAskedFor) {
   EXPECT_THAT(list_link_types("rpcrdma.x.1"), HasSubstr("{number=252}"));
   EXPECT_THAT(list_link_types("rpcrdma.x.1.packets"), HasSubstr("{number=1}"));
@@ -54,10 +61,19 @@ TEST_F(ExtcapConnect, ByTheNameThatIsListed) {
        {events_interface(endpoints->front()), packets_interface(endpoints->front())}) {
     const auto fd = extcap::connect(name);
     ASSERT_TRUE(fd) << fd.error();
-    const auto source = capture::open_descriptor(base::FileDescriptor(::dup(fd->get())), name);
+    const auto source = capture::open_descriptor(base::FileDescriptor(::dup(fd->fd.get())), name);
     EXPECT_TRUE(source);
   }
+  EXPECT_FALSE(extcap::connect(events_interface(endpoints->front()))->kernel);
   EXPECT_THAT(extcap::connect("rpcrdma.nfsd.1").error(), HasSubstr("rpcrdma.nfsd.1: no endpoint"));
+}
+
+// The fake endpoint has the kernel's name: nothing is started.
+TEST_F(ExtcapConnect, TheKernelIfItRunsAlready) {
+  start_with_socket({.name = "kernel"});
+  const auto connected = extcap::connect(std::string(kKernelInterface));
+  ASSERT_TRUE(connected) << connected.error();
+  EXPECT_FALSE(connected->kernel);
 }
 
 }  // namespace

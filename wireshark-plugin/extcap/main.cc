@@ -71,7 +71,7 @@ int capture(const Options& options, bool all_events) {
   const auto fifo = open_fifo(options.fifo, signals->get(), kPatienceMs);
   if (!fifo) return failed(fifo.error());
   if (fifo->get() < 0) return 0;
-  const auto done = pump(*from, *fifo, signals->get(), StreamEdit(edit));
+  const auto done = pump(from->fd, *fifo, signals->get(), StreamEdit(edit));
   if (!done) return failed(fmt::format("{}: {}", options.interface, done.error()));
   return 0;
 }

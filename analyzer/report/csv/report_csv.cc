@@ -72,9 +72,12 @@ void connections(const Report& r, const WriteText& write) {
     row.number(d.calls).number(d.replies).number(d.errors + back.errors);
     row.number(d.unmatched_calls + back.unmatched_calls);
     row.number(back.calls).number(back.replies).number(c.malformed);
-    row.number(d.requested).number(d.granted).number(d.in_use_max);
+    d.requested_known ? row.number(d.requested) : row.none();
+    d.granted_known ? row.number(d.granted) : row.none();
+    row.number(d.in_use_max);
     for (const std::uint64_t bytes : c.chunk_bytes) row.number(bytes);
-    row.number(c.inline_bytes).number(client.packets).number(server.packets);
+    c.lacks(roce::kAbsentLengths) ? row.none() : row.number(c.inline_bytes);
+    row.number(client.packets).number(server.packets);
     for (const EndPoint& e : c.side) {
       e.resends_unseen ? row.none() : row.number(e.counters.retransmitted);
     }

@@ -56,7 +56,12 @@ std::string private_data_text(const Connection& c) {
 }
 
 std::string credits_text(const Direction& d) {
-  return d.calls == 0 ? "" : fmt::format("{} / {} / {}", d.requested, d.granted, d.in_use_max);
+  if (d.calls == 0) return "";
+  const auto text = [](bool known, std::uint32_t credits) {
+    return known ? std::to_string(credits) : std::string("?");
+  };
+  return fmt::format("{} / {} / {}", text(d.requested_known, d.requested),
+                     text(d.granted_known, d.granted), d.in_use_max);
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ void write_header(JsonWriter& json, const model::Message& m) {
   json.field("xid", m.xid);
   json.field("version", m.version);
   if (model::later_dialect(m)) json.field("dialect", wire::dialect_name(m.dialect));
-  json.field("credit", m.credit);
+  json.optional("credit", !model::is_absent(m, roce::kAbsentCredit), m.credit);
   json.field("proc", model::type_name(m));
   chunk_lists(json, m);
   if (m.kind == model::Kind::kError) error_fields(json, m);
@@ -152,6 +152,23 @@ void write_header(JsonWriter& json, const model::Message& m) {
   }
   write_rpc(json, m);
 }
+
+namespace {
+
+void not_known(JsonWriter& json, const model::Message& m) {
+  json.array("unknown");
+  const auto name = [&](roce::Absent what, const char* text) {
+    if (model::is_absent(m, what)) json.value(text);
+  };
+  name(roce::kAbsentBytes, "bytes");
+  name(roce::kAbsentCredit, "credit");
+  name(roce::kAbsentLengths, "length");
+  name(roce::kAbsentChunks, "chunks");
+  name(roce::kAbsentInvalidation, "invalidation");
+  json.end();
+}
+
+}  // namespace
 
 void write_message(JsonWriter& json, const model::Message& m, const model::Call* call,
                    const Context& context) {
@@ -171,15 +188,17 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
   json.optional("latency_us", m.latency_ns >= 0, microseconds(m.latency_ns));
   operations(json, m, call);
   json.object("credits");
-  json.field("requested", m.credits.requested);
-  json.field("granted", m.credits.granted);
+  json.optional("requested", m.credits.requested_known, m.credits.requested);
+  json.optional("granted", m.credits.granted_known, m.credits.granted);
   json.field("in_use", m.credits.in_use);
   json.end();
   json.optional("invalidated_handle", m.has_invalidate, m.invalidated_handle);
-  json.field("length", m.wire_length);
+  json.optional("length", !model::is_absent(m, roce::kAbsentLengths), m.wire_length);
   json.field("complete", m.complete);
+  if (m.absent != 0) not_known(json, m);
   const model::Incomplete unfit = model::unfit_for_rebuild(m, call);
-  if (const char* why = model::incomplete_reason(unfit, &c)) json.field("incomplete", why);
+  const char* const why = model::incomplete_reason(unfit, &c);
+  if (why != nullptr && !model::is_absent(m, roce::kAbsentBytes)) json.field("incomplete", why);
   if (m.suspect) json.field("bad_icrc", true);
   json.end();
 }

@@ -132,6 +132,7 @@ void event_fields(const Event& event, const Context& context, std::int64_t start
   if (event.connection != nullptr) {
     number(FieldId::kConnection, context.connection_id(event.connection->index));
     for (const roce::Side& side : event.connection->side) {
+      if (side.address.kind == capture::AddressKind::kNone) continue;
       const std::size_t length = side.address.kind == capture::AddressKind::kIpv4 ? 4 : 16;
       sink.bytes(FieldId::kAddress, 0, 0, wire::Bytes(side.address.bytes).first(length));
       if (side.qpn_known) number(FieldId::kQpn, side.qpn);

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/model/content.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/message_text.h>
 
@@ -100,7 +100,8 @@ std::string transport_summary(const model::Message& m, const Context& context,
   if (style.colour) line += colour_of(m, reverse);
   line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
   if (style.colour) line += kReset;
-  line += fmt::format(" {:#010x} {} credit {}", m.xid, model::type_name(m), m.credit);
+  line += fmt::format(" {:#010x} {}", m.xid, model::type_name(m));
+  if (!model::is_absent(m, roce::kAbsentCredit)) line += fmt::format(" credit {}", m.credit);
   if (m.version > 1) line += fmt::format(" v{}", m.version);
   if (model::later_dialect(m)) line += fmt::format(" ({})", wire::dialect_name(m.dialect));
   line += chunks_text(m);
@@ -108,7 +109,9 @@ std::string transport_summary(const model::Message& m, const Context& context,
   if (m.kind == model::Kind::kOption) line += fmt::format(" type {}", m.opttype);
   if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
   if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
-  if (model::cut_short(m, c)) {
+  if (model::is_absent(m, roce::kAbsentBytes)) {
+    line += " (tracepoints)";
+  } else if (model::cut_short(m, c)) {
     line += c.recorded ? " (the recording has only the start of its header)"
                        : " (incomplete in the capture)";
   } else if (const char* why = model::incomplete_reason(model::unfit_for_rebuild(m, nullptr), &c)) {
@@ -144,21 +147,22 @@ std::string message_tree(const model::Message& m, const model::Call* call, const
   using decode::FieldId;
   static const filter::FieldSet kBefore = filter::field_set(
       {FieldId::kConnection, FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource,
-       FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn});
+       FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kFieldsOnly});
   static const filter::FieldSet kBehind =
       filter::fields_of_answer() |
       filter::field_set({FieldId::kIncomplete, FieldId::kCreditRequested, FieldId::kCreditGranted,
                          FieldId::kCreditInUse, FieldId::kThresholdCall, FieldId::kThresholdReply,
                          FieldId::kInvalidatedHandle});
-  std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {} bytes, {}\n", m.frame,
-                                model::kind_name(m.kind), m.wire_length, format_time(m.time_ns));
+  const std::string length = model::is_absent(m, roce::kAbsentLengths)
+                                 ? std::string("length unknown")
+                                 : fmt::format("{} bytes", m.wire_length);
+  std::string out = fmt::format("Frame {}: RPC-over-RDMA {}, {}, {}\n", m.frame,
+                                model::kind_name(m.kind), length, format_time(m.time_ns));
   decode::TextSink sink(out, 1);
   // No field of the tree depends on the start of the capture.
   const filter::Inputs in = context.inputs(m, call, 0);
   filter::model_fields(in, kBefore, sink);
-  const decode::ProcedureId id = model::procedure_of(m.rpc);
-  decode::decode_message(m.bytes, sink,
-                         m.kind == model::Kind::kReply && m.rpc.known ? &id : nullptr, m.dialect);
+  model::decode_content(m, sink);
   filter::model_fields(in, kBehind, sink);
   return out;
 }

@@ -60,12 +60,24 @@ std::string frames_text(const std::vector<std::uint64_t>& frames, std::uint64_t 
   return text;
 }
 
-std::string private_data_text(const EndPoint& e) {
-  if (!e.private_data) return e.cm_seen ? "none" : "unknown";
+std::string private_data_text(const Connection& c, const EndPoint& e) {
+  if (!e.private_data) return e.cm_seen && !c.lacks(roce::kAbsentSetup) ? "none" : "unknown";
   return fmt::format("send {}, receive {}, remote invalidation {}",
                      format_bytes(e.private_data->send_size),
                      format_bytes(e.private_data->receive_size),
                      e.private_data->remote_invalidation ? "yes" : "no");
+}
+
+std::string threshold_text(std::uint32_t bytes) {
+  return bytes == 0 ? "unknown" : format_bytes(bytes);
+}
+
+// "; credits requested 128, granted 64, at most 3 in use": the values that are known.
+std::string credits_text(const Direction& d) {
+  std::string text = "; credits ";
+  if (d.requested_known) text += fmt::format("requested {}, ", d.requested);
+  if (d.granted_known) text += fmt::format("granted {}, ", d.granted);
+  return text + fmt::format("at most {} in use", d.in_use_max);
 }
 
 void connection_text(std::string& out, const Report& r, const Connection& c,
@@ -99,9 +111,14 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   }
   // A connection without a message, such as a refused one, has no version.
   const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
-  out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
+  const bool sums = c.origin == roce::Origin::kKernelSums;
+  out += fmt::format("  protocol   RPC-over-RDMA{}, {}", version,
+                     sums ? "messages are not recorded" : fmt::format("{} messages", c.messages));
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
+  if (roce::is_kernel(c.origin)) {
+    out += fmt::format("  source     {}\n", roce::origin_name(c.origin));
+  }
   if (!c.dialect.name.empty()) {
     out += escape_terminal(fmt::format(
                "  dialect    {}: {}{}; no rules cover it", c.dialect.name,
@@ -110,10 +127,10 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
            '\n';
   }
   if (c.by_cm || c.recorded) {
-    out += fmt::format("  private    client: {}; server: {}\n", private_data_text(c.side[0]),
-                       private_data_text(c.side[1]));
-    out += fmt::format("  thresholds Calls {}, Replies {}\n", format_bytes(c.thresholds.call),
-                       format_bytes(c.thresholds.reply));
+    out += fmt::format("  private    client: {}; server: {}\n", private_data_text(c, c.side[0]),
+                       private_data_text(c, c.side[1]));
+    out += fmt::format("  thresholds Calls {}, Replies {}\n", threshold_text(c.thresholds.call),
+                       threshold_text(c.thresholds.reply));
   }
   const auto direction = [&](const char* name, const Direction& d) {
     if (d.calls == 0 && d.unmatched_replies == 0) return;
@@ -125,8 +142,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     if (d.unmatched_replies != 0) {
       out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
-    out += fmt::format("; credits requested {}, granted {}, at most {} in use\n", d.requested,
-                       d.granted, d.in_use_max);
+    out += credits_text(d) + '\n';
   };
   direction("forward", c.direction[0]);
   direction("reverse", c.direction[1]);
@@ -134,11 +150,16 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   std::string chunks;
   for (std::size_t i = 0; i < 3; ++i) {
     if (c.chunks[i] == 0) continue;
-    chunks += fmt::format("{}{} {} chunk{} {}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
-                          c.chunks[i] == 1 ? "" : "s", format_bytes(c.chunk_bytes[i]));
+    // Where nobody reports the operations, the bytes that they moved are not known.
+    const bool unseen = c.lacks(roce::kAbsentOperations) && c.chunk_bytes[i] == 0;
+    chunks += fmt::format("{}{} {} chunk{}{}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
+                          c.chunks[i] == 1 ? "" : "s",
+                          unseen ? "" : " " + format_bytes(c.chunk_bytes[i]));
   }
-  out += fmt::format("  moved      {}{}inline {}\n", chunks, chunks.empty() ? "" : ", ",
-                     format_bytes(c.inline_bytes));
+  if (!c.lacks(roce::kAbsentLengths) && !sums) {
+    chunks += fmt::format("{}inline {}", chunks.empty() ? "" : ", ", format_bytes(c.inline_bytes));
+  }
+  if (!chunks.empty()) out += fmt::format("  moved      {}\n", chunks);
   std::string trouble;
   for (std::size_t s = 0; s < 2; ++s) {
     const roce::SideCounters& k = c.side[s].counters;
@@ -256,6 +277,13 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
                     p.icrc_unchecked != 0 ? fmt::format(", {} truncated", p.icrc_unchecked) : "");
   }
   const bool recorded = c.events == c.frames;
+  if (recorded && r.recording.only_kernel()) {
+    out += fmt::format("  from {} UTC; retransmissions, NAKs and RNR NAKs are not seen\n\n",
+                       format_time(c.first_ns));
+    recording_text(r, paint, out);
+    capture_quality_text(r, paint, out);
+    return;
+  }
   out += fmt::format(
       "  from {} UTC; {} {}, {} NAK, {} RNR\n\n", format_time(c.first_ns), p.retransmitted,
       recorded ? "retransmitted by the endpoints (retransmissions by their peers are unknown)"
@@ -301,6 +329,11 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
   out +=
       paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "Procedure",
                              "Calls", "p50", "p90", "p99", "max", "read", "written"));
+  // Linux may not see the operations that moved them.
+  const bool unseen = r.recording.only_kernel();
+  const auto moved = [unseen](std::uint64_t bytes) {
+    return unseen && bytes == 0 ? std::string("-") : format_bytes(bytes);
+  };
   std::vector<Row> rows;
   for (const auto& [key, p] : r.procedures) rows.push_back({&key, &p});
   std::stable_sort(rows.begin(), rows.end(),
@@ -311,7 +344,7 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
     const auto q = [&](double v) { return any ? format_duration(p.total.quantile(v)) : "-"; };
     out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", row.name(), p.calls,
                        q(0.5), q(0.9), q(0.99), any ? format_duration(p.total.max()) : "-",
-                       format_bytes(p.bytes[0]), format_bytes(p.bytes[1] + p.bytes[2]));
+                       moved(p.bytes[0]), moved(p.bytes[1] + p.bytes[2]));
     if (p.unmatched != 0) {
       out += ' ' + unanswered_text(r, p.unmatched, counted_in_flight(r, *row.key)).substr(1);
     }

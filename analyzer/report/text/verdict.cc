@@ -92,6 +92,20 @@ std::string unjudged(const Report& r) {
                      again == 1 ? "was" : "were", names);
 }
 
+// Returns "62 rules were not judged: events of kernel tracepoints do not show what they need" if
+// the source of a connection shows less than a recording by an endpoint does.
+std::string not_judged_by_source(const Report& r) {
+  std::string text;
+  for (const SourceLimits& limits : source_limits(r)) {
+    if (limits.rules == 0) continue;
+    text +=
+        fmt::format("{}{} not judged: {} do not show what they need", text.empty() ? "" : "; ",
+                    limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules),
+                    limits.events);
+  }
+  return text;
+}
+
 // Returns " Connection 1: 32 Calls acknowledged and unanswered for 90 s." for the first stall,
 // because it matters most to the user.
 std::string stalled(const Report& r) {
@@ -113,6 +127,9 @@ std::string not_decoded(const Report& r) {
 
 // The verdict on a capture without RPC-over-RDMA messages.
 std::string nothing_found(const Report& r) {
+  if (r.recording.has_sums()) {
+    return "Only sums were recorded, no messages: no rule was judged.";
+  }
   if (r.capture.packets.roce != 0 || r.recording.any()) {
     if (!r.filter.empty()) return "No message matches the filter.";
     return fmt::format("No RPC-over-RDMA message in this {}.{}",
@@ -165,11 +182,16 @@ Verdict verdict(const Report& r) {
                                    ? std::string(", all answered")
                                    : unanswered_text(r, unanswered, counted_in_flight(r)));
   if (any(r, rules::Severity::kWarning)) {
+    std::string source = not_judged_by_source(r);
+    if (!source.empty()) source = fmt::format(" {}.", source);
     return {Health::kWarnings,
-            fmt::format("No errors; {}.{} {}.{}", by_whom(r, rules::Severity::kWarning), refused,
-                        answered, stalled(r))};
+            fmt::format("No errors; {}.{} {}.{}{}", by_whom(r, rules::Severity::kWarning), refused,
+                        answered, stalled(r), source)};
   }
-  const std::string not_judged = unjudged(r);
+  std::string not_judged = unjudged(r);
+  if (const std::string source = not_judged_by_source(r); !source.empty()) {
+    not_judged += (not_judged.empty() ? "" : "; ") + source;
+  }
   if (!not_judged.empty()) {
     return {Health::kHealthy,
             fmt::format("No faults found: {}; {}.{}", answered, not_judged, not_decoded(r))};

@@ -82,6 +82,7 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Chec
 
 bool check_call_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.caller];
+  if ((context.model.caller[m.caller].absent & roce::kAbsentGrants) != 0) return true;
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
   // Grants from before the capture are not known.
   if (ledger.grant_frame == 0 && context.connection.setup != roce::Setup::kCm) return true;
@@ -96,7 +97,7 @@ bool check_call_credit(const model::Message& m, const CheckContext& context) {
 
 // RFC 5666 allows a grant of zero while a Call is in flight.
 void check_grant_not_zero(const model::Message& m, const CheckContext& context) {
-  if (m.credit != 0) return;
+  if (m.credit != 0 || model::is_absent(m, roce::kAbsentCredit)) return;
   if (context.findings.profile() == Profile::k5666 &&
       (m.credits.in_use != 0 || model::losses(context.connection) != 0)) {
     return;
@@ -113,6 +114,7 @@ void check_grant_not_zero(const model::Message& m, const CheckContext& context) 
 void note_answer(const model::Message& m, const model::Call* call, const CheckContext& context) {
   Ledger& ledger = context.history.ledger[m.caller];
   if (call != nullptr) ++ledger.answered;
+  if (model::is_absent(m, roce::kAbsentCredit)) return;
   if (m.kind == Kind::kReply) {
     ledger.grant = std::max(m.credit, 1U);  // zero counts as one, or no Call could follow
     ledger.grant_frame = m.frame;

@@ -111,7 +111,9 @@ std::uint32_t send_limit(std::size_t side, const CheckContext& context) {
 void check_send_length(const model::Message& m, const model::Call* call,
                        const CheckContext& context) {
   if (call != nullptr) note_configured(m, *call, context);
-  if (m.wire_length > kDefaultV1) {
+  const bool known = !model::is_absent(m, roce::kAbsentLengths) &&
+                     (context.model.absent & roce::kAbsentSetup) == 0;
+  if (known && m.wire_length > kDefaultV1) {
     if (m.version == 2) {
       check_v2(m, context);
     } else {

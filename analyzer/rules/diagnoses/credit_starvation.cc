@@ -40,6 +40,7 @@ void CreditStarvation::note(const model::Message& m) {
   } else if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
     granted_ = m.credits.granted;
     requested_ = m.credits.requested;
+    requested_known_ = m.credits.requested_known;
     if (full_since_ >= 0 && m.credits.in_use < m.credits.granted) {
       add_time(full_total_, m.time_ns - full_since_);
       full_longest_ = std::max(full_longest_, m.time_ns - full_since_);
@@ -81,15 +82,16 @@ void CreditStarvation::report(Findings& findings, const roce::Connection& connec
   report(findings, caller, lately, ns, e, 0);
 }
 
-// Returns the side that grants, unless the requester did not ask for more.
+// Returns the side that grants, unless the requester did not ask for more. -1: not known.
 int CreditStarvation::guilty(int caller) const {
+  if (!requested_known_) return -1;
   return requested_ > granted_ ? 1 - caller : caller;
 }
 
 void CreditStarvation::report(Findings& findings, int caller, const CreditSums& sums,
                               std::int64_t ns, Evidence e, std::int64_t longest) const {
   const bool asked_for_more = e.side != caller;
-  if (!asked_for_more) e.at_most = Level::kNote;
+  if (!asked_for_more || !requested_known_) e.at_most = Level::kNote;
   const auto text = [&] {
     return fmt::format(
         "the requester used all {} credits for a total of {} ({} % of the time){}; it sent {} "

@@ -33,6 +33,7 @@ class CreditStarvation {
   std::uint64_t waited_ = 0;
   std::uint64_t first_waited_ = 0, last_waited_ = 0;  // frames
   std::uint32_t granted_ = 0, requested_ = 0;
+  bool requested_known_ = true;
   std::int64_t first_ns_ = 0, last_ns_ = 0;
   std::int64_t full_since_ = -1;      // when all credits came into use; -1: a credit is free
   std::int64_t credit_back_ns_ = -1;  // when a Reply returned the first credit after that

@@ -10,6 +10,7 @@
 #include <rpcrdma/decode/padding.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
+#include <rpcrdma/roce/absent.h>
 #include <rpcrdma/roce/operation.h>
 #include <rpcrdma/wire/dialects.h>
 #include <rpcrdma/wire/header.h>
@@ -72,11 +73,13 @@ struct RpcInfo {
   return {rpc.program, rpc.version, rpc.procedure, rpc.wrapping};
 }
 
-// A credit ledger at one moment.
+// A credit ledger at one moment. What its source does not show stays 0 and is not known.
 struct Credits {
   std::uint32_t requested = 0;  // by the latest Call
   std::uint32_t granted = 0;    // by the latest Reply; 0 before the first
   std::uint32_t in_use = 0;     // Calls in flight
+  bool requested_known = true;
+  bool granted_known = true;
 };
 
 struct Message {
@@ -103,6 +106,7 @@ struct Message {
   std::uint64_t wire_length = 0;                    // of the SEND, bytes
   bool complete = true;                             // all bytes of the SEND were captured
   bool suspect = false;                             // a packet of it had a bad ICRC
+  std::uint16_t absent = 0;                         // roce::Absent: these members are not known
 
   std::vector<wire::ReadSegment> reads;
   std::vector<wire::Segment> write_segments;  // of all Write chunks, in order
@@ -133,6 +137,8 @@ struct Message {
 
   // The whole content of the SEND if the model keeps payload, else empty.
   std::vector<std::uint8_t> bytes;
+  // In place of `bytes` where these are absent: a header encoded from the known fields.
+  std::vector<std::uint8_t> encoded;
 
   // Set when the Call or Reply that matches it is seen.
   std::uint64_t match_frame = 0;  // 0: none
@@ -146,6 +152,10 @@ struct Message {
   // message sets (frames, times, sender, kind) are left as they are.
   void reset();
 };
+
+[[nodiscard]] inline bool is_absent(const Message& m, roce::Absent what) {
+  return (m.absent & what) != 0;
+}
 
 // Whether it is of version 2, in a later dialect than the drafts whose rules are known.
 [[nodiscard]] inline bool later_dialect(const Message& m) {

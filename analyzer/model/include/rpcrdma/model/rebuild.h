@@ -13,6 +13,7 @@ namespace rpcrdma::model {
 enum class Incomplete : std::uint8_t {
   kNo,
   kNotSeen,      // parts of it were not captured
+  kNoBytes,      // its source has no bytes of messages
   kNotMoved,     // parts of a chunk were not moved, as far as captured
   kNotKept,      // more was in flight than the model keeps
   kPadded,       // RDMA_MSGP

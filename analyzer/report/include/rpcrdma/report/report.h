@@ -82,6 +82,7 @@ struct EndPoint {
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
+  bool depths_known = true;                      // both
   std::optional<std::uint32_t> rnr_retry_count;  // unknown in recordings
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
@@ -102,6 +103,8 @@ struct Direction {
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
   std::uint32_t in_use_max = 0;
+  bool requested_known = true;  // the source shows the credit values of Calls
+  bool granted_known = true;    // and of Replies
 };
 
 // The dialect of a version 2 connection, if it is later than draft-02.
@@ -111,14 +114,33 @@ struct Dialect {
   std::string reason;       // how the message shows it
 };
 
+// The name of one bit of roce::Absent, of those that a report lists: "bytes", "requested_credits".
+enum class AbsentName : std::uint8_t {
+  kBytes = 1,
+  kRequests,
+  kGrants,
+  kLengths,
+  kChunks,
+  kInvalidation,
+  kSetup,
+  kOperations,
+  kRefusals,
+  kPackets
+};
+inline constexpr unsigned kAbsentNames = 10;
+[[nodiscard]] const char* absent_name(AbsentName name);
+[[nodiscard]] std::uint64_t absent_bit(AbsentName name);
+
 struct Connection {
   std::uint32_t id = 0;
   model::Speaks speaks = model::Speaks::kUnknown;
   Dialect dialect;
   std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
-  bool by_cm = false;              // its set-up was captured, or recorded by its endpoint
-  bool recorded = false;           // from the recording of an endpoint, not from packets
+  bool by_cm = false;     // its set-up was captured, or recorded by its endpoint
+  bool recorded = false;  // from the recording of an endpoint, not from packets
+  roce::Origin origin = roce::Origin::kPackets;
+  std::uint64_t absent = 0;        // roce::Absent: what it does not show; not judged by it
   std::uint64_t events_lost = 0;   // recorded: lost events of the thread that recorded it
   bool operations_unseen = false;  // recorded: RDMA operations of its peer are not recorded
   std::uint64_t joined = 0;        // how often it continued, or ended, in a later report
@@ -146,6 +168,8 @@ struct Connection {
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
+
+  [[nodiscard]] bool lacks(roce::Absent what) const { return (absent & what) != 0; }
 };
 
 // Connections that the tracker evicted in favour of newer ones (roce::kMaxConnections). All totals

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/address.h>
+#include <rpcrdma/roce/absent.h>
 
 namespace rpcrdma::roce {
 
@@ -121,6 +122,12 @@ struct Connection {
   // Recorded by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: no
   // packet counts except those of retransmissions and refusals.
   bool recorded = false;
+  Origin origin = Origin::kPackets;
+  // Absent: known not to be seen. Messages may lack more. A recording by an endpoint has no packets
+  // either, and its checks take that into account one by one: the bit is not set for it.
+  std::uint16_t absent = kNothingAbsent;
+  // Inline threshold of each side as sender, where private data is absent; 0: unknown.
+  std::array<std::uint32_t, 2> inline_threshold{};
   std::uint8_t recorder = 0;  // the side of the recording endpoint
   // Time of that endpoint's latest event on any connection: later events may not have been recorded
   // yet. Null if no endpoint records it.

@@ -41,7 +41,10 @@ struct SendMessage {
   bool psn_known = true;               // both PSNs are known; a recording does not contain them
   std::span<const std::uint8_t> data;  // valid during the call
   std::uint64_t wire_length = 0;       // bytes sent; more than data.size() where bytes are missing
-  bool complete = true;        // false: truncated by the snapshot length, or packets are missing
+  bool complete = true;  // false: truncated by the snapshot length, or packets are missing
+  // Absent: with kAbsentBytes, `data` is a header that was encoded from known fields, and the first
+  // words of the RPC message: it is no evidence of what the sender sent.
+  std::uint16_t absent = 0;
   bool suspect = false;        // a packet of it had a bad ICRC
   bool ack_requested = false;  // by its last packet
   bool has_invalidate = false;

@@ -102,7 +102,8 @@ class Findings {
   [[nodiscard]] Profile profile() const;
   [[nodiscard]] bool has_sums() const;
 
-  // Adds a violation. `text` returns one clause for users, without a full stop; it is called only
+  // Adds a violation, unless the source of the connection does not show what the rule rests on.
+  // `text` returns one clause for users, without a full stop; it is called only
   // if needed. `advice` replaces the rule's own.
   using Text = std::function<std::string()>;
   void add(RuleId id, const Evidence& e, const Text& text, const char* advice = nullptr);

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include <rpcrdma/roce/absent.h>
+
 namespace rpcrdma::rules {
 
 enum class RuleId : std::uint16_t {
@@ -34,7 +36,11 @@ enum class Level : std::uint8_t { kOff, kNote, kWarning, kError };
 
 // Data without which a finding would be a guess. If the capture does not have it, the violation is
 // counted as inconclusive.
-enum Needs : std::uint8_t {
+//
+// From kBytes on: what a source must show at all. A rule is not judged on a connection whose source
+// does not show it, and its violations there are neither reported nor counted.
+inline constexpr unsigned kSourceShift = 6;  // of the bits of roce::Absent
+enum Needs : std::uint32_t {
   kNothing = 0,
   kLossFree = 1,        // no packet of the connection, of either side, was lost by the capture
   kLossFreeCall = 2,    // none while the Call was in flight
@@ -42,6 +48,16 @@ enum Needs : std::uint8_t {
   kSetupSeen = 8,       // the connection's set-up is in the capture
   kSteadyClock = 16,    // the capture's clock did not step back
   kOperations = 32,  // RDMA operations of the side at fault, which a peer's recording may not have
+  kBytes = roce::kAbsentBytes << kSourceShift,  // messages as they were sent
+  kRequests = roce::kAbsentRequests << kSourceShift,
+  kGrants = roce::kAbsentGrants << kSourceShift,
+  kLengths = roce::kAbsentLengths << kSourceShift,
+  kChunkLists = roce::kAbsentChunks << kSourceShift,
+  kInvalidations = roce::kAbsentInvalidation << kSourceShift,
+  kPrivateData = roce::kAbsentSetup << kSourceShift,
+  kExactOperations = roce::kAbsentOperations << kSourceShift,
+  kRefusals = roce::kAbsentRefusals << kSourceShift,
+  kPacketLevel = roce::kAbsentPackets << kSourceShift,
 };
 
 struct Rule {
@@ -50,7 +66,7 @@ struct Rule {
   Where where;
   Level level5666;
   Level level8166;
-  std::uint8_t needs;    // Needs
+  std::uint32_t needs;   // Needs
   const char* section;   // sources in the specifications; empty: none
   const char* sentence;  // correct behaviour: one sentence without a full stop
   const char* advice;    // what to do about a violation
@@ -59,6 +75,17 @@ struct Rule {
     return profile == Profile::k5666 ? level5666 : level8166;
   }
 };
+
+// Whether a rule can be judged although a source does not show `absent` (roce::Absent).
+[[nodiscard]] constexpr bool is_judged(const Rule& r, std::uint16_t absent) {
+  return (r.needs >> kSourceShift & absent) == 0;
+}
+// Whether traffic of this origin can show a violation of the rule. A connection or a message may
+// lack more than its origin does.
+[[nodiscard]] bool is_judged_from(const Rule& r, roce::Origin origin);
+// Returns the number of rules that are on in this profile, can be judged from packets, and are not
+// judged where `absent` is.
+[[nodiscard]] std::size_t rules_not_judged(std::uint16_t absent, Profile profile);
 
 // In the table's order: rules()[n] is the rule whose RuleId is n.
 [[nodiscard]] std::span<const Rule> rules();

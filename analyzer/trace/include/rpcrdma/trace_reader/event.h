@@ -8,6 +8,21 @@
 
 namespace rpcrdma::trace_reader {
 
+// Returns where such a source is.
+[[nodiscard]] constexpr roce::Origin origin_of(trace::EventSource source) {
+  switch (source) {
+    case trace::EventSource::kKernelBpf:
+      return roce::Origin::kKernelBpf;
+    case trace::EventSource::kKernelTracepoints:
+      return roce::Origin::kKernelTracepoints;
+    case trace::EventSource::kKernelSums:
+      return roce::Origin::kKernelSums;
+    case trace::EventSource::kEndpoint:
+      break;
+  }
+  return roce::Origin::kEndpoint;
+}
+
 // Valid during the call only. `view` comes from the writer: untrusted.
 struct Event {
   trace::EventView view;

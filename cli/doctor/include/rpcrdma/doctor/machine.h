@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/doctor/kernel.h>
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/verbs/system.h>
 
@@ -16,6 +17,7 @@ struct Build {
   bool verbs = false;
   bool live = false;                    // can capture from interfaces
   std::vector<std::string> interfaces;  // that libpcap can capture from
+  KernelProgram kernel = {};
 };
 
 struct Netdev {
@@ -26,10 +28,11 @@ struct Netdev {
 
 struct Machine {
   verbs::System rdma;
-  std::vector<Netdev> netdevs;       // named by RDMA devices
-  bool rxe_available = false;        // the module rdma_rxe is available for the running kernel
-  bool rpcbind = false;              // its socket exists
-  bool may_capture = false;          // CAP_NET_RAW
+  std::vector<Netdev> netdevs;  // named by RDMA devices
+  bool rxe_available = false;   // the module rdma_rxe is available for the running kernel
+  bool rpcbind = false;         // its socket exists
+  bool may_capture = false;     // CAP_NET_RAW
+  Kernel kernel;
   std::string wireshark;             // path of Wireshark or tshark; empty: none
   std::vector<std::string> plugins;  // files of this project where Wireshark looks for them
   std::vector<std::string> extcaps;

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <rpcrdma/model/message.h>
 #include <rpcrdma/rules/finding.h>
+#include <rpcrdma/trace/event.h>
 #include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::top {
@@ -17,7 +19,7 @@ namespace rpcrdma::top {
 // Seconds of history of each connection.
 inline constexpr std::size_t kHistory = 120;
 
-// Totals since the view began.
+// Totals since the view began; of a source that counts, since the kernel is traced.
 struct Totals {
   std::uint64_t calls = 0;
   std::uint64_t replies = 0;
@@ -47,6 +49,21 @@ struct Credits {
   std::uint32_t limit = 0;    // maximum of Calls in flight, if the endpoint is the client; else 0
 };
 
+// A procedure of a connection whose Calls the source counts.
+struct ShownProcedure {
+  std::string name;  // "NFS v3 READ"
+  std::uint64_t calls = 0, errors = 0;
+  double rate = 0;  // Calls per second
+  Latency latency;  // of the last second in which it was called; -1 after ten seconds
+  std::int64_t slowest_ns = 0;
+};
+
+// A connection without messages: its source only counts. All since the kernel is traced.
+struct ShownCounts {
+  trace::ConnectionSums sums;
+  std::vector<ShownProcedure> procedures;  // the busiest first
+};
+
 struct ShownConnection {
   std::uint32_t id = 0;     // from 1
   std::string endpoint;     // that emits its events
@@ -64,6 +81,7 @@ struct ShownConnection {
   Credits credits;
   std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;  // packets, if the fabric reports them
   std::vector<Credits> history;                          // maximum in each second, the oldest first
+  std::optional<ShownCounts> counts;  // set: Calls are counted, not seen, and cannot be judged
 };
 
 struct ShownEndpoint {
@@ -73,6 +91,7 @@ struct ShownEndpoint {
   std::string why;            // why its stream ended, if the endpoint did not end it
   std::int64_t ended_ns = 0;  // since the epoch
   bool in_order = true;       // it closed its connections; if not, it was killed or crashed
+  trace::EventSource source = trace::EventSource::kEndpoint;
 };
 
 // A finding; equal ones on one connection are merged.

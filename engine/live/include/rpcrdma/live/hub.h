@@ -30,6 +30,7 @@ namespace rpcrdma::trace {
 struct HubOptions {
   std::string name = {};  // of the endpoint, chosen by the user; also in the name of its socket
   std::string role = {};  // what it does, for display: "server on 10.0.0.1"
+  EventSource source = EventSource::kEndpoint;    // what emits the events
   std::size_t ring_bytes = std::size_t{4} << 20;  // per Tracer; rounded up to a power of two
   // Bytes that may wait for one reader of the socket, and for one recording; at least 256 KiB and 1
   // MiB. An endpoint at full speed produces half a gigabyte per second, and a reader may have to
@@ -43,6 +44,10 @@ struct HubOptions {
   // Called with the error, by the writing thread, when a recording cannot be continued. May be
   // empty.
   std::function<void(const std::string& error)> recording_failed = {};
+  // Called by the hub's thread when the first reader or recording has got its snapshot, and when
+  // the last one has gone, for an owner whose events come from elsewhere. Must neither block nor
+  // call the hub. May be empty.
+  std::function<void(bool on)> listening = {};
 };
 
 struct RecordCounters {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -24,6 +25,10 @@ class Exposer {
   // kSystem if it cannot be listened on, or in a build without the libraries.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
       const fabric::Address& address, std::uint16_t port, std::span<Source* const> sources);
+  // The same for an owner without loops: `take` returns its figures, and is called by any of the
+  // Exposer's threads.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_figures(
+      const fabric::Address& address, std::uint16_t port, std::function<Snapshot()> take);
   // Waits for clients that are connected and send nothing, at most two seconds.
   ~Exposer();
   Exposer(const Exposer&) = delete;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/service/client.h>
 #include <rpcrdma/service/server.h>
 #include <rpcrdma/soft/provider.h>
@@ -42,6 +43,32 @@ struct TraceFigures {
   std::uint64_t lost_in_rings = 0;      // of these: lost to all readers
   std::uint64_t lost_by_recording = 0;  // of the events that left the rings
   std::uint64_t lost_by_readers = 0;    // the same, summed over the readers of the live socket
+  // Events that Linux's ring could not hold, for an endpoint that traces it; they are not among the
+  // others.
+  std::optional<std::uint64_t> lost_in_kernel = {};
+};
+
+// Sums that Linux's own client and server state (trace::ProcedureSums, trace::ConnectionSums), over
+// all connections since the kernel is traced. Names are the owner's choice, like those below.
+struct KernelProcedure {
+  bool server = false;  // the kernel is the RPC server
+  std::string program, procedure;
+  std::uint64_t calls = 0, replies = 0, errors = 0;
+  std::uint64_t call_bytes = 0, reply_bytes = 0;              // of Sends, headers included
+  std::uint64_t read_chunk_bytes = 0, write_chunk_bytes = 0;  // the latter with Reply chunks
+  protocol::Durations latencies;
+};
+struct KernelRole {
+  std::uint32_t connections = 0;                       // open
+  std::uint64_t opened = 0, closed = 0;                // since the kernel is traced
+  std::uint64_t granted = 0, in_use = 0, waiting = 0;  // of the open connections
+  std::uint64_t requested = 0;                         // credits, the same
+  std::uint64_t credit_waits = 0, credit_wait_ns = 0;
+  std::uint64_t send_queue_full = 0, resent_calls = 0, flushed = 0, invalid_headers = 0;
+};
+struct KernelFigures {
+  std::vector<KernelProcedure> procedures;
+  KernelRole client, server;
 };
 
 // Counters that only the owner of an endpoint has, under names of its choice: they become labels,
@@ -63,6 +90,7 @@ struct Snapshot {
   std::vector<ClientErrors> client_errors;        // of Calls that had a Reply
   std::optional<soft::ProviderCounters> packets;  // of a provider with its own packets
   MemoryFigures memory;
+  std::optional<KernelFigures> kernel;  // then the process has no loop, and no memory of it
   std::optional<TraceFigures> trace;
 };
 

@@ -29,16 +29,18 @@ class Durations {
   }();
   static constexpr std::size_t kBuckets = kLongest.size() + 1;
 
-  // A negative time (the clock stepped back) counts as 0.
-  void add(fabric::Time time) {
+  // A negative time (the clock stepped back) counts as 0. `times`: that many of the same.
+  void add(fabric::Time time, std::uint64_t times = 1) {
     time = std::max<fabric::Time>(time, 0);
     std::size_t bucket =
         kFirstOf[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time)))];
     while (bucket < kLongest.size() && time > kLongest[bucket]) ++bucket;
-    ++buckets_[bucket];
-    ++count_;
-    sum_ += static_cast<std::uint64_t>(time);
+    buckets_[bucket] += times;
+    count_ += times;
+    sum_ += static_cast<std::uint64_t>(time) * times;
   }
+  // For counts that were made elsewhere, whose sum is known better than from their buckets.
+  void set_sum(std::uint64_t nanoseconds) { sum_ = nanoseconds; }
 
   Durations& operator+=(const Durations& other) {
     for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];

@@ -62,15 +62,16 @@ class Ring {
         write_payload(to + sizeof header + sizeof event, header.payload, payload, extra_payload);
       end(event_bytes(header));
     }
-    // Writes an event whose struct is given as bytes, header.fixed of them.
+    // Writes an event whose struct is given as bytes, header.fixed of them; a multiple of 8.
     void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
-               std::span<const std::uint8_t> payload) {
+               std::span<const std::uint8_t> payload,
+               std::span<const std::uint8_t> extra_payload = {}) {
       std::uint8_t* const to = begin(event_bytes(header));
       if (to == nullptr) return;
       ::new (to) EventHeader(header);
       if (!fixed.empty()) std::memcpy(to + sizeof header, fixed.data(), fixed.size());
       if (header.payload != 0)
-        write_payload(to + sizeof header + fixed.size(), header.payload, payload, {});
+        write_payload(to + sizeof header + fixed.size(), header.payload, payload, extra_payload);
       end(event_bytes(header));
     }
 
@@ -115,9 +116,18 @@ class Ring {
                                     std::span<const std::uint8_t> extra_payload) {
     Row<kMayHaveSpare>(*this).write(header, event, payload, extra_payload);
   }
+  template <bool kMayHaveSpare = false>
   void write(const EventHeader& header, std::span<const std::uint8_t> fixed,
-             std::span<const std::uint8_t> payload) {
-    Row<false>(*this).write(header, fixed, payload);
+             std::span<const std::uint8_t> payload,
+             std::span<const std::uint8_t> extra_payload = {}) {
+    Row<kMayHaveSpare>(*this).write(header, fixed, payload, extra_payload);
+  }
+
+  // Counts events that were lost before they reached the writer, as if the ring had been full.
+  void lose(std::uint64_t events) {
+    lost_.store(lost_.load(std::memory_order_relaxed) + events, std::memory_order_relaxed);
+    published_end_.store(end_, std::memory_order_release);
+    count(events);
   }
 
   // ----- the reader

@@ -66,6 +66,22 @@ class Tracer {
     ring_.write<false>(header_of<Event>(number_, connection, time), event, payload, {});
   }
 
+  // Writes an event that a source outside of this process assembled: `header` has its type,
+  // connection, time and lengths, `fixed` its struct.
+  void emit_assembled(EventHeader header, std::span<const std::uint8_t> fixed,
+                      std::span<const std::uint8_t> payload,
+                      std::span<const std::uint8_t> extra_payload) {
+    header.ring = number_;
+    const auto type = static_cast<EventType>(header.type);
+    if (type == EventType::kConnection || type == EventType::kConnectionEnd) {
+      ring_.write<true>(header, fixed, payload, extra_payload);
+    } else {
+      ring_.write<false>(header, fixed, payload, extra_payload);
+    }
+  }
+  // Counts events that such a source lost itself.
+  void lose(std::uint64_t events) { ring_.lose(events); }
+
   // Writes several events of one connection and time together: see Ring::Row. Not for events of
   // kAlwaysEmitted types.
   class Row {

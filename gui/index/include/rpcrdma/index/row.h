@@ -54,8 +54,17 @@ struct MessageRow {
     kOfCall = 64,         // it is a Call, or it answers a known one
     kXidElsewhere = 128,  // its RPC message has another XID, or none was found
     kMoreNeeded = 256,    // a malformed message: the reason is not stored here
+    kFieldsOnly = 512,    // its bytes were not seen: roce::kAbsentBytes
+    kNoCredit = 1024,     // its source does not show the member
+    kNoLength = 2048,
+    kNoChunkCounts = 4096,
+    kNoRequested = 8192,
+    kNoGranted = 16384,
   };
   [[nodiscard]] bool is(Flag flag) const { return (flags & flag) != 0; }
+  // As model::Message has them.
+  [[nodiscard]] std::uint16_t absent() const;
+  [[nodiscard]] model::Credits credits() const;
 };
 
 // What Calls ask for, stored once for all Calls that ask for the same.

@@ -89,6 +89,9 @@ struct ProcedureTimes {
   // Parts as endpoints measured them: waiting for a credit, until it was passed to the fabric, from
   // there to its Reply, until nothing of it was in flight.
   base::Histogram waiting, sending, turn, completion;
+  // Linux: parts of `sending`, besides `waiting`: for a request slot, encoding and registration,
+  // posting the Send.
+  base::Histogram slot_wait, marshal, post;
   struct Slow {
     std::int64_t latency_ns = 0;
     std::uint64_t message = 0;  // the Call

@@ -1,5 +1,3 @@
-#include "privileges.h"
-
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -12,16 +10,19 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <rpcrdma/program/privileges.h>
 
 namespace rpcrdma::cli {
 
 namespace {
 
-using capture::fail;
+using base::fail;
 
-tl::unexpected<capture::Error> cannot_become(const Identity& identity, const char* step) {
+tl::unexpected<base::Error> cannot_become(const Identity& identity, const char* step) {
   return fail(fmt::format("cannot switch from root to the user {}: {}: {}", identity.user, step,
                           std::strerror(errno)));
 }
@@ -44,9 +45,19 @@ bool drop_capabilities() {
   return ::syscall(SYS_capset, &header, none.data()) == 0;
 }
 
+// sudo removes the variable, or leaves that of root. The user's other programs look for sockets in
+// the folder of the user's session.
+void use_runtime_folder_of(uid_t uid) {
+  const std::string folder = fmt::format("/run/user/{}", uid);
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == uid) {
+    ::setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  }
+}
+
 }  // namespace
 
-capture::Expected<std::optional<Identity>> identity_after_opening(const std::string& user) {
+base::Expected<std::optional<Identity>> identity_after_opening(const std::string& user) {
   const bool root = ::geteuid() == 0;
   if (!user.empty()) {
     if (!root) return fail(fmt::format("--user {}: only root can switch to another user", user));
@@ -62,7 +73,7 @@ capture::Expected<std::optional<Identity>> identity_after_opening(const std::str
   return Identity{entry != nullptr ? entry->pw_name : fmt::format("{}", *uid), *uid, *gid};
 }
 
-capture::Expected<void> give_up_privileges(const std::optional<Identity>& become) {
+base::Expected<void> give_up_privileges(const std::optional<Identity>& become) {
   if (become) {
     // A user without an entry is in its primary group only.
     if (::initgroups(become->user.c_str(), become->gid) != 0) {
@@ -74,6 +85,7 @@ capture::Expected<void> give_up_privileges(const std::optional<Identity>& become
     if (::setresuid(become->uid, become->uid, become->uid) != 0) {
       return cannot_become(*become, "setresuid");
     }
+    use_runtime_folder_of(become->uid);
   }
   if (::geteuid() == 0) return {};
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -85,6 +97,16 @@ capture::Expected<void> give_up_privileges(const std::optional<Identity>& become
         "root privileges were dropped but can be regained; this system behaves unexpectedly");
   }
   return {};
+}
+
+EffectiveUser::EffectiveUser(const Identity& identity) : uid_(::geteuid()), gid_(::getegid()) {
+  if (::setegid(identity.gid) == 0 && ::seteuid(identity.uid) == 0) {
+    use_runtime_folder_of(identity.uid);
+  }
+}
+EffectiveUser::~EffectiveUser() {
+  // In this order: only root may change its group.
+  [[maybe_unused]] const bool restored = ::seteuid(uid_) == 0 && ::setegid(gid_) == 0;
 }
 
 }  // namespace rpcrdma::cli

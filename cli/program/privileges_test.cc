@@ -1,5 +1,3 @@
-#include "privileges.h"
-
 #include <cstdlib>
 
 #include <fcntl.h>
@@ -9,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <rpcrdma/program/privileges.h>
 
 namespace rpcrdma::cli {
 namespace {

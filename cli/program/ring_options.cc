@@ -1,8 +1,7 @@
-#include "ring_options.h"
-
 #include <fmt/core.h>
 
 #include <rpcrdma/base/parse.h>
+#include <rpcrdma/program/ring_options.h>
 
 namespace rpcrdma::cli {
 
