@@ -71,7 +71,7 @@ TEST(OpenTrace, OtherCommandsReadItToo) {
   const auto analysis = run("RPCRDMA analyze " + kClient);
   EXPECT_THAT(analysis.out, HasSubstr("made       78 Calls"));
   EXPECT_THAT(analysis.out, HasSubstr("52 Calls, 52 Replies"));
-  EXPECT_THAT(run("RPCRDMA export --format qlog " + kServer).out, HasSubstr("0x3b9f4488"));
+  EXPECT_THAT(run("RPCRDMA export --format qlog " + kServer).out, HasSubstr("1000293512"));
   EXPECT_EQ(run("RPCRDMA export --format perfetto " + kClient).status, 0);
 }
 
