@@ -499,6 +499,9 @@ void ClientSide::post_send(const Record& r) {
     ++unplaced_;
     return;
   }
+  bound(latest_, kMostClients);
+  latest_[static_cast<std::uint32_t>(call.key >> 32U)] = {call.connection,
+                                                          connections_[call.connection].number};
   call_message(r, call);
 }
 
@@ -709,7 +712,17 @@ void ClientSide::credit(const Record& r) {
   const bool full = r.u64(Field::kCong) >= r.u64(Field::kCwnd);
   if (call.congested == kUnknown) call.congested = r.time;
   if (!full) call.admitted = r.time;
+  if (full == call.waits || !call.has_xid) return;
   call.waits = full;
+  // The Call has no connection yet; its client's latest is the one whose credits it waits for.
+  const auto latest = latest_.find(static_cast<std::uint32_t>(call.key >> 32U));
+  if (latest == latest_.end()) return;
+  const Connection& c = connections_[latest->second.first];
+  if (!c.open || c.number != latest->second.second) return;
+  trace::CreditWait e;
+  e.xid = call.xid;
+  e.begun = full ? 1 : 0;
+  outbox_.emit(c.number, r.time, e);
 }
 
 void ClientSide::latency(const Record& r) {
