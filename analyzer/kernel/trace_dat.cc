@@ -270,10 +270,9 @@ void Reader::option(std::uint16_t id, Bytes data) {
       if (data.size() >= 8) dat_.trace_id = order_.u64(data.data());
       break;
     case kTsc2Nsec:
-      if (data.size() >= 16) {
+      if (data.size() >= 8) {
         dat_.clock.mult = order_.u32(data.data());
         dat_.clock.shift = order_.u32(data.data() + 4);
-        dat_.clock.cycles_offset = order_.u64(data.data() + 8);
       }
       break;
     default:
@@ -449,10 +448,10 @@ bool is_trace_dat(Bytes start) {
   return start.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), start.begin());
 }
 
+// As trace-cmd does it: the offset beside the factors is not used.
 std::int64_t Clock::ns(std::uint64_t time) const {
   if (mult != 0 && shift < 64) {
-    const unsigned __int128 scaled =
-        static_cast<unsigned __int128>(time - cycles_offset) * mult >> shift;
+    const unsigned __int128 scaled = static_cast<unsigned __int128>(time) * mult >> shift;
     time = static_cast<std::uint64_t>(scaled);
   }
   const std::uint64_t moved = time + static_cast<std::uint64_t>(offset);

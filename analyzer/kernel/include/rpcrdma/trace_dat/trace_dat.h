@@ -33,7 +33,6 @@ struct CpuPages {
 struct Clock {
   std::string name;  // "mono", "local", "x86-tsc"; empty if unknown
   std::uint32_t mult = 0, shift = 0;
-  std::uint64_t cycles_offset = 0;
   std::int64_t offset = 0;
   // Added to get the wall-clock time, if the recorder stored it (trace-cmd record --date).
   bool has_wall = false;
