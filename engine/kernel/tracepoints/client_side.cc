@@ -115,7 +115,7 @@ void ClientSide::take(const Record& r) {
   if (const auto it = threads_.find(r.pid);
       it != threads_.end() && it->second.reply != 0 && !continues_reply(r.event)) {
     const CallId id = std::exchange(it.value().reply, 0);
-    // Its memory is still to be invalidated: another thread goes on with it.
+    // Its memory is still to be invalidated: another thread continues.
     const Reply& open = at(id).reply;
     if (open.open && !(open.invalidates_locally && open.last_local_mr != 0)) close_reply(id);
   }
@@ -492,16 +492,16 @@ void ClientSide::post_send(const Record& r) {
     return reverse_reply(r, it.value());
   }
   const CallId id = find_call(r);
-  if (id == 0 || !at(id).has_xid) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0 || !at(id).has_xid) return;  // its task began before the trace
   Call& call = at(id);
   call.connection = connection_of_send(r, call);
   if (call.connection == 0) {
     ++unplaced_;
     return;
   }
+  bound(latest_, kMostClients);
+  latest_[static_cast<std::uint32_t>(call.key >> 32U)] = {call.connection,
+                                                          connections_[call.connection].number};
   call_message(r, call);
 }
 
@@ -594,8 +594,8 @@ void ClientSide::reply(const Record& r) {
     call.connection = connections_.by_receive_cq(t.receive_cq);
   }
   if (call.connection == 0 || !call.has_xid) {
+    // No Call of its connection has been sent since the trace began.
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   if (has_receive) connections_.bind_receive_cq(call.connection, t.receive_cq);
@@ -613,7 +613,7 @@ void ClientSide::reply(const Record& r) {
   t.reply = id;
 }
 
-// The memory of the Call has been invalidated locally: this thread goes on with its Reply.
+// The memory of the Call has been invalidated locally: this thread continues with its Reply.
 void ClientSide::resume_reply(const Record& r) {
   const auto it = invalidating_.find(r.u32(Field::kCompletionId));
   if (it == invalidating_.end()) return;
@@ -679,7 +679,6 @@ void ClientSide::reverse_call(const Record& r) {
   const Connections::Id id = has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
   if (id == 0 || !r.has(Field::kXid)) {
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   trace::Message e;
@@ -696,10 +695,7 @@ void ClientSide::reverse_call(const Record& r) {
 void ClientSide::reverse_reply(const Record& r, Thread& t) {
   t.sends_reverse = false;
   const Connections::Id id = connections_.by_send_cq(r.u32(Field::kCqId));
-  if (id == 0) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0) return;
   trace::Message e;
   e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
   wire::Header header;
@@ -716,7 +712,17 @@ void ClientSide::credit(const Record& r) {
   const bool full = r.u64(Field::kCong) >= r.u64(Field::kCwnd);
   if (call.congested == kUnknown) call.congested = r.time;
   if (!full) call.admitted = r.time;
+  if (full == call.waits || !call.has_xid) return;
   call.waits = full;
+  // The Call has no connection yet; its client's latest is the one whose credits it waits for.
+  const auto latest = latest_.find(static_cast<std::uint32_t>(call.key >> 32U));
+  if (latest == latest_.end()) return;
+  const Connection& c = connections_[latest->second.first];
+  if (!c.open || c.number != latest->second.second) return;
+  trace::CreditWait e;
+  e.xid = call.xid;
+  e.begun = full ? 1 : 0;
+  outbox_.emit(c.number, r.time, e);
 }
 
 void ClientSide::latency(const Record& r) {
