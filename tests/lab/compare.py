@@ -10,6 +10,9 @@ from collections import Counter, defaultdict
 from machines import Failed, check
 
 CHUNKS = ("read_list", "write_list", "reply_chunk")
+# The tracepoint of a Reply has the credits that the client uses: at least 1.
+LEAST_CREDIT = 1
+UNKNOWN_IF_NULL = ("credit", "length")
 # What each source and role must know, apart from XID and kind: "credits" of the peer's messages, chunks of all,
 # "bytes" from the first to as many as it copied.
 TRACEPOINTS, BPF = "tracepoints", "bpf"
@@ -50,11 +53,15 @@ def key(message):
     return message["kind"], message["xid"]
 
 
-def differences(wire, seen, source):
+def differences(wire, seen, source, lossy=False):
     """Returns what differs between a message on the wire and the same one as a source saw it, in words."""
     wrong = []
     for name in ("proc", "version", "error", *CHUNKS, "credit", "length", "invalidated_handle"):
-        if name in seen and seen[name] != wire.get(name):
+        unknown = name not in seen or name in UNKNOWN_IF_NULL and seen[name] is None
+        truth = wire.get(name)
+        if name == "credit" and source == TRACEPOINTS and wire["role"] == "client" and not wire["own"]:
+            truth = max(truth, LEAST_CREDIT)
+        if not unknown and seen[name] != truth:
             wrong.append(f"{name} {seen[name]}, on the wire {wire.get(name)}")
     for name in ("program", "version", "procedure"):
         if (seen["rpc"] or {}).get(name) not in (None, (wire["rpc"] or {}).get(name)):
@@ -62,35 +69,45 @@ def differences(wire, seen, source):
     must = {"proc", *CHUNKS} if wire["kind"] in ("call", "reply") else {"proc"}
     if source == BPF:
         must |= {"credit", "length", "bytes"}
-    elif not wire["own"]:
+    elif not wire["own"] and wire["direction"] == "forward":
         must |= {"credit"}
-    wrong += [f"no {name}" for name in sorted(must) if name not in seen]
+    if lossy:
+        must = ()
+    wrong += [f"no {name}" for name in sorted(must) if name not in seen or name in UNKNOWN_IF_NULL and seen[name] is None]
     if "bytes" in seen and seen["bytes"] != wire["bytes"][:len(seen["bytes"])]:
         wrong.append(f"bytes {seen['bytes'].hex()}, on the wire {wire['bytes'].hex()}")
     return wrong
 
 
-def same(name, wire, seen, source, missing=0, extra=0):
+def same(name, wire, seen, source, missing=0, extra=0, lossy=False):
     """Fails unless `seen` has the messages of the wire (as of_guest() returns them), each with the same contents.
 
-    `missing`, `extra`: how many of the wire's may be missing, and how many may not be on the wire. Returns a summary.
+    `missing`, `extra`: how many of the wire's may be missing, and how many may not be on the wire. `lossy`: the source
+    has lost events, so that what it knows of a message may be incomplete. Returns a summary.
     """
     waiting = defaultdict(list)
     for message in wire:
         waiting[key(message)].append(message)
-    unknown, bytes_, counts = [], 0, Counter()
+    unknown, wrong, bytes_, counts = [], [], 0, Counter()
+    again = []
     for message in seen:
+        # A Call sent again has the same XID, and other handles.
         candidates = waiting[key(message)]
-        if not candidates:
-            unknown.append(message)
+        match = next((i for i, truth in enumerate(candidates) if not differences(truth, message, source, lossy)), None)
+        if match is None:
+            again.append(message)
             continue
-        # A Call sent again has the same XID: in the order of the wire.
-        truth = candidates.pop(0)
-        wrong = differences(truth, message, source)
-        check(not wrong, f"{name}: {message['kind']} 0x{message['xid']:08x}:", "; ".join(wrong))
+        candidates.pop(match)
         counts[message["kind"]] += 1
         counts["segments"] += sum(map(segments, (message.get(chunk) for chunk in CHUNKS)))
         bytes_ += len(message.get("bytes", b""))
+    for message in again:
+        if candidates := waiting[key(message)]:
+            found = differences(candidates.pop(0), message, source, lossy)
+            wrong.append(f"{short(message)}: {'; '.join(found)}")
+        else:
+            unknown.append(message)
+    check(not wrong, f"{name}: {len(wrong)} messages differ from the wire:", *(f"\n  {one}" for one in wrong[:8]))
     left = [message for messages in waiting.values() for message in messages]
     check(len(left) <= missing, f"{name}: {len(left)} messages of the wire are missing:", *map(short, left[:5]))
     check(len(unknown) <= extra, f"{name}: {len(unknown)} messages are not on the wire:", *map(short, unknown[:5]))
