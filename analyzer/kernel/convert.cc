@@ -64,7 +64,7 @@ std::string remark_of(const tracepoints::Translator& translator, const EventStre
   }
   if (not_understood != 0) add(fmt::format("{} lines are not understood", not_understood));
   if (translator.unplaced() != 0) {
-    add(fmt::format("{} messages belong to no connection that the trace shows",
+    add(fmt::format("{} messages are left out: there are too many connections",
                     translator.unplaced()));
   }
   return text;

@@ -115,7 +115,7 @@ void ClientSide::take(const Record& r) {
   if (const auto it = threads_.find(r.pid);
       it != threads_.end() && it->second.reply != 0 && !continues_reply(r.event)) {
     const CallId id = std::exchange(it.value().reply, 0);
-    // Its memory is still to be invalidated: another thread goes on with it.
+    // Its memory is still to be invalidated: another thread continues.
     const Reply& open = at(id).reply;
     if (open.open && !(open.invalidates_locally && open.last_local_mr != 0)) close_reply(id);
   }
@@ -492,10 +492,7 @@ void ClientSide::post_send(const Record& r) {
     return reverse_reply(r, it.value());
   }
   const CallId id = find_call(r);
-  if (id == 0 || !at(id).has_xid) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0 || !at(id).has_xid) return;  // its task began before the trace
   Call& call = at(id);
   call.connection = connection_of_send(r, call);
   if (call.connection == 0) {
@@ -594,8 +591,8 @@ void ClientSide::reply(const Record& r) {
     call.connection = connections_.by_receive_cq(t.receive_cq);
   }
   if (call.connection == 0 || !call.has_xid) {
+    // No Call of its connection has been sent since the trace began.
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   if (has_receive) connections_.bind_receive_cq(call.connection, t.receive_cq);
@@ -613,7 +610,7 @@ void ClientSide::reply(const Record& r) {
   t.reply = id;
 }
 
-// The memory of the Call has been invalidated locally: this thread goes on with its Reply.
+// The memory of the Call has been invalidated locally: this thread continues with its Reply.
 void ClientSide::resume_reply(const Record& r) {
   const auto it = invalidating_.find(r.u32(Field::kCompletionId));
   if (it == invalidating_.end()) return;
@@ -679,7 +676,6 @@ void ClientSide::reverse_call(const Record& r) {
   const Connections::Id id = has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
   if (id == 0 || !r.has(Field::kXid)) {
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   trace::Message e;
@@ -696,10 +692,7 @@ void ClientSide::reverse_call(const Record& r) {
 void ClientSide::reverse_reply(const Record& r, Thread& t) {
   t.sends_reverse = false;
   const Connections::Id id = connections_.by_send_cq(r.u32(Field::kCqId));
-  if (id == 0) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0) return;
   trace::Message e;
   e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
   wire::Header header;

@@ -467,7 +467,7 @@ void ServerSide::decoded(const Record& r) {
   if (id == 0) return;
   Request& request = at(id);
   if (request.connection == 0 || !r.has(Field::kXid)) {
-    ++unplaced_;
+    unplaced_ += request.connection == 0 ? 1 : 0;
     return forget(id);
   }
   request.decoded = true;
@@ -634,10 +634,8 @@ void ServerSide::post_send(const Record& r) {
   Request& request = at(id);
   if (request.connection == 0) request.connection = connections_.by_send_cq(r.u32(Field::kCqId));
   give(t, 0);
-  if (request.connection == 0) {
-    ++unplaced_;
-    return forget(id);
-  }
+  // No Call of its connection has been answered since the trace began.
+  if (request.connection == 0) return forget(id);
   connections_.bind_send_cq(request.connection, r.u32(Field::kCqId));
   t.connection = request.connection;
   announce(request.connection);
