@@ -316,6 +316,9 @@ int attach(AttachOptions options) {
     view = std::make_unique<LiveView>(std::move(printer));
   }
   if (options.packets) {
+    if (options.kernel.any()) {
+      return refused("attach: --packets streams packets, and the kernel has none to select from");
+    }
     auto stream = trace::connect_packets(options.endpoint);
     if (!stream) return refused(stream.error().message);
     return read_stream(options, *ring, std::move(*stream), view.get());

@@ -297,8 +297,8 @@ int run(const TopOptions& options) {
   }
   const bool all = options.endpoints.empty();
   Top top(options.profile, all);
-  const bool sums =
-      !options.kernel_events && options.kernel.slower.empty() && !options.kernel.errors;
+  const bool sums = !options.kernel_events && options.kernel.slower.empty() &&
+                    !options.kernel.errors && !options.kernel.tracefs;
   if (const auto plan = kernel_endpoint::parse({.filter = options.kernel, .sums = sums}); !plan) {
     return give_up("top: " + plan.error().message);
   }

@@ -234,6 +234,9 @@ Expected<Plan> parse(const OptionText& text) {
   if (text.sums && (plan.source.filter.slower_than_ns != 0 || plan.source.filter.only_errors)) {
     return fail("--slower and --errors select events; they cannot be used with --sums");
   }
+  if (text.sums && text.filter.tracefs) {
+    return fail("--tracefs: tracepoints have no sums; it cannot be used with --sums");
+  }
   // Without either, or with both, both are traced.
   plan.source.client = text.filter.client || !text.filter.server;
   plan.source.server = text.filter.server || !text.filter.client;

@@ -36,6 +36,8 @@ constexpr int kFailed = 2;
 // each event would cost the kernel more. The hub polls at the same rate.
 constexpr std::int64_t kBetweenReads = base::kMillisecond;
 constexpr std::int64_t kBetweenSums = base::kSecond;
+// Without events the source is still asked whether it has ended.
+constexpr std::int64_t kBetweenLooks = base::kSecond;
 // At the end: readings of what waits in the source, each a bounded number of events.
 constexpr int kLastReads = 1000;
 // Of the Tracer. The source has a ring of its own, but fills this one in bursts.
@@ -128,9 +130,9 @@ class Loop {
     };
     // First for all but the source, whose events gather in the meantime.
     if (counts() || !poll_until(watched, 2, read_at_)) {
-      poll_until(watched, 3, counts() ? sums_at_ : INT64_MAX);
+      poll_until(watched, 3, counts() ? sums_at_ : look_at_);
     }
-    ready_ = watched[2].revents != 0;
+    ready_ = watched[2].revents != 0 || base::monotonic_ns() >= look_at_;
     if (watched[0].revents != 0) wakeup_.clear();
     if (watched[1].revents != 0) read_input();
   }
@@ -138,12 +140,9 @@ class Loop {
   // Returns whether one of the first `count` descriptors is ready.
   static bool poll_until(std::array<pollfd, 3>& watched, nfds_t count, std::int64_t until) {
     for (pollfd& each : watched) each.revents = 0;
-    timespec left{};
-    if (until != INT64_MAX) {
-      const std::int64_t ns = std::max<std::int64_t>(until - base::monotonic_ns(), 0);
-      left = {ns / base::kSecond, ns % base::kSecond};
-    }
-    return ::ppoll(watched.data(), count, until == INT64_MAX ? nullptr : &left, nullptr) > 0;
+    const std::int64_t ns = std::max<std::int64_t>(until - base::monotonic_ns(), 0);
+    const timespec left{ns / base::kSecond, ns % base::kSecond};
+    return ::ppoll(watched.data(), count, &left, nullptr) > 0;
   }
 
   void read_input() {
@@ -161,6 +160,7 @@ class Loop {
     }
     if (!ready_) return {};
     read_at_ = now + kBetweenReads;
+    look_at_ = now + kBetweenLooks;
     return source_.drain(sink_);
   }
 
@@ -183,6 +183,7 @@ class Loop {
   bool listening_ = false;
   bool ready_ = false;
   std::int64_t read_at_ = 0;
+  std::int64_t look_at_ = 0;
   std::int64_t sums_at_ = 0;
 };
 
@@ -215,9 +216,9 @@ class Metrics {
     sink.watch(
         [this](const trace::EventHeader& header, std::span<const std::uint8_t> fixed,
                std::span<const std::uint8_t> payload) { figures_.take(header, fixed, payload); });
-    auto exposer = metrics::Exposer::open(where.address, where.port, [this, &sink, &hub, &tracer] {
-      return take(sink, hub, tracer);
-    });
+    auto exposer = metrics::Exposer::open_figures(
+        where.address, where.port,
+        [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); });
     if (!exposer) {
       return base::fail(fmt::format("--metrics {}:{}: {}", where.address.to_string(), where.port,
                                     exposer.error().message));
@@ -275,6 +276,9 @@ int run_opened(const Plan& plan, kernel::Source& source,
   }
   Metrics metrics;
   if (plan.metrics) {
+    if (source.kind() != trace::EventSource::kKernelSums) {
+      return refused("--metrics: this kernel cannot count: " + source.missing());
+    }
     if (const auto served = metrics.open(*plan.metrics, loop->sink(), **hub, tracer); !served) {
       return refused(served.error().message);
     }

@@ -91,8 +91,9 @@ Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& address,
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }
 
-Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& address, std::uint16_t port,
-                                                 std::function<Snapshot()> take) {
+Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const fabric::Address& address,
+                                                         std::uint16_t port,
+                                                         std::function<Snapshot()> take) {
   auto impl =
       Impl::open(address, port, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
   if (!impl) return tl::unexpected(impl.error());

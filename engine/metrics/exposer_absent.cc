@@ -24,9 +24,9 @@ fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& 
                                                          std::span<Source* const> /*sources*/) {
   return no_metrics();
 }
-fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
-                                                         std::uint16_t /*port*/,
-                                                         std::function<Snapshot()> /*take*/) {
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(
+    const fabric::Address& /*address*/, std::uint16_t /*port*/,
+    std::function<Snapshot()> /*take*/) {
   return no_metrics();
 }
 

@@ -6,6 +6,7 @@
 //   signal       but only after SIGUSR1: a search for endpoints is a reader, too
 //   lost=N       and loses N events
 //   ends         and then ends, as if a module were unloaded
+//   silent       ends without an event
 //   refused      cannot be opened, and has a verifier's log
 //   regains      fails if, after it was opened, root privileges can be had again
 //
@@ -87,6 +88,9 @@ class FakeSource : public kernel::Source {
     if (orders_.contains("regains") && (::setuid(0) == 0 || ::setgid(0) == 0)) {
       return base::fail("root privileges can be had again");
     }
+    if (orders_.contains("silent") && ++drained_ == 2) {
+      return base::fail("the module svcrdma was unloaded");
+    }
     if (!listening_ || (signalled >= 0 && !came.load())) return {};
     if (std::exchange(emitted_, true)) return {};
     for (const Event& event : events_) emit(sink, event);
@@ -131,6 +135,7 @@ class FakeSource : public kernel::Source {
   std::map<std::uint32_t, std::uint32_t> connections_;
   bool listening_ = false;
   bool emitted_ = false;
+  int drained_ = 0;
   std::uint64_t lost_ = 0;
   std::uint32_t counted_ = 0;  // number of the connection with sums
   std::uint64_t seconds_ = 0;

@@ -104,6 +104,13 @@ TEST_F(Kernel, RecordsWithoutAReader) {
   EXPECT_GT(report["connections"][0]["calls"], 20) << report;
 }
 
+TEST_F(Kernel, EndsWithASourceThatIsSilent) {
+  orders("silent");
+  Program program;
+  EXPECT_EQ(program.finish(), 2);
+  EXPECT_THAT(program.out, HasSubstr("the trace has ended: the module svcrdma was unloaded\n"));
+}
+
 TEST_F(Kernel, EndsWithItsCaller) {
   std::array<int, 2> input{};
   ASSERT_EQ(::pipe2(input.data(), O_CLOEXEC), 0);
@@ -239,6 +246,7 @@ TEST_F(Kernel, ReadersOfSumsWhoComeLaterGetThoseSoFar) {
   EXPECT_THAT(events.out, HasSubstr("procedure"));
 }
 
+#ifdef RPCRDMA_METRICS
 TEST_F(Kernel, ServesItsSumsAsMetrics) {
   const std::string address = own_address(1);
   Program program({"--sums", "--metrics", address + ":9464"});
@@ -257,6 +265,7 @@ TEST_F(Kernel, ServesItsSumsAsMetrics) {
   program.signal(SIGTERM);
   EXPECT_EQ(program.finish(), 0) << program.out;
 }
+#endif
 
 TEST_F(Kernel, ReadersSayWhyItCannotBeTraced) {
   orders("refused");
@@ -287,6 +296,34 @@ TEST_F(Kernel, FromRootItBecomesAnotherUserForGood) {
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 65534U);
   EXPECT_TRUE(std::filesystem::exists(runtime.path() + "/rpcrdma"));
+}
+
+// sudo says who called it by these variables.
+TEST_F(Kernel, UnderSudoAllBelongsToTheCaller) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const TemporaryFolder own;
+  ASSERT_EQ(::chown(own.path().c_str(), 65534, 65534), 0);
+  ::setenv("XDG_RUNTIME_DIR", own.path().c_str(), 1);
+  const std::string sudo = "export SUDO_UID=65534 SUDO_GID=65534; ";
+  orders(nfs_events() + ",regains,ends");
+  const Result started = run_beside(sudo + "KERNEL attach kernel -w " + own.file("kept.pcapng"));
+  EXPECT_EQ(started.status, 0) << started.err;
+  EXPECT_THAT(started.err, HasSubstr("the module xprtrdma was unloaded"));
+  struct stat status {};
+  ASSERT_EQ(::stat(own.file("kept.pcapng").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 65534U);
+  ASSERT_EQ(::stat(own.file("rpcrdma").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 65534U);
+  // The caller's endpoint is found, and none is started.
+  orders("");
+  Program program({"--user", "nobody"});
+  ASSERT_TRUE(program.is_ready()) << program.out;
+  const Result found = run_beside(sudo + "KERNEL attach kernel --slower 1ms");
+  EXPECT_EQ(found.status, 2);
+  EXPECT_THAT(found.err, HasSubstr("the endpoint kernel runs already"));
+  const Result shown = run_beside(sudo + "KERNEL top kernel --once --seconds 0.2");
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("kernel: client of a fake L"));
 }
 
 }  // namespace

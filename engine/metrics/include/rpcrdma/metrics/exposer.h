@@ -27,7 +27,7 @@ class Exposer {
       const fabric::Address& address, std::uint16_t port, std::span<Source* const> sources);
   // The same for an owner without loops: `take` returns its figures, and is called by any of the
   // Exposer's threads.
-  [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_figures(
       const fabric::Address& address, std::uint16_t port, std::function<Snapshot()> take);
   // Waits for clients that are connected and send nothing, at most two seconds.
   ~Exposer();
