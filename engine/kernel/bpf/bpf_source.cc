@@ -1,5 +1,6 @@
 // The kernel's RPC-over-RDMA as a source of events, by BPF programs.
 #include "object.h"
+#include "sums.h"
 #include "translate.h"
 
 #include <algorithm>
@@ -69,8 +70,9 @@ class BpfSource final : public Source {
     return {};
   }
 
-  [[nodiscard]] base::Expected<void> sums(EventSink& /*sink*/, std::int64_t /*now*/) override {
-    return {};
+  [[nodiscard]] base::Expected<void> sums(EventSink& sink, std::int64_t now) override {
+    if (mode_ != Mode::kSums) return {};
+    return read_sums(loaded_.map("connections"), loaded_.map("procedures"), sums_, now, sink);
   }
 
   [[nodiscard]] std::uint64_t lost() const override {
@@ -120,6 +122,7 @@ class BpfSource final : public Source {
   Mode mode_;
   std::unique_ptr<ring_buffer, FreeRing> ring_;
   Translator translator_;
+  Sums sums_;
   std::vector<Taken> batch_;
   std::vector<std::uint8_t> bytes_;
   std::uint64_t reported_lost_ = 0;

@@ -2,6 +2,7 @@
 #ifndef RPCRDMA_KERNEL_BPF_CLIENT_BPF_H
 #define RPCRDMA_KERNEL_BPF_CLIENT_BPF_H
 
+#include "lifecycle.bpf.h"
 #include "messages.bpf.h"
 
 #define DMA_TO_DEVICE 1
@@ -13,55 +14,6 @@ static __always_inline bool quiet(void) {
 static __always_inline bool only_messages(void) {
   return settings.only_errors || settings.slower_than_ns || settings.has_program ||
          settings.has_procedure;
-}
-
-static __always_inline void end_client(const struct rpcrdma_xprt* xprt, int status,
-                                       u32 established) {
-  struct scope_key key;
-  u64 now = bpf_ktime_get_ns();
-  struct scope_connection_state* state = 0;
-  if (client_key(xprt, &key)) state = bpf_map_lookup_elem(&connections, &key);
-  if (state) {
-    if (state->ended || !state->wanted) return;
-    state->ended = 1;
-    state->end_status = (u32)status;
-  }
-  struct scope_connection_end* record =
-      RESERVE(scope_connection_end, SCOPE_CONNECTION_END, &key, now);
-  if (!record) return;
-  __builtin_memset(&record->local, 0, sizeof record->local);
-  copy_address(&record->peer, &xprt->rx_xprt.addr);
-  record->status = status;
-  record->established = established;
-  record->flushed = state ? (u32)state->flushed : 0;
-  record->reserved = 0;
-  bpf_ringbuf_submit(record, 0);
-}
-
-static __always_inline struct scope_connection_state* established_client(
-    const struct rpcrdma_xprt* xprt) {
-  struct scope_key key;
-  if (!client_key(xprt, &key)) return 0;
-  struct scope_connection_state* state = bpf_map_lookup_elem(&connections, &key);
-  if (state && !state->ended) return state;
-  return add_client(xprt, &key, 1);
-}
-
-/* The end of an attempt to connect. */
-SEC("tp_btf/xprtrdma_connect")
-int BPF_PROG(event_connect, const struct rpcrdma_xprt* xprt, int status) {
-  if (!xprt) return 0;
-  if (status)
-    end_client(xprt, status, 0);
-  else
-    established_client(xprt);
-  return 0;
-}
-
-SEC("tp_btf/xprtrdma_disconnect")
-int BPF_PROG(event_disconnect, const struct rpcrdma_xprt* xprt, int status) {
-  if (xprt) end_client(xprt, BPF_CORE_READ(xprt, rx_ep, re_connect_status), 1);
-  return 0;
 }
 
 /* A Call got a request slot and its XID. */
@@ -422,7 +374,10 @@ int BPF_PROG(event_client_sent, const struct ib_wc* wc, const struct rpc_rdma_ci
 
 SEC("tp_btf/xprtrdma_wc_receive")
 int BPF_PROG(event_client_receive, const struct ib_wc* wc, const struct rpc_rdma_cid* cid) {
-  if (!wc || !cid || !BPF_CORE_READ(wc, status)) return 0;
+  if (!wc || !cid) return 0;
+  /* The end of a connection flushes its Receives. */
+  int status = BPF_CORE_READ(wc, status);
+  if (!status || status == IB_WC_WR_FLUSH_ERR) return 0;
   const struct rpcrdma_rep* rep = container_of(cid, struct rpcrdma_rep, rr_cid);
   client_completion(BPF_CORE_READ(rep, rr_rxprt), wc, SCOPE_COMPLETION_RECEIVE, 0);
   return 0;

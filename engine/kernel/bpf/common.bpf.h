@@ -23,6 +23,7 @@
 #define IB_WR_SEND_WITH_INV 9
 #define IB_WC_WITH_INVALIDATE 4
 #define RPC_CWNDSHIFT 8
+#define IB_WC_WR_FLUSH_ERR 5
 #define RPC_CALL 0
 #define RPC_REPLY 1
 

@@ -278,12 +278,14 @@ struct rpcrdma_sendctx {
 
 struct rpcrdma_req {
   struct rpc_rqst rl_slot;
+  struct list_head rl_registered;
   struct rpcrdma_rep* rl_reply;
   struct xdr_buf rl_hdrbuf;
   struct ib_send_wr rl_wr;
 };
 
 struct rpcrdma_mr {
+  struct list_head mr_list;
   struct rpcrdma_req* mr_req;
   enum dma_data_direction mr_dir;
   struct rpcrdma_xprt* mr_xprt;

@@ -151,7 +151,8 @@ void choose_programs(const KernelTypes& types, const Options& options, LoadedObj
     std::string_view tracepoint = bpf_program__section_name(program);
     tracepoint.remove_prefix(tracepoint.find('/') + 1);
     const bool client = of_client(tracepoint);
-    bool wanted = std::string_view(bpf_program__name(program)).starts_with(prefix) &&
+    const std::string_view name = bpf_program__name(program);
+    bool wanted = (name.starts_with(prefix) || name.starts_with("both_")) &&
                   (client ? options.client : options.server);
     if (wanted && !types.has_tracepoint(tracepoint)) {
       // Since 6.6, Writes of Reply chunks have tracepoints of their own.

@@ -48,7 +48,9 @@ struct scope_connection {
   struct scope_address local, peer;
   __u32 peer_qpn; /* 0: unknown */
   __u32 inline_send, inline_receive;
+  __u32 granted;     /* the latest grant; 1 before the first */
   __u32 established; /* 1: just now; 0: earlier, and this is its first event */
+  __u32 reserved;
 };
 
 /* Why a connection ended, or was never established. */
@@ -97,13 +99,15 @@ struct scope_message {
   __u64 started; /* its Read chunks were complete; 0: unknown */
 };
 
-#define SCOPE_SEGMENTS 32
+#define SCOPE_SEGMENTS 128
 struct scope_segment {
   __u64 offset;
   __u32 handle;
   __u32 length;
 };
-/* RDMA Reads or Writes that the server posts for one chunk, the last one first. */
+/* RDMA Reads or Writes that the server posts for one chunk, the last one first. The record ends
+ * with the last one that is used.
+ */
 struct scope_operations {
   struct scope_record record;
   __u32 write; /* 1: Writes, 0: Reads */
@@ -184,8 +188,9 @@ struct scope_connection_state {
   __u32 inline_send, inline_receive;
   __u32 wanted; /* by the filter of peers and QP numbers */
   __u32 ended;
-  __u32 end_status;
-  __u32 send_queue; /* server: number of its completion queue for Sends */
+  __s32 end_status;  /* as in scope_connection_end */
+  __u32 established; /* 0: before its first event */
+  __u32 send_queue;  /* server: number of its completion queue for Sends */
   __u32 requested, granted, in_use, window, waiting; /* credits of the client's Calls */
   __u64 first_seen;
   __u64 sends, receives, send_bytes, receive_bytes;
@@ -209,6 +214,25 @@ struct scope_procedure {
   __u64 latency_ns, max_latency_ns;
   __u64 bucket[SCOPE_SUM_BUCKETS];
 };
+
+/* As trace::sum_bucket(). The verifier knows no instruction that counts bits. */
+static inline __u32 scope_sum_bucket(__u64 ns) {
+  const __u64 most = ((__u64)1 << 48) - 1;
+  __u32 width = 1; /* the number of its bits */
+  __u32 step, shift;
+  __u64 rest;
+  if (ns > most) ns = most;
+  if (ns < (1U << SCOPE_SUM_SUB_BITS)) return (__u32)ns;
+  rest = ns;
+  for (step = 32; step > 0; step >>= 1) {
+    if (rest >> step) {
+      rest >>= step;
+      width += step;
+    }
+  }
+  shift = width - SCOPE_SUM_SUB_BITS - 1;
+  return ((shift + 1) << SCOPE_SUM_SUB_BITS) + (__u32)((ns >> shift) - (1U << SCOPE_SUM_SUB_BITS));
+}
 
 /* Set before the programs are loaded. */
 struct scope_settings {

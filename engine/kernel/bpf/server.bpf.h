@@ -4,39 +4,6 @@
 
 #include "client.bpf.h"
 
-static __always_inline bool is_rdma_server(const struct svc_xprt* xprt) {
-  return xprt && BPF_CORE_READ(xprt, xpt_class, xcl_ident) == XPRT_TRANSPORT_RDMA;
-}
-
-SEC("tp_btf/svc_xprt_accept")
-int BPF_PROG(event_accept, const struct svc_xprt* xprt) {
-  struct scope_key key;
-  if (is_rdma_server(xprt) && server_key(server_of(xprt), &key))
-    add_server(server_of(xprt), &key, 1);
-  return 0;
-}
-
-SEC("tp_btf/svc_xprt_detach")
-int BPF_PROG(event_detach, const struct svc_xprt* xprt) {
-  struct scope_key key;
-  if (!is_rdma_server(xprt) || !server_key(server_of(xprt), &key)) return 0;
-  struct scope_connection_state* state = bpf_map_lookup_elem(&connections, &key);
-  if (!state) state = add_server(server_of(xprt), &key, 0);
-  if (!state || state->ended || !state->wanted) return 0;
-  state->ended = 1;
-  struct scope_connection_end* record =
-      RESERVE(scope_connection_end, SCOPE_CONNECTION_END, &key, bpf_ktime_get_ns());
-  if (!record) return 0;
-  record->local = state->local;
-  record->peer = state->peer;
-  record->status = 0;
-  record->established = 1;
-  record->flushed = (u32)state->flushed;
-  record->reserved = 0;
-  bpf_ringbuf_submit(record, 0);
-  return 0;
-}
-
 /* A Receive of the server was polled. */
 SEC("tp_btf/svcrdma_wc_recv")
 int BPF_PROG(event_server_receive, const struct ib_wc* wc, const struct rpc_rdma_cid* cid) {
@@ -238,56 +205,67 @@ static long add_sge(u32 index, struct sge_sum* sum) {
   return 0;
 }
 
-static __always_inline void describe_segment(const struct rdma_rw_ctx* rw,
-                                             struct scope_segment* segment) {
-  u32 operations = BPF_CORE_READ(rw, nr_ops);
-  u8 type = BPF_CORE_READ(rw, type);
-  if (type == RW_SINGLE) {
-    segment->offset = BPF_CORE_READ(rw, single.wr.remote_addr);
-    segment->handle = BPF_CORE_READ(rw, single.wr.rkey);
-    segment->length = BPF_CORE_READ(rw, single.sge.length);
-    return;
-  }
-  if (operations == 0 || operations > 4096) return;
-  if (type == RW_SEVERAL) {
-    /* From the first byte of the first work request to the last of the last. */
-    const struct ib_rdma_wr* wr = BPF_CORE_READ(rw, map.wrs);
-    const struct ib_rdma_wr* last =
-        (const void*)wr + (operations - 1) * bpf_core_type_size(struct ib_rdma_wr);
-    segment->offset = BPF_CORE_READ(wr, remote_addr);
-    segment->handle = BPF_CORE_READ(wr, rkey);
-    u32 sges = (u32)BPF_CORE_READ(last, wr.num_sge);
-    struct sge_sum sum = {.sge = BPF_CORE_READ(last, wr.sg_list)};
-    bpf_loop(sges < 64 ? sges : 64, add_sge, &sum, 0);
-    segment->length = (u32)(BPF_CORE_READ(last, remote_addr) - segment->offset) + sum.bytes;
-  } else if (type == RW_REGISTERED) {
-    const struct rdma_rw_reg_ctx* wr = BPF_CORE_READ(rw, reg);
-    const struct rdma_rw_reg_ctx* last =
-        (const void*)wr + (operations - 1) * bpf_core_type_size(struct rdma_rw_reg_ctx);
-    segment->offset = BPF_CORE_READ(wr, wr.remote_addr);
-    segment->handle = BPF_CORE_READ(wr, wr.rkey);
-    segment->length = (u32)(BPF_CORE_READ(last, wr.remote_addr) - segment->offset) +
-                      BPF_CORE_READ(last, sge.length);
-  }
-}
-
 struct walk {
   const struct list_head *next, *end;
+  const void* requests; /* of the segment: an array, or the only one */
+  u32 operations;
+  u32 type;
   struct scope_operations* record;
 };
+
+static __always_inline void add_operation(struct scope_operations* record, u64 offset, u32 handle,
+                                          u32 length) {
+  u32 index = record->segments;
+  if (index >= SCOPE_SEGMENTS) {
+    record->more++;
+    return;
+  }
+  record->segment[index].offset = offset;
+  record->segment[index].handle = handle;
+  record->segment[index].length = length;
+  record->segments = index + 1;
+}
+
+static long add_request(u32 index, struct walk* walk) {
+  u32 number = walk->operations - 1 - index; /* the last one first */
+  const void* requests = walk->requests;
+  if (walk->type == RW_REGISTERED) {
+    const struct rdma_rw_reg_ctx* wr =
+        requests + number * bpf_core_type_size(struct rdma_rw_reg_ctx);
+    add_operation(walk->record, BPF_CORE_READ(wr, wr.remote_addr), BPF_CORE_READ(wr, wr.rkey),
+                  BPF_CORE_READ(wr, sge.length));
+    return 0;
+  }
+  const struct ib_rdma_wr* wr = requests + number * bpf_core_type_size(struct ib_rdma_wr);
+  u32 sges = (u32)BPF_CORE_READ(wr, wr.num_sge);
+  struct sge_sum sum = {.sge = BPF_CORE_READ(wr, wr.sg_list)};
+  bpf_loop(sges < 64 ? sges : 64, add_sge, &sum, 0);
+  add_operation(walk->record, BPF_CORE_READ(wr, remote_addr), BPF_CORE_READ(wr, rkey), sum.bytes);
+  return 0;
+}
+
+/* The work requests of one segment of the chunk. */
 static long add_segment(u32 index, struct walk* walk) {
   const struct list_head* here = walk->next;
   if (here == walk->end || !here) return 1;
-  if (index < SCOPE_SEGMENTS) {
-    const struct svc_rdma_rw_ctxt* context = container_of(here, struct svc_rdma_rw_ctxt, rw_list);
-    struct scope_segment segment = {};
-    describe_segment(&context->rw_ctx, &segment);
-    walk->record->segment[index] = segment;
-    walk->record->segments = index + 1;
+  walk->next = BPF_CORE_READ(here, next);
+  const struct svc_rdma_rw_ctxt* context = container_of(here, struct svc_rdma_rw_ctxt, rw_list);
+  u8 type = BPF_CORE_READ(context, rw_ctx.type);
+  walk->type = type;
+  walk->operations = BPF_CORE_READ(context, rw_ctx.nr_ops);
+  if (type == RW_SINGLE) {
+    walk->operations = 1;
+    walk->requests =
+        (const void*)context + bpf_core_field_offset(struct svc_rdma_rw_ctxt, rw_ctx.single.wr);
+  } else if (type == RW_SEVERAL) {
+    walk->requests = BPF_CORE_READ(context, rw_ctx.map.wrs);
+  } else if (type == RW_REGISTERED) {
+    walk->requests = BPF_CORE_READ(context, rw_ctx.reg);
   } else {
     walk->record->more++;
+    return 0;
   }
-  walk->next = BPF_CORE_READ(here, next);
+  bpf_loop(walk->operations < 512 ? walk->operations : 512, add_request, walk, 0);
   return 0;
 }
 
@@ -434,7 +412,6 @@ static __always_inline void server_completion(const struct ib_wc* wc, u32 kind) 
   }
 COMPLETION_ERROR(event_send_flush, svcrdma_wc_send_flush, SCOPE_COMPLETION_SEND)
 COMPLETION_ERROR(event_send_err, svcrdma_wc_send_err, SCOPE_COMPLETION_SEND)
-COMPLETION_ERROR(event_recv_flush, svcrdma_wc_recv_flush, SCOPE_COMPLETION_RECEIVE)
 COMPLETION_ERROR(event_recv_err, svcrdma_wc_recv_err, SCOPE_COMPLETION_RECEIVE)
 
 SEC("tp_btf/svcrdma_sq_full")

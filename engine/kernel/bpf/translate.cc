@@ -1,5 +1,6 @@
 #include "translate.h"
 
+#include "connection_event.h"
 #include "status_names.h"
 
 #include <algorithm>
@@ -85,12 +86,6 @@ bool of_peer(fabric::Status status) {
     default:
       return false;
   }
-}
-
-std::array<std::uint8_t, 16> address(const scope_address& from) {
-  std::array<std::uint8_t, 16> to{};
-  std::copy(std::begin(from.ip), std::end(from.ip), to.begin());
-  return to;
 }
 
 // Limits a map: removes its first entry if it is full.
@@ -188,12 +183,8 @@ Translator::Connection& Translator::find(const scope_record& record, EventSink& 
     return known->second;
   }
   Connection& connection = add(key, sink);
-  trace::Connection event;
-  event.local_qpn = key.qpn;
-  event.active = key.role == SCOPE_CLIENT ? 1 : 0;
-  event.version = 1;
+  trace::Connection event = connection_event(record.connection, {}, {});
   event.replayed = 1;
-  event.private_data_unknown = 1;
   sink.emit(connection.number, signed_time(record.time), event);
   return connection;
 }
@@ -210,19 +201,13 @@ void Translator::on_connection(const scope_connection& record, EventSink& sink) 
     sink.emit(known->second.number, signed_time(record.record.time), end,
               text_bytes("its end was not seen"));
   }
-  const Connection& connection = add(key, sink);
-  trace::Connection event;
-  event.local = address(record.local);
-  event.peer = address(record.peer);
-  event.local_qpn = key.qpn;
+  Connection& connection = add(key, sink);
+  connection.credits.granted = record.granted;
+  trace::Connection event = connection_event(record.record.connection, record.local, record.peer);
   event.peer_qpn = record.peer_qpn;
-  event.active = key.role == SCOPE_CLIENT ? 1 : 0;
-  event.port = event.active != 0 ? record.peer.port : record.local.port;
-  event.version = 1;
   event.inline_send = record.inline_send;
   event.inline_receive = record.inline_receive;
   event.replayed = record.established == 0 ? 1 : 0;
-  event.private_data_unknown = 1;
   sink.emit(connection.number, signed_time(record.record.time), event);
 }
 
@@ -232,7 +217,7 @@ void Translator::on_connection_end(const scope_connection_end& record, EventSink
   event.established = record.established != 0 ? 1 : 0;
   if (event.established == 0) {
     event.active = 1;
-    event.peer = address(record.peer);
+    event.peer = address_of(record.peer);
     event.port = record.peer.port;
     event.side = record.status == -kRefused ? kPeer : kHere;
     event.failed = record.status == -kRefused ? 0 : 1;
@@ -274,7 +259,6 @@ void Translator::credits_of_message(Connection& connection, const scope_message&
     credits.limit = message.window;
     credits.waiting = message.waiting;
     // Replies to forward Calls grant them; reverse-direction Calls do not.
-    if (credits.granted == 0) credits.granted = 1;
     const bool reverse = (message.flags & SCOPE_HAS_CALL) != 0 && bytes.size() >= 36 &&
                          word(bytes, 4) == 0 && word(bytes, 5) == 0 && word(bytes, 6) == 0 &&
                          word(bytes, 8) == 0;
@@ -454,8 +438,7 @@ void Translator::on_error(const scope_error& record, EventSink& sink) {
   const std::int64_t time = signed_time(record.record.time);
   const auto completion = [&](std::string_view what) {
     const auto number = static_cast<std::uint32_t>(record.status);
-    // Receives are flushed at every end, and all else after it.
-    if (number == kFlushed && (connection.ended || record.kind == SCOPE_COMPLETION_RECEIVE)) return;
+    if (number == kFlushed && connection.ended) return;  // the end flushes all that is left
     const fabric::Status status = completion_status(number);
     emit_error(connection, time, record.xid, of_peer(status) ? kPeer : kHere,
                fmt::format("{} failed: {}, vendor error {:#x}", what,
