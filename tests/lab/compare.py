@@ -12,7 +12,6 @@ from machines import Failed, check
 CHUNKS = ("read_list", "write_list", "reply_chunk")
 # The tracepoint of a Reply has the credits that the client uses: at least 1.
 LEAST_CREDIT = 1
-UNKNOWN_IF_NULL = ("credit", "length")
 # What each source and role must know, apart from XID and kind: "credits" of the peer's messages, chunks of all,
 # "bytes" from the first to as many as it copied.
 TRACEPOINTS, BPF = "tracepoints", "bpf"
@@ -49,6 +48,12 @@ def of_guest(messages, guest, role=None):
     return chosen
 
 
+def is_unknown(message, name):
+    """Whether a source does not know a part of a message."""
+    said = {"invalidated_handle": "invalidation", **dict.fromkeys(CHUNKS, "chunks")}.get(name, name)
+    return name not in message or said in message.get("unknown", ())
+
+
 def key(message):
     return message["kind"], message["xid"]
 
@@ -57,11 +62,10 @@ def differences(wire, seen, source, lossy=False):
     """Returns what differs between a message on the wire and the same one as a source saw it, in words."""
     wrong = []
     for name in ("proc", "version", "error", *CHUNKS, "credit", "length", "invalidated_handle"):
-        unknown = name not in seen or name in UNKNOWN_IF_NULL and seen[name] is None
         truth = wire.get(name)
         if name == "credit" and source == TRACEPOINTS and wire["role"] == "client" and not wire["own"]:
             truth = max(truth, LEAST_CREDIT)
-        if not unknown and seen[name] != truth:
+        if not is_unknown(seen, name) and seen[name] != truth:
             wrong.append(f"{name} {seen[name]}, on the wire {wire.get(name)}")
     for name in ("program", "version", "procedure"):
         if (seen["rpc"] or {}).get(name) not in (None, (wire["rpc"] or {}).get(name)):
@@ -73,7 +77,7 @@ def differences(wire, seen, source, lossy=False):
         must |= {"credit"}
     if lossy:
         must = ()
-    wrong += [f"no {name}" for name in sorted(must) if name not in seen or name in UNKNOWN_IF_NULL and seen[name] is None]
+    wrong += [f"no {name}" for name in sorted(must) if is_unknown(seen, name)]
     if "bytes" in seen and seen["bytes"] != wire["bytes"][:len(seen["bytes"])]:
         wrong.append(f"bytes {seen['bytes'].hex()}, on the wire {wire['bytes'].hex()}")
     return wrong
