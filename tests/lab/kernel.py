@@ -175,12 +175,12 @@ class Watch:
         self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop()),
                            (TRACEPOINTS, *self.tracefs.stop())]
 
-    def equals_wire(self, wire=None, missing=0, extra=0):
+    def equals_wire(self, wire=None, missing=0, extra=0, partial=0):
         """Fails unless each recording has the guest's messages of the wire, and nothing else."""
         wire = of_guest(wire or decode(self.lab, self.guest.wire), self.guest)
         for source, path, lost in self.recordings:
             check(not lost, f"{path.name}: {lost} events lost")
-            result = same(path.name, wire, decode(self.lab, path), source, missing, extra)
+            result = same(path.name, wire, decode(self.lab, path), source, missing, extra, partial)
             with open(self.lab.folder / "compared", "a") as file:
                 print(json.dumps(result), file=file)
 
