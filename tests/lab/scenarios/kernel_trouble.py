@@ -55,7 +55,8 @@ def trouble(guests, loads):
     turns(loads)
     for guest in guests:
         guest.run("tc qdisc del dev eth0 root")
-    for lose in ("echo 0 >/proc/fs/nfsd/threads; echo 'rdma 20049' >/proc/fs/nfsd/portlist; echo 2 >/proc/fs/nfsd/threads",
+    # A connection request that comes when there is a port but no thread is never answered.
+    for lose in ("echo 0 >/proc/fs/nfsd/threads; echo 2 >/proc/fs/nfsd/threads; echo 'rdma 20049' >/proc/fs/nfsd/portlist",
                  "rdma link del rxe0; rdma link add rxe0 type rxe netdev eth0"):
         for guest in guests:
             guest.run(lose)
