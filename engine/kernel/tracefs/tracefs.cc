@@ -55,8 +55,10 @@ std::optional<std::string> read_small_file(const std::string& path) {
   return text;
 }
 
+// Some of tracefs' files take no write at a position, and have none themselves.
 bool write_text(int fd, std::string_view text) {
-  return ::pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  (void)::lseek(fd, 0, SEEK_SET);
+  return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 bool write_file(const std::string& path, std::string_view text) {
@@ -219,8 +221,9 @@ Expected<void> TracefsSource::open_cpus(const std::string& instance) {
     }
   }
   std::sort(numbers.begin(), numbers.end());
-  const std::size_t each = std::max<std::size_t>(
-      options_.ring_bytes / std::max<std::size_t>(numbers.size(), 1), std::size_t{256} << 10);
+  const std::size_t least = std::min(options_.ring_bytes, std::size_t{256} << 10);
+  const std::size_t each =
+      std::max(options_.ring_bytes / std::max<std::size_t>(numbers.size(), 1), least);
   (void)write_file(instance + "/buffer_size_kb", std::to_string(each / 1024));
   for (const std::uint32_t cpu : numbers) {
     const std::string path = fmt::format("{}/per_cpu/cpu{}/trace_pipe_raw", instance, cpu);

@@ -87,13 +87,14 @@ ClientSide::CallId ClientSide::call_of(const Record& r) {
 void ClientSide::forget(CallId id) {
   Call& call = at(id);
   close_reply(id);
-  if (call.reply.last_local_mr != 0) invalidating_.erase(call.reply.last_local_mr);
+  if (call.reply.last_local_mr) invalidating_.erase(*call.reply.last_local_mr);
   calls_.erase(call.key);
   call.serial = 0;
   free_.push_back(id);
 }
 
-// A Call that is encoded again, to be sent again, registers its memory again.
+// A Call that is encoded again, because it is sent again or could not be encoded, registers its
+// memory again.
 void ClientSide::begin_lists(Call& call) {
   if (!call.sent) return;
   call.sent = false;
@@ -117,7 +118,7 @@ void ClientSide::take(const Record& r) {
     const CallId id = std::exchange(it.value().reply, 0);
     // Its memory is still to be invalidated: another thread continues.
     const Reply& open = at(id).reply;
-    if (open.open && !(open.invalidates_locally && open.last_local_mr != 0)) close_reply(id);
+    if (open.open && !(open.invalidates_locally && open.last_local_mr)) close_reply(id);
   }
   switch (r.event) {
     case Event::kRpcClntNew: {
@@ -210,10 +211,10 @@ void ClientSide::take(const Record& r) {
           call.reply.handle = e.handle;
         } else if (r.has(Field::kMrId)) {
           call.reply.invalidates_locally = true;
-          if (call.reply.last_local_mr != 0) invalidating_.erase(call.reply.last_local_mr);
+          if (call.reply.last_local_mr) invalidating_.erase(*call.reply.last_local_mr);
           call.reply.last_local_mr = r.u32(Field::kMrId);
           bound(invalidating_, kMostCalls);
-          invalidating_[call.reply.last_local_mr] = id;
+          invalidating_[*call.reply.last_local_mr] = id;
         }
       }
       outbox_.emit(connections_[call.connection].number, r.time, e);
@@ -278,6 +279,8 @@ void ClientSide::take(const Record& r) {
       call_error(r, "the Call is sent again");
       break;
     case Event::kMarshalFailed:
+      if (const CallId id = find_call(r); id != 0) at(id).lists.clear();
+      [[fallthrough]];
     case Event::kPrepsendFailed:
       call_error(
           r, fmt::format("the Call cannot be encoded: {}", errno_text(r.i64(Field::kRet))).c_str());
@@ -306,6 +309,7 @@ void ClientSide::take(const Record& r) {
     case Event::kReplyShortErr:
     case Event::kReplyHdrErr: {
       const Thread& t = thread(r);
+      if (r.event == Event::kReplyHdrErr && t.reply != 0) at(t.reply).reply.invalid = true;
       const Connections::Id c = t.has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
       error(c, r.time, r.u32(Field::kXid), 1,
             r.event == Event::kReplyVersErr
@@ -619,7 +623,7 @@ void ClientSide::resume_reply(const Record& r) {
   if (it == invalidating_.end()) return;
   const CallId id = it->second;
   invalidating_.erase(it);
-  at(id).reply.last_local_mr = 0;
+  at(id).reply.last_local_mr.reset();
   thread(r).reply = id;
 }
 
@@ -628,11 +632,12 @@ void ClientSide::close_reply(CallId id) {
   Reply& open = call.reply;
   if (!open.open) return;
   open.open = false;
-  if (open.last_local_mr != 0) {
-    invalidating_.erase(open.last_local_mr);
-    open.last_local_mr = 0;
+  if (open.last_local_mr) {
+    invalidating_.erase(*open.last_local_mr);
+    open.last_local_mr.reset();
   }
   const bool known_call = call.attempts != 0;
+  if (!known_call) find_write_list(open);
   trace::Message e;
   e.side = 1;
   e.unknown = trace::kBytesUnknown;
@@ -649,7 +654,7 @@ void ClientSide::close_reply(CallId id) {
     header.proc = wire::Proc::kNomsg;
   }
   call.fault = open.fault;
-  if (!known_call ||
+  if (!known_call || open.invalid ||
       (!segments_seen_ && !(call.lists.writes.empty() && call.lists.reply.empty()))) {
     e.unknown |= trace::kChunksUnknown;
   }
@@ -669,7 +674,22 @@ void ClientSide::close_reply(CallId id) {
   }
   outbox_.release(open.place);
   open.fault = Fault::kNone;
-  open.invalidated = open.invalidates_locally = false;
+  open.invalidated = open.invalidates_locally = open.invalid = false;
+}
+
+// The records of segments do not name their list. A Reply through a Reply chunk ends with its
+// header, which is as long as one with the same segments in a Write list.
+void ClientSide::find_write_list(Reply& reply) {
+  ChunkLists& lists = reply.lists;
+  wire::Header header;
+  header.proc = wire::Proc::kNomsg;
+  header.reply = wire::WriteChunk(lists.reply);
+  if (lists.reply.empty() || !reply.has_received || reply.received <= wire::encoded_size(header)) {
+    return;
+  }
+  for (const wire::Segment& segment : lists.reply) lists.add_write(segment, false);
+  lists.reply.clear();
+  lists.has_reply = false;
 }
 
 void ClientSide::reverse_call(const Record& r) {

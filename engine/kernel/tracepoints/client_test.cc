@@ -286,6 +286,53 @@ TEST_F(Client, AWriteChunkHasItsPaddingAsASegment) {
   EXPECT_THAT(sink.of<trace::Invalidate>(), SizeIs(1));
 }
 
+TEST_F(Client, ACallThatCouldNotBeEncodedKeepsNoSegments) {
+  connect();
+  add("rpc_request: " + task(1) + " nfsv3 READDIR (sync)");
+  add("xprt_reserve: " + task(1) + xid(1));
+  add("xprtrdma_chunk_reply: " + task(1) + " 104@0x0000000000001000:0x00000005 (more)");
+  add("xprtrdma_nomrs_err: " + task(1) + " peer=[10.0.0.1]:20049");
+  add("xprtrdma_marshal_failed: " + task(1) + xid(1) + " ret=-11");
+  add("xprtrdma_chunk_reply: " + task(1) + " 5000@0x0000000000001000:0x00000006 (last)");
+  add("xprtrdma_marshal: " + task(1) + xid(1) + " hdr=48 xdr=40/0/0 inline/reply chunk");
+  add("xprtrdma_post_send: " + task(1) + " cq.id=1 cid=5 (2 SGEs) ");
+  const auto messages = sink.of<trace::Message>();
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_EQ(messages[0].event.unknown & trace::kChunksUnknown, 0);
+  const auto call = wire::decode_header(messages[0].payload);
+  ASSERT_TRUE(call && call->reply);
+  ASSERT_EQ(call->reply->size(), 1U);
+  EXPECT_EQ((*call->reply)[0].handle, 6U);
+}
+
+TEST_F(Client, TheListOfAReplyWithoutItsCallShowsInItsLength) {
+  connect();
+  add("rpc_request: " + task(1) + " nfsv3 NULL (sync)");
+  add("xprt_reserve: " + task(1) + xid(1));
+  add("xprtrdma_marshal: " + task(1) + xid(1) + " hdr=28 xdr=40/0/0 inline/inline");
+  add("xprtrdma_post_send: " + task(1) + " cq.id=1 cid=5 (2 SGEs) ");
+  receive(52);
+  reply(1);
+  const std::string segment = "xprtrdma_decode_seg: 1000@0x0000000000001000:0x00000005";
+  for (const auto& [number, length] : {std::pair{2U, 48U}, std::pair{3U, 48U + 24U}}) {
+    receive(length);
+    reply(number);
+    add(segment, 20);
+    latency(number);
+  }
+  const auto messages = sink.of<trace::Message>();
+  ASSERT_THAT(messages, SizeIs(4));
+  const auto through_reply_chunk = wire::decode_header(messages[2].payload);
+  ASSERT_TRUE(through_reply_chunk);
+  EXPECT_EQ(through_reply_chunk->proc, wire::Proc::kNomsg);
+  EXPECT_TRUE(through_reply_chunk->reply);
+  const auto with_write_list = wire::decode_header(messages[3].payload);
+  ASSERT_TRUE(with_write_list);
+  EXPECT_EQ(with_write_list->proc, wire::Proc::kMsg);
+  EXPECT_EQ(with_write_list->writes.size(), 1U);
+  EXPECT_EQ(messages[3].event.unknown & trace::kChunksUnknown, trace::kChunksUnknown);
+}
+
 TEST_F(Client, AReplyContinuesInTheThreadThatInvalidatedItsMemory) {
   connect();
   add("rpc_request: " + task(1) + " nfsv3 READDIR (sync)");
@@ -296,11 +343,11 @@ TEST_F(Client, AReplyContinuesInTheThreadThatInvalidatedItsMemory) {
   receive(48);
   reply(1);
   add("xprtrdma_mr_localinv: " + task(1) +
-          " mr.id=9 nents=1 5000@0x0000000000001000:0x00000005 (FROM_DEVICE)",
+          " mr.id=0 nents=1 5000@0x0000000000001000:0x00000005 (FROM_DEVICE)",
       20);
   // The thread of Receives goes to the next, that of Sends completes the first.
   receive(100);
-  add("xprtrdma_wc_li_done: cq.id=1 mr.id=9 status=SUCCESS (0/0x0)", 21);
+  add("xprtrdma_wc_li_done: cq.id=1 mr.id=0 status=SUCCESS (0/0x0)", 21);
   add("xprtrdma_decode_seg: 700@0x0000000000001000:0x00000005", 21);
   latency(1);
   translator.finish();

@@ -519,7 +519,8 @@ void ServerSide::undecodable(const Record& r) {
     request.proc = proc_of(r);
     request.lists.clear();
     if (!outbox_.is_here(request.place)) request.place = outbox_.reserve(r.time);
-    put_call(request);
+    // The code of an RDMA_ERROR is unknown, and it has no encoding without one.
+    if (request.proc != wire::Proc::kError) put_call(request);
   }
   outbox_.release(request.place);
   error(request.connection, r.time, request.xid, 1, why);
