@@ -277,6 +277,19 @@ TEST_F(Kernel, ReadersSayWhyItCannotBeTraced) {
                            "wc_send: invalid access"));
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   }
+  // Without privileges it also says how to get them. The reader looks for its sockets first.
+  const TemporaryFolder own;
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(own.path().c_str(), 65534, 65534), 0);
+  }
+  const std::string as_nobody =
+      ::geteuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups " : "";
+  const Result plain = run("XDG_RUNTIME_DIR=" + own.path() + ' ' + as_nobody +
+                           RPCRDMA_FAKE_KERNEL_COMMAND " attach kernel");
+  EXPECT_EQ(plain.status, 2);
+  EXPECT_THAT(plain.err,
+              HasSubstr("it needs privileges: use sudo, or permit it once: sudo setcap "));
+  EXPECT_THAT(plain.err, HasSubstr("+ep " RPCRDMA_FAKE_KERNEL_PROGRAM "\n"));
   // Another name is not started.
   EXPECT_THAT(run_beside("KERNEL attach kernels").err, HasSubstr("no endpoint kernels runs here"));
 }
