@@ -33,7 +33,14 @@ Expected<std::size_t> SpanStream::read(std::span<std::uint8_t> out) {
 }
 
 Expected<std::size_t> PrefixedStream::read(std::span<std::uint8_t> out) {
-  if (position_ == prefix_.size()) return rest_->read(out);
+  if (position_ == prefix_.size()) {
+    auto got = rest_->read(out);
+    if (got && *got == 0) {
+      damage_ = rest_->damage();
+      cut_short_ = rest_->cut_short();
+    }
+    return got;
+  }
   const std::size_t n = copy_some(std::span<const std::uint8_t>(prefix_).subspan(position_), out);
   position_ += n;
   return n;

@@ -1,6 +1,8 @@
 // Chooses the reader for a path: detects the kind of file by its first bytes.
 #include "byte_stream.h"
+#include "helper_stream.h"
 #include "inflate.h"
+#include "kernel_trace.h"
 #include "pcap_reader.h"
 #include "pcapng_reader.h"
 #include "stream_feed.h"
@@ -153,29 +155,74 @@ std::unique_ptr<ByteStream> decompressed(Compression how, std::unique_ptr<ByteSt
   return stream;
 }
 
-OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
-                       std::uint64_t bytes_total) {
-  std::vector<std::uint8_t> start(kCompressionBytes);
-  std::size_t filled = 0;
-  while (filled < start.size()) {
-    const auto got = stream->read(std::span(start).subspan(filled));
-    if (!got) return fail(name + ": " + got.error().message);
+// Reads until `start` has this many bytes, or the stream ends.
+Expected<void> read_start(ByteStream& stream, std::size_t bytes, std::vector<std::uint8_t>& start) {
+  std::size_t filled = start.size();
+  start.resize(std::max(filled, bytes));
+  while (filled < bytes) {
+    const auto got = stream.read(std::span(start).subspan(filled));
+    if (!got) return tl::unexpected(got.error());
     if (*got == 0) break;
     filled += *got;
   }
   start.resize(filled);
+  return {};
+}
+
+bool is_trace(std::span<const std::uint8_t> start) {
+  return is_trace_dat(start) || is_trace_text(start);
+}
+
+// A trace of the kernel's tracepoints: the helper converts it to a capture.
+template <typename Input>
+OpenedFile open_trace(Input input, std::string name, std::uint64_t bytes_total) {
+  auto stream = run_helper(kTraceProgram, name, std::move(input));
+  if (!stream) return fail(name + ": " + stream.error().message);
+  return open_feed(std::make_unique<StreamFeed>(std::move(*stream)), std::move(name), bytes_total);
+}
+
+bool begins_capture(std::span<const std::uint8_t> start) {
+  if (start.size() < kMagicBytes) return false;
+  for (const bool swapped : {false, true}) {
+    const std::uint32_t magic = base::ByteOrder{swapped}.u32(start.data());
+    if (magic == pcapng::kSectionHeader || magic == kPcapMicroseconds ||
+        magic == kPcapNanoseconds || magic == kPcapModified) {
+      return true;
+    }
+  }
+  return false;
+}
+
+OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
+                       std::uint64_t bytes_total) {
+  std::vector<std::uint8_t> start;
+  if (const auto ok = read_start(*stream, kCompressionBytes, start); !ok) {
+    return fail(name + ": " + ok.error().message);
+  }
   const Compression how = compression(start);
-  stream = std::make_unique<PrefixedStream>(std::move(start), std::move(stream));
-  return open_feed(std::make_unique<StreamFeed>(decompressed(how, std::move(stream))),
-                   std::move(name), bytes_total);
+  const bool capture = begins_capture(start);
+  stream = decompressed(how, std::make_unique<PrefixedStream>(std::move(start), std::move(stream)));
+  if (!capture) {
+    // It may be a trace. Errors and damage are those that the reader below finds again.
+    start.clear();
+    if (const auto ok = read_start(*stream, kMagicBytes, start);
+        ok && !begins_capture(start) && read_start(*stream, kKindBytes, start) && is_trace(start)) {
+      stream = std::make_unique<PrefixedStream>(std::move(start), std::move(stream));
+      return open_trace(std::move(stream), std::move(name), 0);
+    }
+    stream = std::make_unique<PrefixedStream>(std::move(start), std::move(stream));
+  }
+  return open_feed(std::make_unique<StreamFeed>(std::move(stream)), std::move(name), bytes_total);
 }
 
 OpenedFile open_regular(base::FileDescriptor fd, std::string name, std::uint64_t size) {
   if (size == 0) return fail(name + ": the file is empty");
-  std::array<std::uint8_t, kCompressionBytes> start{};
-  const ssize_t n = ::pread(fd.get(), start.data(), start.size(), 0);
+  std::array<std::uint8_t, kKindBytes> bytes{};
+  const ssize_t n = ::pread(fd.get(), bytes.data(), bytes.size(), 0);
   if (n < 0) return fail_errno(name, errno);
-  if (compression({start.data(), static_cast<std::size_t>(n)}) == Compression::kNone) {
+  const std::span start(bytes.data(), static_cast<std::size_t>(n));
+  if (compression(start) == Compression::kNone) {
+    if (is_trace(start)) return open_trace(std::move(fd), std::move(name), 0);
     auto source =
         open_feed(std::make_unique<WindowFile>(std::move(fd), size), std::move(name), size);
     if (source) (*source)->allow_marks();

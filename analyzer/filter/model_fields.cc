@@ -229,6 +229,8 @@ class Reporter {
     if (m_.latency_ns >= 0) number(FieldId::kLatency, static_cast<std::uint64_t>(m_.latency_ns));
     if (in_.call == nullptr) return;
     number(FieldId::kExchange, in_.call->message.id);
+    // Nothing seen is nothing known.
+    if (absent(roce::kAbsentOperations) && in_.call->operations_total == 0) return;
     number(FieldId::kOperations, in_.call->operations_total);
     if (wanted(FieldId::kMoved)) {
       std::uint64_t moved = 0;

@@ -46,7 +46,7 @@ CountingSink reported(const testing::Sample& sample, const FieldSet& wanted) {
 
 // Samples that together have every field that a model knows.
 std::vector<testing::Sample> samples() {
-  std::vector<testing::Sample> all(4);
+  std::vector<testing::Sample> all(5);
   all[1].message.kind = model::Kind::kReply;
   all[1].message.rpc.has_status = true;
   all[1].message.has_reply_chunk = true;
@@ -55,6 +55,7 @@ std::vector<testing::Sample> samples() {
   all[2].message.kind = model::Kind::kReply;
   all[2].message.rpc.reply_stat = wire::ReplyStat::kDenied;
   all[3].message.kind = model::Kind::kError;
+  all[4].message.absent = roce::kAbsentBytes;
   return all;
 }
 
@@ -84,6 +85,26 @@ TEST(ModelFields, OnlyWhatIsWanted) {
         EXPECT_EQ(one.count.at(field.id), found->second) << field.name;
       }
     }
+  }
+}
+
+TEST(ModelFields, ValuesThatTheSourceDoesNotShowAreAbsent) {
+  testing::Sample sample;
+  model::Message& m = sample.message;
+  m.absent = roce::kAbsentBytes | roce::kAbsentCredit | roce::kAbsentLengths | roce::kAbsentChunks;
+  m.credits.requested_known = false;
+  filter::Inputs in = sample.inputs();
+  in.thresholds = {0, 0};
+  CountingSink sink;
+  model_fields(in, FieldSet().set(), sink);
+  for (const FieldId id :
+       {FieldId::kCredit, FieldId::kSendLength, FieldId::kReadCount, FieldId::kWriteCount,
+        FieldId::kReplyPresent, FieldId::kCreditRequested, FieldId::kThresholdCall}) {
+    EXPECT_EQ(sink.count.count(id), 0U) << decode::spec(id).name;
+  }
+  for (const FieldId id : {FieldId::kXid, FieldId::kFieldsOnly, FieldId::kSegmentHandle,
+                           FieldId::kCreditGranted, FieldId::kCreditInUse}) {
+    EXPECT_NE(sink.count.count(id), 0U) << decode::spec(id).name;
   }
 }
 

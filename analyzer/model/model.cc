@@ -179,6 +179,7 @@ struct Model::Impl {
     return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
   }
   void note_credits(Connection& c, Message& m);
+  static void note_absent(Connection& c, std::size_t caller, roce::Absent what);
   static void note_grant(Connection& c, CallerCounts& counts, const Message& m);
   void note_moved(Call& call, CallSegment& segment, const roce::Operation& op);
   void count_outstanding(CallRef ref);
@@ -259,6 +260,11 @@ void Model::Impl::note_setup(const roce::Connection& rc) {
   c.pub.client = 0;
   c.pub.client_certain = true;
   c.pub.absent |= rc.absent;
+  // Nothing is known of Linux's ledger before a message states it.
+  if (roce::is_kernel(rc.origin)) {
+    for (CallerCounts& k : c.pub.caller)
+      k.credits.requested_known = k.credits.granted_known = false;
+  }
   thresholds(c, rc);
   const bool our_port = wire::is_rdma_ip_service(rc.service_id) &&
                         wire::service_port(rc.service_id) == options.rpc_port;
@@ -429,7 +435,7 @@ void Model::Impl::begin_message(const roce::Connection& rc, const Incoming& in, 
   m.suspect = send.suspect;
   m.has_invalidate = send.has_invalidate;
   m.invalidated_handle = send.invalidate_handle;
-  m.absent = send.absent;
+  m.absent = static_cast<std::uint16_t>(send.absent | (rc.absent & roce::kAbsentOperations));
   const bool bytes = !is_absent(m, roce::kAbsentBytes);
   if (options.keep_bytes) (bytes ? m.bytes : m.encoded).assign(send.data.begin(), send.data.end());
   m.payload =
@@ -889,7 +895,7 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const Incoming
   ++counts.calls;
   c.latest_xid[caller] = m.xid;
   if (is_absent(m, roce::kAbsentCredit)) {
-    c.pub.absent |= roce::kAbsentRequests;
+    note_absent(c, caller, roce::kAbsentRequests);
     counts.credits.requested_known = false;
   } else {
     counts.credits.requested = m.credit;
@@ -976,10 +982,15 @@ bool Model::Impl::refuses_option(Connection& c, Message& m) {
   return false;
 }
 
+void Model::Impl::note_absent(Connection& c, std::size_t caller, roce::Absent what) {
+  c.pub.caller[caller].absent |= what;
+  if (c.pub.client < 0 || static_cast<std::size_t>(c.pub.client) == caller) c.pub.absent |= what;
+}
+
 void Model::Impl::note_grant(Connection& c, CallerCounts& counts, const Message& m) {
   counts.credits.granted_known = !is_absent(m, roce::kAbsentCredit);
   if (!counts.credits.granted_known) {
-    c.pub.absent |= roce::kAbsentGrants;
+    note_absent(c, m.caller, roce::kAbsentGrants);
     return;
   }
   counts.credits.granted = m.credit;

@@ -35,7 +35,8 @@ rules::CaptureGaps gaps_of(const Report& r) {
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);
     add(gaps.events_lost, c.events_lost != 0 ? 1 : 0, c.id);
-    add(gaps.operations_unseen, c.operations_unseen ? 1 : 0, c.id);
+    const bool sums = c.origin == roce::Origin::kKernelSums;
+    add(gaps.operations_unseen, c.operations_unseen && !sums ? 1 : 0, c.id);
   }
   return gaps;
 }
@@ -154,7 +155,8 @@ std::string absent_text(const SourceLimits& limits) {
   item(roce::kAbsentLengths, "some lengths of Sends");
   item(roce::kAbsentChunks, "some chunk lists");
   item(roce::kAbsentInvalidation, "some invalidations");
-  item(roce::kAbsentRefusals, "NAKs and retransmissions");
+  item(roce::kAbsentRefusals, "NAKs");
+  item(roce::kAbsentRefusals, "retransmissions");
   if (list.empty()) return "all";
   const char* const last = list.back();
   list.pop_back();
@@ -167,6 +169,7 @@ std::vector<SourceLimits> source_limits(const Report& r) {
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc || !roce::is_kernel(c.origin)) continue;
     SourceLimits& limits = found[c.origin];
+    limits.differ |= limits.connections.connections != 0 && limits.absent != c.absent;
     limits.absent |= c.absent;
     add(limits.connections, 1, c.id);
   }
@@ -262,10 +265,17 @@ std::vector<QualityLine> quality_lines(const Report& r) {
                     counted(n, "event"), n == 1 ? "it" : "them"));
   }
   for (const SourceLimits& limits : source_limits(r)) {
+    if (limits.origin == roce::Origin::kKernelSums) {
+      add("source", fmt::format("{}: counts and latencies, no messages; no rule was judged: {}",
+                                limits.events, where(limits.connections)));
+      continue;
+    }
+    const std::string rules =
+        limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules);
     add("source",
-        fmt::format("{}: {} are not in them; {} not judged: {}", limits.events, absent_text(limits),
-                    limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules),
-                    where(limits.connections)));
+        fmt::format("{}: {} are not in {}; {} not judged{}: {}", limits.events, absent_text(limits),
+                    limits.differ ? "all of them" : "them", rules,
+                    limits.differ ? " on at least one connection" : "", where(limits.connections)));
   }
   const std::string excluded = trace_reader::type_names(r.recording.events.left_out);
   if (!excluded.empty()) {

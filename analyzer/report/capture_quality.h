@@ -52,6 +52,7 @@ struct SourceLimits {
   roce::Origin origin = roce::Origin::kKernelTracepoints;
   const char* events = "";   // "events of kernel tracepoints"
   std::uint64_t absent = 0;  // roce::Absent, of all its connections together
+  bool differ = false;       // its connections do not all lack the same
   std::size_t rules = 0;     // that were not judged on some of its connections
   rules::CaptureGaps::Gap connections;
 };

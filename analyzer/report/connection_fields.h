@@ -9,16 +9,19 @@
 
 namespace rpcrdma::report {
 
+// Null: the source does not show them.
 template <typename Archive>
-void credit_fields(Archive& a, Of<Archive, Direction>& d, std::uint64_t absent) {
-  const bool requests = (absent & roce::kAbsentRequests) == 0;
-  const bool grants = (absent & roce::kAbsentGrants) == 0;
-  a.given("requested", requests, d.requested);
-  a.given("granted", grants, d.granted);
+void credit_fields(Archive& a, Of<Archive, Direction>& d) {
+  const bool requested = a.optional("requested", d.requested_known, d.requested);
+  const bool granted = a.optional("granted", d.granted_known, d.granted);
+  if constexpr (Archive::kReads) {
+    d.requested_known = requested;
+    d.granted_known = granted;
+  }
   a("in_use_max", d.in_use_max);
-  a.given("requested_max", requests, d.requested_max);
-  a.given("granted_min", grants, d.granted_min);
-  a.given("granted_max", grants, d.granted_max);
+  a.given("requested_max", d.requested_known, d.requested_max);
+  a.given("granted_min", d.granted_known, d.granted_min);
+  a.given("granted_max", d.granted_known, d.granted_max);
 }
 
 template <typename Archive>
@@ -78,8 +81,9 @@ void fields(Archive& a, Of<Archive, EndPoint>& e) {
   if (cm) {
     a.object("cm", [&](auto& in) {
       in("frame", e.cm_frame);
-      in("responder_resources", e.responder_resources);
-      in("initiator_depth", e.initiator_depth);
+      const bool known = in.optional("responder_resources", e.depths_known, e.responder_resources);
+      in.given("initiator_depth", known, e.initiator_depth);
+      if constexpr (Archive::kReads) e.depths_known = known;
       in.optional("rnr_retry_count", e.rnr_retry_count);
     });
   }
@@ -105,16 +109,6 @@ void end_fields(Archive& a, Of<Archive, Connection>& c) {
     a.either("closed_by", by_server, "client", "server");
     if constexpr (Archive::kReads) c.closed_by = by_server ? 1 : 0;
     a("closed_frame", c.closed_frame);
-  }
-}
-
-// Null: not known.
-template <typename Archive, typename Value>
-void threshold(Archive& a, const char* key, const Connection& c, Value& value) {
-  if (c.lacks(roce::kAbsentSetup)) {
-    a.nullable(key, value);
-  } else {
-    a(key, value);
   }
 }
 
@@ -157,18 +151,19 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a("clock_stepped_back", c.clock_stepped_back);
   both_counts(a, c.direction);
   a.object("credits", [&](auto& in) {
-    in.object("forward", [&](auto& credits) { credit_fields(credits, c.direction[0], c.absent); });
-    in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1], c.absent); });
+    in.object("forward", [&](auto& credits) { credit_fields(credits, c.direction[0]); });
+    in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1]); });
   });
   a.object("thresholds", [&](auto& in) {
-    threshold(in, "call", c, c.thresholds.call);
-    threshold(in, "reply", c, c.thresholds.reply);
+    in.nullable("call", c.thresholds.call);
+    in.nullable("reply", c.thresholds.reply);
   });
   a.object("chunks", [&](auto& in) {
     for (std::size_t list = 0; list < c.chunks.size(); ++list) {
       in.object(model::chunk_list_name(static_cast<model::ChunkList>(list)), [&](auto& chunks) {
         chunks("chunks", c.chunks[list]);
-        chunks("bytes", c.chunk_bytes[list]);
+        const bool seen = !c.lacks(roce::kAbsentOperations) || c.chunk_bytes[list] != 0;
+        chunks.optional("bytes", seen, c.chunk_bytes[list]);
       });
     }
   });

@@ -56,6 +56,8 @@ void add(EndPoint& to, const EndPoint& from) {
 }
 
 void add(Direction& to, const Direction& from) {
+  to.requested_known &= from.requested_known;
+  to.granted_known &= from.granted_known;
   if (from.calls != 0) to.requested = from.requested;
   if (from.replies != 0 || from.granted_max != 0) to.granted = from.granted;
   to.calls += from.calls;

@@ -160,9 +160,9 @@ void EventSums::call_end(const Event& event) {
   if (recorded.side == 0) {
     // A kernel states the wait itself.
     waited = std::max(waited, recorded.credit_wait);
-    add_known(times.slot_wait, recorded.slot_wait);
-    add_known(times.marshal, recorded.marshal);
-    add_known(times.post, recorded.post);
+    add_known(recording_.sending.slot_wait, recorded.slot_wait);
+    add_known(recording_.sending.marshal, recorded.marshal);
+    add_known(recording_.sending.post, recorded.post);
   }
   if (const auto before = between(recorded.called, recorded.sent)) {
     waited = std::min(waited, *before);

@@ -13,9 +13,6 @@ void add(RecordedTimes& to, const RecordedTimes& from) {
   to.sending.merge(from.sending);
   to.turn.merge(from.turn);
   to.completion.merge(from.completion);
-  to.slot_wait.merge(from.slot_wait);
-  to.marshal.merge(from.marshal);
-  to.post.merge(from.post);
 }
 
 void add(trace_reader::ReaderStats& to, const trace_reader::ReaderStats& from) {
@@ -98,6 +95,9 @@ void Recording::note(const RecordedEndpoint& endpoint) {
 void Recording::add(const Recording& later, std::uint64_t frames) {
   report::add(events, later.events);
   for (const RecordedEndpoint& e : later.endpoints) note(e);
+  sending.slot_wait.merge(later.sending.slot_wait);
+  sending.marshal.merge(later.sending.marshal);
+  sending.post.merge(later.sending.post);
   report::add(made, later.made);
   report::add(served, later.served);
   credit_waits += later.credit_waits;

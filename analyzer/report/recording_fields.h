@@ -12,10 +12,11 @@ template <typename Archive>
 void fields(Archive& a, Of<Archive, RecordedEndpoint>& e) {
   a("name", e.name);
   a("role", e.role);
-  a("process", e.process);
   if (a.present("source", roce::is_kernel(e.origin))) {
     a.name("source", e.origin, roce::origin_name, roce::kOrigins);
   }
+  // A kernel is no process.
+  a.given("process", !roce::is_kernel(e.origin), e.process);
 }
 
 template <typename Archive>
@@ -24,9 +25,13 @@ void fields(Archive& a, Of<Archive, RecordedTimes>& t) {
   a.object_of("sending_us", t.sending);
   a.object_of("response_us", t.turn);
   a.object_of("completion_us", t.completion);
-  if (a.present("slot_wait_us", t.slot_wait.count() != 0)) a.object_of("slot_wait_us", t.slot_wait);
-  if (a.present("marshal_us", t.marshal.count() != 0)) a.object_of("marshal_us", t.marshal);
-  if (a.present("post_us", t.post.count() != 0)) a.object_of("post_us", t.post);
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, RecordedSending>& s) {
+  a.object_of("slot_wait_us", s.slot_wait);
+  a.object_of("marshal_us", s.marshal);
+  a.object_of("post_us", s.post);
 }
 
 template <typename Archive>
@@ -106,6 +111,7 @@ void fields(Archive& a, Of<Archive, Recording>& r) {
   a.names("excluded", r.events.left_out, trace::event_type_name, trace::type_bit,
           trace::kEventTypes);
   a.objects("endpoints", r.endpoints, kMaxRecordedEndpoints);
+  if (a.present("sending", r.sending.any())) a.object_of("sending", r.sending);
   a.object_of("made", r.made);
   a.object_of("served", r.served);
   a("credit_waits", r.credit_waits);

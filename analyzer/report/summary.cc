@@ -9,6 +9,7 @@ namespace {
 
 EndPoint end_point(const roce::Side& s, const model::ConnectionModel& m, std::size_t side) {
   EndPoint e;
+  e.depths_known = (m.absent & roce::kAbsentSetup) == 0;
   e.address = s.address.to_string();
   if (s.qpn_known) e.qpn = s.qpn;
   e.cm_seen = s.cm.seen;
@@ -27,10 +28,19 @@ EndPoint end_point(const roce::Side& s, const model::ConnectionModel& m, std::si
 }
 
 Direction direction(const model::CallerCounts& k) {
-  return {k.calls,           k.replies,           k.errors,
-          k.unmatched_calls, k.unmatched_replies, k.credits.requested,
-          k.credits.granted, k.requested_max,     k.granted_min,
-          k.granted_max,     k.in_use_max};
+  return {k.calls,
+          k.replies,
+          k.errors,
+          k.unmatched_calls,
+          k.unmatched_replies,
+          k.credits.requested,
+          k.credits.granted,
+          k.requested_max,
+          k.granted_min,
+          k.granted_max,
+          k.in_use_max,
+          (k.absent & roce::kAbsentRequests) == 0,
+          (k.absent & roce::kAbsentGrants) == 0};
 }
 
 }  // namespace

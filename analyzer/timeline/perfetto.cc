@@ -244,8 +244,8 @@ class Perfetto final : public Format {
                std::int64_t time_ns) {
     caller.ledger_ns = std::max(caller.ledger_ns, time_ns);
     trace_.counter({process, kConnectionThread}, caller.ledger_track, "credits", caller.ledger_ns);
-    args_.field("requested", credits.requested);
-    args_.field("granted", credits.granted);
+    if (credits.requested_known) args_.field("requested", credits.requested);
+    if (credits.granted_known) args_.field("granted", credits.granted);
     args_.field("in_use", credits.in_use);
     trace_.close();
   }
@@ -350,8 +350,10 @@ class Perfetto final : public Format {
       args_.field("operations_us", microseconds(parts.operations_ns));
       args_.field("last_operation_to_reply_us", microseconds(parts.after_ns));
     }
-    args_.field("call_bytes", m.wire_length);
-    if (answer != nullptr) args_.field("answer_bytes", answer->wire_length);
+    if (!model::is_absent(m, roce::kAbsentLengths)) args_.field("call_bytes", m.wire_length);
+    if (answer != nullptr && !model::is_absent(*answer, roce::kAbsentLengths)) {
+      args_.field("answer_bytes", answer->wire_length);
+    }
     std::array<std::uint64_t, 3> moved{};
     for (const model::CallChunk& chunk : call.chunks) {
       moved[static_cast<std::size_t>(chunk.list)] += chunk.moved;
@@ -360,8 +362,10 @@ class Perfetto final : public Format {
     args_.field("write_bytes", moved[1]);
     args_.field("reply_chunk_bytes", moved[2]);
     args_.field("operations", call.operations_total);
-    args_.field("requested", m.credit);
-    if (answer != nullptr) args_.field("granted", answer->credit);
+    if (!model::is_absent(m, roce::kAbsentCredit)) args_.field("requested", m.credit);
+    if (answer != nullptr && !model::is_absent(*answer, roce::kAbsentCredit)) {
+      args_.field("granted", answer->credit);
+    }
     args_.field("in_use", m.credits.in_use);
   }
 

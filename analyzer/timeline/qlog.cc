@@ -134,7 +134,7 @@ class Qlog final : public Format {
     ledger(m.credits);
     json_.end();
     json_.optional("invalidated_handle", m.has_invalidate, m.invalidated_handle);
-    json_.field("length", m.wire_length);
+    json_.optional("length", !model::is_absent(m, roce::kAbsentLengths), m.wire_length);
     json_.field("complete", m.complete);
     json_.field("bad_icrc", m.suspect);
     finish();
@@ -298,8 +298,8 @@ class Qlog final : public Format {
   }
 
   void ledger(const model::Credits& credits) {
-    json_.field("requested", credits.requested);
-    json_.field("granted", credits.granted);
+    json_.optional("requested", credits.requested_known, credits.requested);
+    json_.optional("granted", credits.granted_known, credits.granted);
     json_.field("in_use", credits.in_use);
   }
 

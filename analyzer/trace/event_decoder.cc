@@ -128,7 +128,10 @@ std::string unknown_names(std::uint16_t unknown) {
 void fields(Fields<trace::Endpoint> f) {
   f.payload_text(FieldId::kTraceName, 0, f.recorded.name_bytes);
   f.payload_text(FieldId::kTraceRole, f.recorded.name_bytes);
-  f.number(FieldId::kTraceProcess, f.recorded.process);
+  // A kernel is no process; the number only distinguishes its recordings.
+  if (f.recorded.source == trace::EventSource::kEndpoint) {
+    f.number(FieldId::kTraceProcess, f.recorded.process);
+  }
   f.known(FieldId::kTraceSince, f.recorded.since);
   f.number(FieldId::kTraceFormat, f.recorded.format);
   if (f.recorded.source != trace::EventSource::kEndpoint) {
@@ -148,10 +151,17 @@ void fields(Fields<trace::Connection> f) {
   f.number(FieldId::kTracePort, f.recorded.port);
   f.number(FieldId::kTraceActive, f.recorded.active);
   f.known(FieldId::kVersion, f.recorded.version);
-  f.number(FieldId::kTraceInlineSend, f.recorded.inline_send);
-  f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
-  f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
-  f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  if (f.recorded.private_data_unknown != 0) {
+    f.known(FieldId::kTraceInlineSend, f.recorded.inline_send);
+    f.known(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
+    f.known(FieldId::kTraceResponderResources, f.recorded.responder_resources);
+    f.known(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  } else {
+    f.number(FieldId::kTraceInlineSend, f.recorded.inline_send);
+    f.number(FieldId::kTraceInlineReceive, f.recorded.inline_receive);
+    f.number(FieldId::kTraceResponderResources, f.recorded.responder_resources);
+    f.number(FieldId::kTraceInitiatorDepth, f.recorded.initiator_depth);
+  }
   f.number(FieldId::kTracePeerOperations, f.recorded.sees_peer_operations);
   f.number(FieldId::kTraceReplayed, f.recorded.replayed);
   if (f.recorded.replayed != 0) f.began();

@@ -2,6 +2,7 @@
 // with its type and its condition.
 #include "eventful_recording.h"
 #include "field_lister.h"
+#include "kernel_recording.h"
 #include "support/command.h"
 #include "support/pcap_edit.h"
 #include "support/timeline_checks.h"
@@ -42,6 +43,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
       "operations_unseen", "joined"}},
     {"WHOSE", {"made", "served"}},
     {"SPENT", {"credit_wait_us", "sending_us", "response_us", "completion_us"}},
+    {"PREPARED", {"slot_wait_us", "marshal_us", "post_us"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
@@ -181,6 +183,8 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
   write_file(folder.file("late.pcap"), late());
+  write_file(folder.file("tracepoints.pcapng"),
+             tracepoint_recording(read_file(capture("linux-nfs41.pcap"))));
   return {capture("linux-nfs41.pcap"),
           capture("linux-nfs3.pcap"),
           capture("linux-deleg.pcap"),
@@ -199,15 +203,24 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
 void expect_documented(const std::string& command) {
   const TemporaryFolder folder;
   Keys keys = documented("json.md", "## " + command);
-  for (const std::string& file : all_captures(folder)) {
+  std::vector<std::string> files = all_captures(folder);
+  files.push_back(folder.file("tracepoints.pcapng"));
+  for (const std::string& file : files) {
     const Result r = run("RPCRDMA " + command.substr(command.find(' ')) + " " + file);
-    for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    for (const json& object : json_lines(r.out)) {
+      // Events have a table of their own.
+      if (object.value("kind", "") == "event") continue;
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
   }
   if (command == "rpcrdma analyze --json") {
     write_file(folder.file("eventful.pcapng"), eventful_recording());
-    const Result recorded = run("RPCRDMA analyze --json " + folder.file("eventful.pcapng"));
-    for (const json& object : json_lines(recorded.out)) {
-      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    write_file(folder.file("sums.pcapng"), sums_recording());
+    for (const char* name : {"eventful.pcapng", "sums.pcapng"}) {
+      const Result recorded = run("RPCRDMA analyze --json " + folder.file(name));
+      for (const json& object : json_lines(recorded.out)) {
+        ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+      }
     }
     for (const char* name : {"rules/CONN-LOST-unanswered.pcap", "cases/hung-32-calls-90s.pcap",
                              "cases/tunnel-or-link-vxlan.pcap"}) {

@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "lab"
+KERNELS = ("6.1", "6.12")
 HOST = "10.77.0.100"
 HOST_TOO = "10.77.0.101"  # for a client on the server's machine
 INSIDE = "RPCRDMA_LAB_IMAGE"  # set inside the namespaces, where packages cannot be downloaded
@@ -57,7 +58,7 @@ def enter_namespaces():
 
 
 def make_image():
-    """Returns the directory with the guests' kernel and initramfs."""
+    """Returns the directory with the guests' kernels and the parts of their initramfs."""
     for program in ("qemu-system-x86_64", "ip", "cpio", "unshare"):
         if not shutil.which(program):
             raise Unavailable(f"{program} is not installed")
@@ -82,8 +83,10 @@ def libraries(program):
 class Guest:
     """A guest with its shell on a serial line."""
 
-    def __init__(self, lab, number, mtu):
-        self.lab, self.number, self.address = lab, number, address(number)
+    def __init__(self, lab, number, mtu, kernel, wires, options):
+        self.lab, self.number, self.address, self.kernel = lab, number, address(number), kernel
+        self.files = lab.folder / f"guest{number}"  # the guest's /host
+        self.files.mkdir()
         self.console = lab.folder / f"guest{number}.console"
         self.log = open(lab.folder / f"guest{number}.log", "wb")
         self.text, self.ended, self.jobs = b"", False, 0
@@ -99,11 +102,15 @@ class Guest:
         command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", cpu, "-smp", "1", "-m", "600",
                    "-display", "none", "-monitor", "none", "-no-reboot",
                    "-serial", f"file:{self.console}", "-serial", "stdio",
-                   "-kernel", lab.image / "vmlinuz", "-initrd", lab.initramfs,
+                   "-kernel", lab.image / f"vmlinuz-{kernel}", "-initrd", lab.initramfs(kernel),
                    "-append", f"console=ttyS0 panic=-1 quiet lab.guest={number} lab.mtu={mtu}",
-                   "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device]
-        if number == 1:  # all packets of a scenario pass the first guest
-            command += ["-object", f"filter-dump,id=dump,netdev=net,file={lab.wire},maxlen=9200"]
+                   "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device,
+                   "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
+        # All packets of a scenario pass the first guest, unless the host talks to both.
+        self.wire = lab.folder / f"wire{number}.pcap" if wires and number > 1 else lab.wire
+        command += options
+        if number == 1 or wires:
+            command += ["-object", f"filter-dump,id=dump,netdev=net,file={self.wire},maxlen=9200"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=open(lab.folder / f"guest{number}.qemu", "wb"))
         threading.Thread(target=self.listen, daemon=True).start()
@@ -173,8 +180,7 @@ class Lab:
         self.wire = self.folder / "wire.pcap"
         self.rpcrdma = str(rpcrdma)
         self.image = Path(os.environ[INSIDE])
-        self.initramfs = self.folder / "initramfs"
-        self.pack(files)
+        self.own = self.pack(files)
         self.environment = dict(os.environ, PATH=f"{Path(rpcrdma).resolve().parent}:{os.environ['PATH']}")
         self.guests, self.programs = [], []
         ip("link", "set", "lo", "up")
@@ -185,7 +191,7 @@ class Lab:
         ip("address", "add", "fd77::100/64", "dev", "lab", "nodad")
 
     def pack(self, files):
-        """Builds the initramfs: the image's, init, our program with its libraries, FILES (SOURCE or SOURCE:TARGET)."""
+        """Returns our part of the initramfs: init, our program with its libraries, FILES (SOURCE or SOURCE:TARGET)."""
         tree = self.folder / "files"
         places = [(ROOT / "tests/lab/guest/init", "init"), (ROOT / "tests/lab/guest/knfsd", "bin/knfsd"),
                   (self.rpcrdma, "bin/rpcrdma")]
@@ -202,20 +208,33 @@ class Lab:
         names = subprocess.run(["find", "."], cwd=tree, capture_output=True, check=True).stdout
         packed = subprocess.run(["cpio", "-o", "-H", "newc", "-R", "0:0", "--quiet"], cwd=tree, input=names,
                                 capture_output=True, check=True).stdout
-        image = (self.image / "initramfs").read_bytes()
-        self.initramfs.write_bytes(image + bytes(-len(image) % 4) + packed)
         shutil.rmtree(tree)
+        return packed
 
-    def boot(self, count=1, mtu=1500, seconds=120):
-        """Boots guests 1 to COUNT, and waits for their RDMA devices."""
+    def initramfs(self, kernel):
+        """Returns the initramfs for a kernel: the image's programs and modules, and our part."""
+        path = self.folder / f"initramfs-{kernel}"
+        if not path.exists():
+            parts = [(self.image / "programs").read_bytes(), (self.image / f"modules-{kernel}").read_bytes(), self.own]
+            path.write_bytes(b"".join(part + bytes(-len(part) % 4) for part in parts))
+        return path
+
+    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False, options=()):
+        """Boots guests 1 to COUNT, and waits for their RDMA devices. `kernels`: of each guest (KERNELS; default: 6.1).
+        `wires`: captures the packets of each guest in a file of its own, not only the first guest's. `options`: more options of QEMU."""
         ip("link", "set", "lab", "mtu", str(mtu))
-        self.guests = [Guest(self, number, mtu) for number in range(1, count + 1)]
+        kernels = [*kernels] + [KERNELS[0]] * (count - len(kernels))
+        self.guests = [Guest(self, number, mtu, kernel, wires, options) for number, kernel in enumerate(kernels, 1)]
         for guest in self.guests:
             guest.wait(0, seconds)
             if "rxe0" not in guest.run("rdma link show"):
                 raise Failed(f"guest {guest.number} has no RDMA device, see {guest.console}")
-        self.initramfs.unlink()
+        self.unlink_initramfs()
         return self.guests
+
+    def unlink_initramfs(self):
+        for path in self.folder.glob("initramfs-*"):
+            path.unlink()
 
     def host(self, name, command):
         """Starts a program on the host, on the guests' network (a list, or a shell command); output goes to a file."""
@@ -245,7 +264,7 @@ class Lab:
             program.stop()
         for guest in self.guests:
             guest.stop()
-        self.initramfs.unlink(missing_ok=True)
+        self.unlink_initramfs()
         subprocess.run(["ip", "link", "del", "lab"])
         for guest in self.guests:
             subprocess.run(["ip", "link", "del", f"tap{guest.number}"])

@@ -1,16 +1,19 @@
-// Scripted client on the soft fabric: sends the bytes that it reads as lines on its input
+// Scripted client or server on the soft fabric: sends the bytes that it reads as lines on its input
 // unchanged, and prints events as lines on its output. With it, a script can send messages that our
-// clients never send.
+// clients and servers never send.
 //
 //   raw_peer OWN-ADDRESS SERVER [PORT]
+//   raw_peer OWN-ADDRESS listen [PORT]   one client after the other
 //
 // send HEX          sends these bytes in a Send
 // put OFFSET HEX    writes into the memory that the server may read and write
 // get OFFSET COUNT  prints `got HEX` from that memory
 //
-// Output: `established HEX` (the server's private data), `memory HANDLE OFFSET LENGTH`, `received
-// HEX` for each message, `failed WHAT` for a work request, `disconnected WHY`. Exits at the end of
-// its input, or after the connection.
+// close             disconnects
+//
+// Output: `listening`, `established HEX` (the peer's private data), `memory HANDLE OFFSET LENGTH`,
+// `received HEX` for each message, `failed WHAT` for a work request, `disconnected WHY`. Exits at
+// the end of its input; a client also after its connection.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -62,7 +65,8 @@ class RawPeer {
   // Returns false after printing the reason.
   bool open(std::string_view own, std::string_view server, std::uint16_t port) {
     const auto from = fabric::parse_address(own);
-    const auto to = fabric::parse_address(server);
+    listens_ = server == "listen";
+    const auto to = fabric::parse_address(listens_ ? own : server);
     if (!from || !to) return fail("invalid address");
     soft::ProviderOptions options;
     options.adapter.address = *from;
@@ -74,9 +78,16 @@ class RawPeer {
     memory_ = *memory;
     wire::PrivateData offer;
     offer.send_code = offer.recv_code = wire::inline_size_code(kSlot);
-    const auto private_data = wire::encode_private_data(offer);
+    private_data_ = wire::encode_private_data(offer);
+    if (listens_) {
+      auto listener = provider_->listen(port, 0);
+      if (!listener) return fail(listener.error().message);
+      listener_ = std::move(*listener);
+      say("listening");
+      return true;
+    }
     fabric::ConnectionOptions wanted;
-    wanted.private_data = private_data;
+    wanted.private_data = private_data_;
     auto connection = provider_->connect(*to, port, wanted);
     if (!connection) return fail(connection.error().message);
     connection_ = std::move(*connection);
@@ -93,9 +104,9 @@ class RawPeer {
       const std::size_t n = provider_->poll(done);
       for (std::size_t i = 0; i < n; ++i) completed(done[i]);
       if (n != 0 || ended_ || !provider_->arm()) continue;
-      // Nothing is sent before the connection is established.
+      // A client sends nothing before the connection is established.
       std::array<pollfd, 2> fds{pollfd{provider_->fd(), POLLIN, 0},
-                                pollfd{established_ ? 0 : -1, POLLIN, 0}};
+                                pollfd{established_ || listens_ ? 0 : -1, POLLIN, 0}};
       ::poll(fds.data(), fds.size(), -1);
       if (fds[1].revents != 0) read_input();
     }
@@ -115,11 +126,25 @@ class RawPeer {
     if (!connection_->post_receive({&request, 1})) fail("cannot post a Receive");
   }
 
-  void happened(const fabric::Event& event) {
+  void accept(fabric::Event& event) {
+    connection_ = std::move(event.request);
+    fabric::ConnectionOptions wanted;
+    wanted.private_data = private_data_;
+    for (std::size_t i = 0; i < kReceives; ++i) receive(i);
+    if (const auto accepted = connection_->accept(wanted); !accepted)
+      fail(accepted.error().message);
+    peers_private_data_ = std::move(event.private_data);
+  }
+
+  void happened(fabric::Event& event) {
     switch (event.type) {
+      case fabric::EventType::kRequest:
+        accept(event);
+        break;
       case fabric::EventType::kEstablished: {
         established_ = true;
-        say("established " + hex(event.private_data));
+        say("established " + hex(listens_ ? peers_private_data_ : event.private_data));
+        if (listens_) break;
         const auto shared =
             connection_->advertise(0, memory_, buffer_.data() + kSharedAt, kShared,
                                    fabric::Access::kRemoteRead | fabric::Access::kRemoteWrite);
@@ -132,7 +157,9 @@ class RawPeer {
       }
       default:
         say(fmt::format("disconnected {} {}", fabric::event_name(event.type), event.reason));
-        ended_ = true;
+        established_ = false;
+        connection_.reset();
+        ended_ = !listens_;
     }
   }
   void completed(const fabric::Completion& c) {
@@ -168,6 +195,10 @@ class RawPeer {
       w = line.substr(0, end);
       line.remove_prefix(std::min(end + 1, line.size()));
     }
+    if (word[0] == "close") {
+      if (connection_) connection_->disconnect();
+      return true;
+    }
     if (word[0] == "send") {
       const auto bytes = parse_hex(word[1]);
       return bytes && bytes->size() <= kSlot && send(*bytes);
@@ -187,6 +218,7 @@ class RawPeer {
     return true;
   }
   bool send(std::span<const std::uint8_t> bytes) {
+    if (!connection_) return true;  // the client has gone
     const std::size_t at = (kReceives + sent_++ % kSends) * kSlot;
     std::copy(bytes.begin(), bytes.end(), buffer_.data() + at);
     const fabric::Slice s = slice(at, bytes.size());
@@ -198,9 +230,13 @@ class RawPeer {
   std::vector<std::uint8_t> buffer_ = std::vector<std::uint8_t>(kSharedAt + kShared);
   std::unique_ptr<soft::SoftProvider> provider_;
   fabric::Memory memory_;
+  std::unique_ptr<fabric::Listener> listener_;
   std::unique_ptr<fabric::Connection> connection_;
+  std::array<std::uint8_t, wire::kPrivateDataBytes> private_data_{};
+  std::vector<std::uint8_t> peers_private_data_;  // of the client
   std::string input_;
   std::size_t sent_ = 0;
+  bool listens_ = false;
   bool established_ = false;
   bool ended_ = false;
 };
@@ -210,7 +246,7 @@ class RawPeer {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: raw_peer OWN-ADDRESS SERVER [PORT]\n", stderr);
+    std::fputs("usage: raw_peer OWN-ADDRESS SERVER|listen [PORT]\n", stderr);
     return 2;
   }
   const std::string_view port_text = argc > 3 ? argv[3] : "20049";

@@ -1,4 +1,4 @@
-"""Sends hand-made messages from the host to a server, with raw_peer."""
+"""Sends hand-made messages from the host to a server or to a client, with raw_peer."""
 import os
 import queue
 import struct
@@ -87,3 +87,38 @@ class RawPeer:
     def close(self):
         self.process.stdin.close()
         self.process.wait(10)
+
+
+class RawServer:
+    """A server for one client at a time; `answer(call)` returns the messages to send for a received one."""
+
+    def __init__(self, lab, port, answer):
+        program = os.path.join(os.path.dirname(lab.rpcrdma), "raw_peer")
+        self.answer, self.connections, self.error = answer, 0, None
+        self.process = subprocess.Popen([program, HOST, "listen", str(port)], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        lab.programs.append(self)
+        check(self.process.stdout.readline() == "listening\n", "raw_peer does not listen at port", port)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        try:
+            for line in self.process.stdout:
+                kind, *rest = line.split()
+                if kind == "established":
+                    self.connections += 1
+                elif kind == "received":
+                    for message in self.answer(bytes.fromhex(rest[0])):
+                        print("send", message.hex(), file=self.process.stdin, flush=True)
+        except Exception as error:  # reported by stop()
+            self.error = error
+
+    def stop(self):
+        """Ends it; raises what went wrong in answer()."""
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait(10)
+        self.thread.join(10)
+        if self.error:
+            raise self.error

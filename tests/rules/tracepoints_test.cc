@@ -34,7 +34,7 @@ TEST_P(Tracepoints, ShowNothingElseThanPackets) {
             << f.rule << ": " << f.text;
         EXPECT_TRUE(in_packets.contains(f.rule)) << f.rule << ": " << f.text;
       }
-      // What is not judged is no open question either.
+      // A rule that is not judged leaves no open question either.
       for (const rules::Inconclusive& w : outcome.inconclusive) {
         EXPECT_TRUE(
             rules::is_judged_from(*rules::find_rule(w.rule), roce::Origin::kKernelTracepoints))

@@ -72,8 +72,8 @@ void connections(const Report& r, const WriteText& write) {
     row.number(d.calls).number(d.replies).number(d.errors + back.errors);
     row.number(d.unmatched_calls + back.unmatched_calls);
     row.number(back.calls).number(back.replies).number(c.malformed);
-    c.lacks(roce::kAbsentRequests) ? row.none() : row.number(d.requested);
-    c.lacks(roce::kAbsentGrants) ? row.none() : row.number(d.granted);
+    d.requested_known ? row.number(d.requested) : row.none();
+    d.granted_known ? row.number(d.granted) : row.none();
     row.number(d.in_use_max);
     for (const std::uint64_t bytes : c.chunk_bytes) row.number(bytes);
     c.lacks(roce::kAbsentLengths) ? row.none() : row.number(c.inline_bytes);

@@ -55,13 +55,13 @@ std::string private_data_text(const Connection& c) {
   return out;
 }
 
-std::string credits_text(const Connection& c, const Direction& d) {
+std::string credits_text(const Direction& d) {
   if (d.calls == 0) return "";
-  const auto known = [&c](roce::Absent what, std::uint32_t credits) {
-    return c.lacks(what) ? std::string("?") : std::to_string(credits);
+  const auto text = [](bool known, std::uint32_t credits) {
+    return known ? std::to_string(credits) : std::string("?");
   };
-  return fmt::format("{} / {} / {}", known(roce::kAbsentRequests, d.requested),
-                     known(roce::kAbsentGrants, d.granted), d.in_use_max);
+  return fmt::format("{} / {} / {}", text(d.requested_known, d.requested),
+                     text(d.granted_known, d.granted), d.in_use_max);
 }
 
 }  // namespace
@@ -97,9 +97,9 @@ std::string connections(const Report& r) {
     table.count(forward.replies);
     table.count(forward.errors + reverse.errors);
     table.count(forward.unmatched_calls + reverse.unmatched_calls);
-    table.cell(credits_text(*c, forward), forward.in_use_max);
+    table.cell(credits_text(forward), forward.in_use_max);
     table.count(reverse.calls);
-    table.cell(credits_text(*c, reverse), reverse.in_use_max);
+    table.cell(credits_text(reverse), reverse.in_use_max);
     std::uint64_t moved = 0;
     for (const std::uint64_t n : c->chunk_bytes) moved += n;
     table.cell(moved != 0 ? format_bytes(moved) : "", static_cast<double>(moved));

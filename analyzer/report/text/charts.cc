@@ -81,8 +81,12 @@ plot::Chart credit_chart(const Report& r, const Ledger& ledger) {
                                fmt::format("Credits of connection {}{}", ledger.connection->id,
                                            reverse ? ", reverse direction" : ""),
                                plot::Unit::kCount);
-  chart.description = fmt::format("Requested {}, granted {} to {}, at most {} in use.",
-                                  d.requested_max, d.granted_min, d.granted_max, d.in_use_max);
+  const std::string asked = d.requested_known ? fmt::format("Requested {}", d.requested_max)
+                                              : std::string("Requests unknown");
+  const std::string given = d.granted_known
+                                ? fmt::format("granted {} to {}", d.granted_min, d.granted_max)
+                                : std::string("grants unknown");
+  chart.description = fmt::format("{}, {}, at most {} in use.", asked, given, d.in_use_max);
   plot::Series requested{"requested", plot::Style::kStep, {}};
   plot::Series granted{"granted", plot::Style::kStep, {}};
   plot::Series in_use{"in use", plot::Style::kArea, {}};

@@ -55,7 +55,7 @@ std::string made(const RecordedTimes& t) {
 }
 
 // Parts of `sending`.
-std::string until_posted(const RecordedTimes& t) {
+std::string until_posted(const RecordedSending& t) {
   std::string text;
   part(text, "slot wait", t.slot_wait);
   part(text, "marshal", t.marshal);
@@ -142,7 +142,7 @@ std::vector<RecordingLine> recording_lines(const Recording& r) {
     }
   };
   calls("made", r.made, made(r.made));
-  add("sending", until_posted(r.made));
+  add("sending", until_posted(r.sending));
   calls("served", r.served, served(r.served));
   if (r.credit_waits != 0) add("credit", fmt::format("{} for a credit", waits(r.credit_waits)));
   if (r.advertised != 0) {

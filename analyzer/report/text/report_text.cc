@@ -73,10 +73,10 @@ std::string threshold_text(std::uint32_t bytes) {
 }
 
 // "; credits requested 128, granted 64, at most 3 in use": the values that are known.
-std::string credits_text(const Connection& c, const Direction& d) {
+std::string credits_text(const Direction& d) {
   std::string text = "; credits ";
-  if (!c.lacks(roce::kAbsentRequests)) text += fmt::format("requested {}, ", d.requested);
-  if (!c.lacks(roce::kAbsentGrants)) text += fmt::format("granted {}, ", d.granted);
+  if (d.requested_known) text += fmt::format("requested {}, ", d.requested);
+  if (d.granted_known) text += fmt::format("granted {}, ", d.granted);
   return text + fmt::format("at most {} in use", d.in_use_max);
 }
 
@@ -111,7 +111,9 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   }
   // A connection without a message, such as a refused one, has no version.
   const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
-  out += fmt::format("  protocol   RPC-over-RDMA{}, {} messages", version, c.messages);
+  const bool sums = c.origin == roce::Origin::kKernelSums;
+  out += fmt::format("  protocol   RPC-over-RDMA{}, {}", version,
+                     sums ? "messages are not recorded" : fmt::format("{} messages", c.messages));
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
   out += '\n';
   if (roce::is_kernel(c.origin)) {
@@ -140,7 +142,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     if (d.unmatched_replies != 0) {
       out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
-    out += credits_text(c, d) + '\n';
+    out += credits_text(d) + '\n';
   };
   direction("forward", c.direction[0]);
   direction("reverse", c.direction[1]);
@@ -148,10 +150,13 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   std::string chunks;
   for (std::size_t i = 0; i < 3; ++i) {
     if (c.chunks[i] == 0) continue;
-    chunks += fmt::format("{}{} {} chunk{} {}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
-                          c.chunks[i] == 1 ? "" : "s", format_bytes(c.chunk_bytes[i]));
+    // Where nobody reports the operations, the bytes that they moved are not known.
+    const bool unseen = c.lacks(roce::kAbsentOperations) && c.chunk_bytes[i] == 0;
+    chunks += fmt::format("{}{} {} chunk{}{}", chunks.empty() ? "" : ", ", c.chunks[i], kLists[i],
+                          c.chunks[i] == 1 ? "" : "s",
+                          unseen ? "" : " " + format_bytes(c.chunk_bytes[i]));
   }
-  if (!c.lacks(roce::kAbsentLengths)) {
+  if (!c.lacks(roce::kAbsentLengths) && !sums) {
     chunks += fmt::format("{}inline {}", chunks.empty() ? "" : ", ", format_bytes(c.inline_bytes));
   }
   if (!chunks.empty()) out += fmt::format("  moved      {}\n", chunks);
@@ -324,6 +329,11 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
   out +=
       paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "Procedure",
                              "Calls", "p50", "p90", "p99", "max", "read", "written"));
+  // Linux may not see the operations that moved them.
+  const bool unseen = r.recording.only_kernel();
+  const auto moved = [unseen](std::uint64_t bytes) {
+    return unseen && bytes == 0 ? std::string("-") : format_bytes(bytes);
+  };
   std::vector<Row> rows;
   for (const auto& [key, p] : r.procedures) rows.push_back({&key, &p});
   std::stable_sort(rows.begin(), rows.end(),
@@ -334,7 +344,7 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
     const auto q = [&](double v) { return any ? format_duration(p.total.quantile(v)) : "-"; };
     out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", row.name(), p.calls,
                        q(0.5), q(0.9), q(0.99), any ? format_duration(p.total.max()) : "-",
-                       format_bytes(p.bytes[0]), format_bytes(p.bytes[1] + p.bytes[2]));
+                       moved(p.bytes[0]), moved(p.bytes[1] + p.bytes[2]));
     if (p.unmatched != 0) {
       out += ' ' + unanswered_text(r, p.unmatched, counted_in_flight(r, *row.key)).substr(1);
     }

@@ -92,7 +92,7 @@ std::string unjudged(const Report& r) {
                      again == 1 ? "was" : "were", names);
 }
 
-// Returns "62 rules were not judged, because kernel tracepoints do not show what they rest on" if
+// Returns "62 rules were not judged: events of kernel tracepoints do not show what they need" if
 // the source of a connection shows less than a recording by an endpoint does.
 std::string not_judged_by_source(const Report& r) {
   std::string text;
@@ -182,9 +182,11 @@ Verdict verdict(const Report& r) {
                                    ? std::string(", all answered")
                                    : unanswered_text(r, unanswered, counted_in_flight(r)));
   if (any(r, rules::Severity::kWarning)) {
+    std::string source = not_judged_by_source(r);
+    if (!source.empty()) source = fmt::format(" {}.", source);
     return {Health::kWarnings,
-            fmt::format("No errors; {}.{} {}.{}", by_whom(r, rules::Severity::kWarning), refused,
-                        answered, stalled(r))};
+            fmt::format("No errors; {}.{} {}.{}{}", by_whom(r, rules::Severity::kWarning), refused,
+                        answered, stalled(r), source)};
   }
   std::string not_judged = unjudged(r);
   if (const std::string source = not_judged_by_source(r); !source.empty()) {

@@ -82,7 +82,7 @@ void accuse_over_grant(const model::Message& m, const Ledger& ledger, const Chec
 
 bool check_call_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.caller];
-  if ((context.model.absent & roce::kAbsentGrants) != 0) return true;
+  if ((context.model.caller[m.caller].absent & roce::kAbsentGrants) != 0) return true;
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
   // Grants from before the capture are not known.
   if (ledger.grant_frame == 0 && context.connection.setup != roce::Setup::kCm) return true;

@@ -35,6 +35,9 @@ struct CallerCounts {
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
   std::uint32_t in_use_max = 0;
+  // roce::Absent: kAbsentRequests and kAbsentGrants, if a message of this direction lacks its
+  // credit value.
+  std::uint16_t absent = 0;
 };
 
 // 0: not known.
@@ -57,7 +60,8 @@ struct ConnectionModel {
   std::array<bool, 2> has_private_data{};
   std::array<wire::PrivateData, 2> private_data;
   InlineThresholds thresholds;
-  // roce::Absent: what its source, or any message of it, does not show.
+  // roce::Absent: what its source, or any message of it, does not show. Credit values: of the
+  // client's direction.
   std::uint16_t absent = 0;
   std::uint64_t sends = 0;
   std::uint64_t messages = 0;

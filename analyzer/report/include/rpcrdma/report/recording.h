@@ -37,10 +37,15 @@ struct RecordedTimes {
   base::Histogram sending;     // until it was posted to the fabric, without `waiting`
   base::Histogram turn;        // from `sending` to its Reply
   base::Histogram completion;  // from its Reply until nothing of it was in flight
-  // Linux only: parts of the time until it was posted, besides `waiting`.
+};
+
+// Linux only: parts of the time until a Call was posted, besides the wait for a credit.
+struct RecordedSending {
   base::Histogram slot_wait;  // for a request slot
   base::Histogram marshal;    // encoding, and registration of memory
   base::Histogram post;       // from then until the Send was posted
+
+  [[nodiscard]] bool any() const { return slot_wait.count() + marshal.count() + post.count() != 0; }
 };
 
 // Sums that a source counted instead of recording events, since it began: of a procedure on a
@@ -84,6 +89,7 @@ struct RecordedFault {
 struct Recording {
   trace_reader::ReaderStats events;
   std::vector<RecordedEndpoint> endpoints;
+  RecordedSending sending;
   RecordedTimes made, served;  // of the endpoints' own Calls, and of their peers' Calls
   std::uint64_t credit_waits = 0;
   std::uint64_t advertised = 0;  // regions that were advertised

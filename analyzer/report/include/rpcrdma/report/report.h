@@ -82,6 +82,7 @@ struct EndPoint {
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
+  bool depths_known = true;                      // both
   std::optional<std::uint32_t> rnr_retry_count;  // unknown in recordings
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
@@ -96,13 +97,14 @@ struct Direction {
   std::uint64_t errors = 0;           // RDMA_ERRORs that answer a Call in the capture
   std::uint64_t unmatched_calls = 0;  // without an answer
   std::uint64_t unmatched_replies = 0;
-  // Not known where Connection::absent says so.
   std::uint32_t requested = 0;  // by the last Call
   std::uint32_t granted = 0;    // by the last Reply
   std::uint32_t requested_max = 0;
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
   std::uint32_t in_use_max = 0;
+  bool requested_known = true;  // the source shows the credit values of Calls
+  bool granted_known = true;    // and of Replies
 };
 
 // The dialect of a version 2 connection, if it is later than draft-02.

@@ -1,0 +1,77 @@
+"""Hand-made invalid messages to the kernel's NFS server and client, seen by tracepoints and by BPF, on two kernels."""
+import kernel
+from machines import HOST, check
+from raw_nfs import FSSTAT, Call
+from raw_peer import ERR_CHUNK, ERR_VERS, ERROR, MSG, RawServer, words
+from scenarios import bad_client
+
+
+class BadServer:
+    """Grants one credit, then none; answers each FSSTAT in another wrong way."""
+
+    # Messages that the client drops, after which the proper Reply follows; then errors for the Call.
+    DROPPED = (
+        lambda call: words(call.xid, 1, 1),  # too short for a header
+        lambda call: words(call.xid, 9, 1, MSG, 0, 0, 0) + call.rpc_reply(),
+        lambda call: words(call.xid ^ 0xffff, 1, 1, MSG, 0, 0, 0) + call.rpc_reply(),  # no such Call
+    )
+    FAILED = (
+        lambda call: words(call.xid, 1, 1, ERROR, ERR_CHUNK),
+        lambda call: words(call.xid, 1, 1, ERROR, ERR_VERS, 2, 3),
+        lambda call: words(call.xid, 1, 1, ERROR, 99),
+        lambda call: words(call.xid, 1, 1, MSG, 1, 0, 7, 64, 0, 0, 0, 0, 0) + call.rpc_reply(),  # a Read list
+    )
+
+    def __init__(self):
+        self.calls, self.credits, self.scripted = 0, 1, []
+
+    def answer(self, message):
+        call = Call(message)
+        self.calls += 1
+        if call.procedure == FSSTAT and self.scripted:
+            wrong, ends = self.scripted.pop(0)
+            return [wrong(call)] + ([] if ends else [call.reply(self.credits)])
+        return [call.reply(self.credits)]
+
+
+def attack_server(lab, guest):
+    tracer = kernel.TraceCmd(guest, f"server-{guest.kernel}")
+    bad_client.provoke(lab, guest)
+    tracer.stop()
+
+
+def attack_client(lab, guest):
+    own = BadServer()
+    port = 20049 + guest.number
+    server = RawServer(lab, port, own.answer)
+    tracer = kernel.TraceCmd(guest, f"client-{guest.kernel}")
+    # mountd over TCP is this guest's own.
+    guest.run(f"mount.nfs {HOST}:/export /mnt -o vers=3,proto=rdma,port={port},nolock,soft,"
+              f"mountproto=tcp,mountaddr={guest.address}", 60)
+    for credits in (1, 0, 1):
+        own.credits = credits
+        before = own.calls
+        text = guest.run("for i in 1 2 3 4; do (for j in 1 2 3; do stat -f /mnt || echo failed; done) & done; wait", 60)
+        check("failed" not in text, "stat -f:", text)
+        check(own.calls - before >= 12, "Calls:", own.calls - before)
+    own.scripted = [(wrong, False) for wrong in own.DROPPED]
+    for _ in own.DROPPED:
+        guest.run("stat -f /mnt", 60)
+    check(not own.scripted, "some wrong messages were not sent")
+    for wrong in own.FAILED:
+        own.scripted = [(wrong, True)]
+        # EIO, or the client sends the Call again, on a new connection.
+        guest.run("stat -f /mnt", 60, status=None)
+        check(not own.scripted, "a wrong message was not sent")
+    guest.run("stat -f /mnt && umount /mnt", 60)
+    tracer.stop()
+    server.stop()
+
+
+def run(lab):
+    guests = lab.boot(2, kernels=["6.1", "6.12"], wires=True)
+    for guest in guests:
+        guest.run("knfsd")
+        kernel.prepare_client(guest)
+        attack_server(lab, guest)
+        attack_client(lab, guest)
