@@ -304,13 +304,15 @@ int run_opened(const Plan& plan, kernel::Source& source,
 int run(const Plan& plan, const Opener& open) {
   const auto identity = cli::identity_after_opening(plan.user);
   if (!identity) return refused(identity.error().message);
-  std::string log;
-  const auto source = open(plan, log);
+  Opening opening;
+  const auto source = open(plan, opening);
+  const std::string& log = opening.log;
   if (plan.verbose && !log.empty()) fmt::print(stderr, "{}\n", log);
   if (!source) {
     return refused(source.error().message +
                    (!plan.verbose && !log.empty() ? " (-v prints the verifier's log)" : ""));
   }
+  if (!opening.why_no_bpf.empty()) complain("without BPF: " + opening.why_no_bpf);
   if (const auto given_up = cli::give_up_privileges(*identity); !given_up) {
     return refused(given_up.error().message);
   }

@@ -147,11 +147,12 @@ TEST_F(Kernel, SaysWhyItCannot) {
 }
 
 TEST_F(Kernel, TheCommandBecomesTheProgram) {
-  orders("ends");
+  orders("fallback,ends");
   Background kernel({"kernel", "--peer=10.0.0.1", "--record", folder_.file("r.pcapng")}, {},
                     RPCRDMA_FAKE_KERNEL_COMMAND);
   EXPECT_EQ(kernel.finish(), 2);
   EXPECT_THAT(kernel.out, HasSubstr("tracing the client of a fake Linux, filtered; "));
+  EXPECT_THAT(kernel.out, HasSubstr("rpcrdma-kernel: without BPF: this kernel has no BTF\n"));
   EXPECT_THAT(kernel.out, HasSubstr("recorded, 0 lost"));
 }
 
