@@ -2,6 +2,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include <rpcrdma/tracepoints/layouts.h>
 
 namespace rpcrdma::tracepoints {
@@ -119,7 +121,7 @@ bool Layouts::add(std::string_view format) {
     }
     // Symbolic values, where the pattern wants their names: the numbers differ between kernels.
     if (slot.kind == Kind::kNumber &&
-        event->pattern.find("{" + std::string(field->name) + ":s}") != std::string_view::npos) {
+        event->pattern.find(fmt::format("{{{}:s}}", field->name)) != std::string_view::npos) {
       slot.kind = Kind::kSymbol;
       auto list = between(print, "__print_symbolic(REC->" + std::string(field->name) + ",", ")");
       while (list && slot.symbols.size() < kMaxSymbols) {
