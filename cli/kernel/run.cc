@@ -40,8 +40,6 @@ constexpr std::int64_t kBetweenSums = base::kSecond;
 constexpr std::int64_t kBetweenLooks = base::kSecond;
 // At the end: readings of what waits in the source, each a bounded number of events.
 constexpr int kLastReads = 1000;
-// Of the Tracer. The source has a ring of its own, but fills this one in bursts.
-constexpr std::size_t kRingBytes = std::size_t{16} << 20;
 
 void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma-kernel: {}\n", plot::escape_terminal(text));
@@ -256,7 +254,6 @@ int run_opened(const Plan& plan, kernel::Source& source,
   options.name = plan.name;
   options.role = source.role();
   options.source = source.kind();
-  options.ring_bytes = kRingBytes;
   std::unique_ptr<Loop> loop;
   // There is no reader before the socket is open, and the loop is made before that.
   options.listening = [&loop](bool on) { loop->want(on); };

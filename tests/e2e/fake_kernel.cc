@@ -10,6 +10,7 @@
 //   fallback     is what is opened because BPF cannot be used
 //   refused      cannot be opened, and has a verifier's log
 //   regains      fails if, after it was opened, root privileges can be had again
+//   seconds=N    with --sums: ends after N seconds
 //
 // With --sums it counts 100 Calls of NFS READ a second.
 #include "support/command.h"
@@ -144,6 +145,9 @@ class FakeSource : public kernel::Source {
 
 base::Expected<void> FakeSource::sums(EventSink& sink, std::int64_t now) {
   constexpr std::uint64_t kCalls = 100, kMillisecond = 1'000'000, kChunk = 65536;
+  if (orders_.contains("seconds") && seconds_ == std::stoul(orders_.at("seconds"))) {
+    return base::fail("the seconds are over");
+  }
   if (counted_ == 0) {
     counted_ = sink.new_connection();
     trace::Connection c = trace_reader::testing::plain_connection();
