@@ -40,8 +40,6 @@ constexpr std::int64_t kBetweenSums = base::kSecond;
 constexpr std::int64_t kBetweenLooks = base::kSecond;
 // At the end: readings of what waits in the source, each a bounded number of events.
 constexpr int kLastReads = 1000;
-// Of the Tracer. The source has a ring of its own, but fills this one in bursts.
-constexpr std::size_t kRingBytes = std::size_t{16} << 20;
 
 void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma-kernel: {}\n", plot::escape_terminal(text));
@@ -256,7 +254,6 @@ int run_opened(const Plan& plan, kernel::Source& source,
   options.name = plan.name;
   options.role = source.role();
   options.source = source.kind();
-  options.ring_bytes = kRingBytes;
   std::unique_ptr<Loop> loop;
   // There is no reader before the socket is open, and the loop is made before that.
   options.listening = [&loop](bool on) { loop->want(on); };
@@ -304,13 +301,15 @@ int run_opened(const Plan& plan, kernel::Source& source,
 int run(const Plan& plan, const Opener& open) {
   const auto identity = cli::identity_after_opening(plan.user);
   if (!identity) return refused(identity.error().message);
-  std::string log;
-  const auto source = open(plan, log);
+  Opening opening;
+  const auto source = open(plan, opening);
+  const std::string& log = opening.log;
   if (plan.verbose && !log.empty()) fmt::print(stderr, "{}\n", log);
   if (!source) {
     return refused(source.error().message +
                    (!plan.verbose && !log.empty() ? " (-v prints the verifier's log)" : ""));
   }
+  if (!opening.why_no_bpf.empty()) complain("without BPF: " + opening.why_no_bpf);
   if (const auto given_up = cli::give_up_privileges(*identity); !given_up) {
     return refused(given_up.error().message);
   }

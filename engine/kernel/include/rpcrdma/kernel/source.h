@@ -83,8 +83,9 @@ class Source {
 // Mode::kSums: missing() says so. A build without libtracefs always fails.
 [[nodiscard]] base::Expected<std::unique_ptr<Source>> open_tracefs(const Options& options);
 
-// open_bpf(), else open_tracefs(). Error: why neither works.
-[[nodiscard]] base::Expected<std::unique_ptr<Source>> open_source(const Options& options,
-                                                                  std::string* log = nullptr);
+// open_bpf(), else open_tracefs(). `why_no_bpf`: in the latter case, why; else empty. Error: why
+// neither works.
+[[nodiscard]] base::Expected<std::unique_ptr<Source>> open_source(
+    const Options& options, std::string* log = nullptr, std::string* why_no_bpf = nullptr);
 
 }  // namespace rpcrdma::kernel
