@@ -1,3 +1,4 @@
+#include <bit>
 #include <cctype>
 #include <cstring>
 
@@ -17,6 +18,7 @@ using base::fail;
 constexpr std::uint8_t kIpv4Prefix = 96;  // of a mapped IPv4 address, before its own bits
 constexpr std::uint32_t kMostQpn = 0xffffff;
 constexpr std::uint32_t kMostProcedure = 63;  // of the programs with names
+constexpr std::uint64_t kSmallestRing = 4096, kLargestRing = std::uint64_t{1} << 30;
 constexpr std::uint32_t kNfsCallbackVersion = 1;
 
 bool same_name(std::string_view typed, const char* name) {
@@ -185,6 +187,11 @@ void add_options(command_line::Command& command, OptionText& text) {
           "When run as root: switch to this user once the kernel is traced (the user who called "
           "sudo)")
       .value("USER");
+  command
+      .option("--kernel-ring", text.kernel_ring,
+              "Size of the kernel's ring, in which events wait to be read: 4Ki to 1Gi, rounded up "
+              "to a power of two (8Mi)")
+      .value("SIZE");
   command.flag("-v,--verbose", text.verbose,
                "If the kernel refuses a BPF program, print the verifier's log");
   command.flag("--until-input-ends", text.until_input_ends,
@@ -220,6 +227,7 @@ std::vector<std::string> words(const OptionText& text) {
   add_value(all, "--record-time", text.ring.time);
   add_value(all, "--metrics", text.metrics);
   add_value(all, "--user", text.user);
+  add_value(all, "--kernel-ring", text.kernel_ring);
   add_flag(all, "--verbose", text.verbose);
   add_flag(all, "--until-input-ends", text.until_input_ends);
   return all;
@@ -260,6 +268,13 @@ Expected<Plan> parse(const OptionText& text) {
     plan.metrics = *address;
   }
   plan.user = text.user;
+  if (!text.kernel_ring.empty()) {
+    const auto bytes = base::parse_size(text.kernel_ring);
+    if (!bytes || *bytes < kSmallestRing || *bytes > kLargestRing) {
+      return fail(fmt::format("--kernel-ring {}: not a size from 4Ki to 1Gi", text.kernel_ring));
+    }
+    plan.source.ring_bytes = std::bit_ceil(*bytes);
+  }
   plan.verbose = text.verbose;
   plan.until_input_ends = text.until_input_ends;
   return plan;

@@ -87,9 +87,11 @@ TEST(KernelOptions, ProgramsAndProceduresHaveNames) {
 }
 
 TEST(KernelOptions, OthersAreParsed) {
-  const Plan plan = plan_of({"--slower", "10ms", "--errors", "--qpn", "0x12", "--client",
-                             "--tracefs", "--name", "nfs", "--record", "a.pcapng", "--record-files",
-                             "3", "--record-size", "1M", "--user", "nobody", "-v"})
+  const Plan plan = plan_of({"--slower", "10ms",          "--errors",  "--qpn",
+                             "0x12",     "--client",      "--tracefs", "--name",
+                             "nfs",      "--record",      "a.pcapng",  "--record-files",
+                             "3",        "--record-size", "1M",        "--user",
+                             "nobody",   "--kernel-ring", "20Ki",      "-v"})
                         .value();
   EXPECT_EQ(plan.source.filter.slower_than_ns, 10'000'000);
   EXPECT_TRUE(plan.source.filter.only_errors);
@@ -103,6 +105,7 @@ TEST(KernelOptions, OthersAreParsed) {
   EXPECT_EQ(plan.ring.files, 3U);
   EXPECT_EQ(plan.ring.file_bytes, 1'000'000U);
   EXPECT_EQ(plan.user, "nobody");
+  EXPECT_EQ(plan.source.ring_bytes, 32768U);
   EXPECT_TRUE(plan.verbose);
   const Plan sums = plan_of({"--sums", "--metrics", "127.0.0.1:9464", "--server"}).value();
   EXPECT_EQ(sums.source.mode, kernel::Mode::kSums);
@@ -124,6 +127,8 @@ TEST(KernelOptions, WhatCannotBeIsRefused) {
   nameless.name.clear();
   EXPECT_EQ(parse(nameless).error().message, "--name: empty");
   EXPECT_THAT(refusal({"--record", "-"}), HasSubstr("needs a file"));
+  EXPECT_THAT(refusal({"--kernel-ring", "4095"}), HasSubstr("--kernel-ring 4095: not a size"));
+  EXPECT_THAT(refusal({"--kernel-ring", "2Gi"}), HasSubstr("--kernel-ring 2Gi: not a size"));
   EXPECT_THAT(refusal({"--record-files", "3"}), HasSubstr("--record FILE"));
 }
 

@@ -65,7 +65,7 @@ class Load:
                 cd /mnt && ls dir && cat odd odd >/dev/null && dd if=big of=w bs=32768 count=2 conv=fsync && rm w && echo turn ||
                     echo failed
                 echo 3 >/proc/sys/vm/drop_caches
-                sleep 0.3 # or the recordings would be large
+                sleep 1 # the guest has more to do
             done; echo ended) >{self.log} 2>&1 &""")
 
     def turns(self, count, seconds=60):
@@ -83,14 +83,17 @@ class Load:
 class TraceCmd:
     """`trace-cmd record` in a guest, as the kernel's maintainers ask for it."""
 
-    def __init__(self, guest, name, *options, events=EVENTS):
+    def __init__(self, guest, name, kib=None, events=EVENTS):
+        """`kib`: records in an instance of its own with a buffer of this size."""
         self.guest, self.name = guest, name
         wanted = " ".join(f"-e {event}" for event in events)
-        guest.run(f"cd /tmp; trace-cmd record -q -C mono {wanted} {' '.join(options)} -o {name}.dat "
+        folder, instance = "/sys/kernel/tracing", ""
+        if kib:
+            folder, instance = f"{folder}/instances/{name}", f"-B {name} -b {kib}"
+        guest.run(f"cd /tmp; trace-cmd record -q -C mono {instance} {wanted} -o {name}.dat "
                   f">{name}.log 2>&1 & echo $! >/tmp/{name}.pid")
         # Its events are enabled before its reader starts; nothing is lost in between.
-        guest.until(f"[ $(cat /sys/kernel/tracing/tracing_on) = 1 ] && "
-                    f"[ $(cat /sys/kernel/tracing/events/{events[-1]}/enable) = 1 ] && p=$(cat /tmp/{name}.pid) && grep -q . /proc/$p/task/$p/children")
+        guest.until(f"[ $(cat {folder}/tracing_on) = 1 ] && [ $(cat {folder}/events/{events[-1]}/enable) = 1 ] && p=$(cat /tmp/{name}.pid) && grep -q . /proc/$p/task/$p/children")
 
     def stall(self, on):
         """Stops or continues its reader, so that the kernel's ring overflows."""
@@ -172,12 +175,12 @@ class Watch:
         self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop()),
                            (TRACEPOINTS, *self.tracefs.stop())]
 
-    def equals_wire(self, wire=None, missing=0, extra=0):
+    def equals_wire(self, wire=None, missing=0, extra=0, partial=0):
         """Fails unless each recording has the guest's messages of the wire, and nothing else."""
         wire = of_guest(wire or decode(self.lab, self.guest.wire), self.guest)
         for source, path, lost in self.recordings:
             check(not lost, f"{path.name}: {lost} events lost")
-            result = same(path.name, wire, decode(self.lab, path), source, missing, extra)
+            result = same(path.name, wire, decode(self.lab, path), source, missing, extra, partial)
             with open(self.lab.folder / "compared", "a") as file:
                 print(json.dumps(result), file=file)
 

@@ -48,7 +48,9 @@ static __always_inline bool report_connection(const struct scope_key* key,
   record->peer_qpn = state->peer_qpn;
   record->inline_send = state->inline_send;
   record->inline_receive = state->inline_receive;
+  record->granted = state->granted;
   record->established = established;
+  record->reserved = 0;
   bpf_ringbuf_submit(record, 0);
   return true;
 }
@@ -88,6 +90,7 @@ static __noinline struct scope_connection_state* add_client(const struct rpcrdma
   state->inline_send = BPF_CORE_READ(ep, re_inline_send);
   state->inline_receive = BPF_CORE_READ(ep, re_inline_recv);
   state->requested = bpf_ntohl(BPF_CORE_READ(xprt, rx_buf.rb_max_requests));
+  state->granted = established ? 1 : BPF_CORE_READ(xprt, rx_buf.rb_credits);
   return store_connection(key, state, established);
 }
 
@@ -133,7 +136,7 @@ static __noinline struct scope_connection_state* add_server(const struct svcxprt
   copy_address(&state->peer, &id->route.addr.dst_addr);
   state->peer_qpn = peer_qpn(id, key->qpn);
   state->inline_send = state->inline_receive = (u32)BPF_CORE_READ(xprt, sc_max_req_size);
-  state->granted = bpf_ntohl(BPF_CORE_READ(xprt, sc_fc_credits));
+  state->granted = established ? 1 : bpf_ntohl(BPF_CORE_READ(xprt, sc_fc_credits));
   if (!sends_know_connection()) own_send_queue(xprt, key);
   return store_connection(key, state, established);
 }

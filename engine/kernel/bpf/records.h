@@ -48,7 +48,9 @@ struct scope_connection {
   struct scope_address local, peer;
   __u32 peer_qpn; /* 0: unknown */
   __u32 inline_send, inline_receive;
+  __u32 granted;     /* the latest grant; 1 before the first */
   __u32 established; /* 1: just now; 0: earlier, and this is its first event */
+  __u32 reserved;
 };
 
 /* Why a connection ended, or was never established. */

@@ -74,6 +74,7 @@ scope_connection connection(const scope_key& key, std::uint64_t time, std::uint3
   record.peer_qpn = 34;
   record.inline_send = 4096;
   record.inline_receive = 8192;
+  record.granted = 1;
   record.established = established;
   return record;
 }
@@ -157,6 +158,21 @@ TEST_F(TranslateTest, UnknownConnectionStartsAtItsFirstRecord) {
   EXPECT_EQ(event.peer, (std::array<std::uint8_t, 16>{}));
 }
 
+TEST(RecordOrderTest, OpenConnectionPrecedesTheMessageThatShowsIt) {
+  Bytes open = bytes_of(connection(kServer, 50, 0));
+  EXPECT_EQ(Translator::order_of(open), 0);
+  EXPECT_EQ(Translator::order_of(bytes_of(connection(kServer, 50, 1))), 50);
+  EXPECT_EQ(Translator::order_of(message(kServer, 40, 0, kNull)), 40);
+  EXPECT_EQ(Translator::order_of(Bytes(3)), 0);
+  Translator::move_to(60, open);
+  Translator::move_to(40, open);
+  Translator translator;
+  EventLog log;
+  EXPECT_TRUE(translator.record(open, log));
+  ASSERT_THAT(log.entries, SizeIs(1));
+  EXPECT_EQ(log.entries[0].header.time, 40);
+}
+
 TEST_F(TranslateTest, RepeatedConnectionIsTheSame) {
   pass(bytes_of(connection(kClient, 5, 1)));
   pass(bytes_of(connection(kClient, 6, 0)));  // the kernel had dropped it from its table
@@ -204,14 +220,18 @@ TEST_F(TranslateTest, EndsHaveTheirReason) {
 
 TEST_F(TranslateTest, EndComesOnce) {
   pass(bytes_of(connection(kServer, 5, 1)));
+  ASSERT_THAT(translator.open_connections(), SizeIs(1));
+  EXPECT_EQ(translator.open_connections()[0].object, kServer.object);
   auto record = make<scope_connection_end>(SCOPE_CONNECTION_END, kServer, 9);
   record.established = 1;
   pass(bytes_of(record));
   pass(bytes_of(record));
   EXPECT_THAT(log.of<trace::ConnectionEnd>(), SizeIs(1));
+  EXPECT_THAT(translator.open_connections(), SizeIs(0));
 }
 
 TEST_F(TranslateTest, ClientsCreditsComeFromTheKernelAndTheReply) {
+  pass(bytes_of(connection(kClient, 5, 1)));
   pass(message(kClient, 6, SCOPE_HAS_CALL, kNull));
   translator.end_of_batch(log);
   auto credits = log.of<trace::Credits>();
@@ -257,6 +277,16 @@ TEST_F(TranslateTest, ServerCountsCallsWithoutReply) {
   EXPECT_EQ(credits[1].as<trace::Credits>().granted, 64U);
   EXPECT_EQ(credits[1].as<trace::Credits>().in_use, 0U);
   EXPECT_EQ(credits[1].as<trace::Credits>().in_use_most, 1U);
+}
+
+TEST_F(TranslateTest, ErrorReplyEndsTheCallToo) {
+  pass(message(kServer, 6, SCOPE_RECEIVED | SCOPE_HAS_CALL, kNull));
+  Bytes error = kNullReply;
+  error[15] = 4;  // RDMA_ERROR
+  pass(message(kServer, 7, SCOPE_BAD, error));
+  translator.end_of_batch(log);
+  EXPECT_EQ(log.entries.back().as<trace::Credits>().in_use, 0U);
+  EXPECT_EQ(log.entries.back().as<trace::Credits>().in_use_most, 1U);
 }
 
 TEST_F(TranslateTest, ServersReplyEndsItsCall) {

@@ -87,13 +87,14 @@ ClientSide::CallId ClientSide::call_of(const Record& r) {
 void ClientSide::forget(CallId id) {
   Call& call = at(id);
   close_reply(id);
-  if (call.reply.last_local_mr != 0) invalidating_.erase(call.reply.last_local_mr);
+  if (call.reply.last_local_mr) invalidating_.erase(*call.reply.last_local_mr);
   calls_.erase(call.key);
   call.serial = 0;
   free_.push_back(id);
 }
 
-// A Call that is encoded again, to be sent again, registers its memory again.
+// A Call that is encoded again, because it is sent again or could not be encoded, registers its
+// memory again.
 void ClientSide::begin_lists(Call& call) {
   if (!call.sent) return;
   call.sent = false;
@@ -115,9 +116,9 @@ void ClientSide::take(const Record& r) {
   if (const auto it = threads_.find(r.pid);
       it != threads_.end() && it->second.reply != 0 && !continues_reply(r.event)) {
     const CallId id = std::exchange(it.value().reply, 0);
-    // Its memory is still to be invalidated: another thread goes on with it.
+    // Its memory is still to be invalidated: another thread continues.
     const Reply& open = at(id).reply;
-    if (open.open && !(open.invalidates_locally && open.last_local_mr != 0)) close_reply(id);
+    if (open.open && !(open.invalidates_locally && open.last_local_mr)) close_reply(id);
   }
   switch (r.event) {
     case Event::kRpcClntNew: {
@@ -210,10 +211,10 @@ void ClientSide::take(const Record& r) {
           call.reply.handle = e.handle;
         } else if (r.has(Field::kMrId)) {
           call.reply.invalidates_locally = true;
-          if (call.reply.last_local_mr != 0) invalidating_.erase(call.reply.last_local_mr);
+          if (call.reply.last_local_mr) invalidating_.erase(*call.reply.last_local_mr);
           call.reply.last_local_mr = r.u32(Field::kMrId);
           bound(invalidating_, kMostCalls);
-          invalidating_[call.reply.last_local_mr] = id;
+          invalidating_[*call.reply.last_local_mr] = id;
         }
       }
       outbox_.emit(connections_[call.connection].number, r.time, e);
@@ -278,6 +279,8 @@ void ClientSide::take(const Record& r) {
       call_error(r, "the Call is sent again");
       break;
     case Event::kMarshalFailed:
+      if (const CallId id = find_call(r); id != 0) at(id).lists.clear();
+      [[fallthrough]];
     case Event::kPrepsendFailed:
       call_error(
           r, fmt::format("the Call cannot be encoded: {}", errno_text(r.i64(Field::kRet))).c_str());
@@ -306,6 +309,7 @@ void ClientSide::take(const Record& r) {
     case Event::kReplyShortErr:
     case Event::kReplyHdrErr: {
       const Thread& t = thread(r);
+      if (r.event == Event::kReplyHdrErr && t.reply != 0) at(t.reply).reply.invalid = true;
       const Connections::Id c = t.has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
       error(c, r.time, r.u32(Field::kXid), 1,
             r.event == Event::kReplyVersErr
@@ -492,16 +496,16 @@ void ClientSide::post_send(const Record& r) {
     return reverse_reply(r, it.value());
   }
   const CallId id = find_call(r);
-  if (id == 0 || !at(id).has_xid) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0 || !at(id).has_xid) return;  // its task began before the trace
   Call& call = at(id);
   call.connection = connection_of_send(r, call);
   if (call.connection == 0) {
     ++unplaced_;
     return;
   }
+  bound(latest_, kMostClients);
+  latest_[static_cast<std::uint32_t>(call.key >> 32U)] = {call.connection,
+                                                          connections_[call.connection].number};
   call_message(r, call);
 }
 
@@ -594,8 +598,8 @@ void ClientSide::reply(const Record& r) {
     call.connection = connections_.by_receive_cq(t.receive_cq);
   }
   if (call.connection == 0 || !call.has_xid) {
+    // No Call of its connection has been sent since the trace began.
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   if (has_receive) connections_.bind_receive_cq(call.connection, t.receive_cq);
@@ -613,13 +617,13 @@ void ClientSide::reply(const Record& r) {
   t.reply = id;
 }
 
-// The memory of the Call has been invalidated locally: this thread goes on with its Reply.
+// The memory of the Call has been invalidated locally: this thread continues with its Reply.
 void ClientSide::resume_reply(const Record& r) {
   const auto it = invalidating_.find(r.u32(Field::kCompletionId));
   if (it == invalidating_.end()) return;
   const CallId id = it->second;
   invalidating_.erase(it);
-  at(id).reply.last_local_mr = 0;
+  at(id).reply.last_local_mr.reset();
   thread(r).reply = id;
 }
 
@@ -628,11 +632,12 @@ void ClientSide::close_reply(CallId id) {
   Reply& open = call.reply;
   if (!open.open) return;
   open.open = false;
-  if (open.last_local_mr != 0) {
-    invalidating_.erase(open.last_local_mr);
-    open.last_local_mr = 0;
+  if (open.last_local_mr) {
+    invalidating_.erase(*open.last_local_mr);
+    open.last_local_mr.reset();
   }
   const bool known_call = call.attempts != 0;
+  if (!known_call) find_write_list(open);
   trace::Message e;
   e.side = 1;
   e.unknown = trace::kBytesUnknown;
@@ -649,7 +654,7 @@ void ClientSide::close_reply(CallId id) {
     header.proc = wire::Proc::kNomsg;
   }
   call.fault = open.fault;
-  if (!known_call ||
+  if (!known_call || open.invalid ||
       (!segments_seen_ && !(call.lists.writes.empty() && call.lists.reply.empty()))) {
     e.unknown |= trace::kChunksUnknown;
   }
@@ -669,7 +674,22 @@ void ClientSide::close_reply(CallId id) {
   }
   outbox_.release(open.place);
   open.fault = Fault::kNone;
-  open.invalidated = open.invalidates_locally = false;
+  open.invalidated = open.invalidates_locally = open.invalid = false;
+}
+
+// The records of segments do not name their list. A Reply through a Reply chunk ends with its
+// header, which is as long as one with the same segments in a Write list.
+void ClientSide::find_write_list(Reply& reply) {
+  ChunkLists& lists = reply.lists;
+  wire::Header header;
+  header.proc = wire::Proc::kNomsg;
+  header.reply = wire::WriteChunk(lists.reply);
+  if (lists.reply.empty() || !reply.has_received || reply.received <= wire::encoded_size(header)) {
+    return;
+  }
+  for (const wire::Segment& segment : lists.reply) lists.add_write(segment, false);
+  lists.reply.clear();
+  lists.has_reply = false;
 }
 
 void ClientSide::reverse_call(const Record& r) {
@@ -679,7 +699,6 @@ void ClientSide::reverse_call(const Record& r) {
   const Connections::Id id = has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
   if (id == 0 || !r.has(Field::kXid)) {
     outbox_.release(place);
-    ++unplaced_;
     return;
   }
   trace::Message e;
@@ -696,10 +715,7 @@ void ClientSide::reverse_call(const Record& r) {
 void ClientSide::reverse_reply(const Record& r, Thread& t) {
   t.sends_reverse = false;
   const Connections::Id id = connections_.by_send_cq(r.u32(Field::kCqId));
-  if (id == 0) {
-    ++unplaced_;
-    return;
-  }
+  if (id == 0) return;
   trace::Message e;
   e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
   wire::Header header;
@@ -716,7 +732,17 @@ void ClientSide::credit(const Record& r) {
   const bool full = r.u64(Field::kCong) >= r.u64(Field::kCwnd);
   if (call.congested == kUnknown) call.congested = r.time;
   if (!full) call.admitted = r.time;
+  if (full == call.waits || !call.has_xid) return;
   call.waits = full;
+  // The Call has no connection yet; its client's latest is the one whose credits it waits for.
+  const auto latest = latest_.find(static_cast<std::uint32_t>(call.key >> 32U));
+  if (latest == latest_.end()) return;
+  const Connection& c = connections_[latest->second.first];
+  if (!c.open || c.number != latest->second.second) return;
+  trace::CreditWait e;
+  e.xid = call.xid;
+  e.begun = full ? 1 : 0;
+  outbox_.emit(c.number, r.time, e);
 }
 
 void ClientSide::latency(const Record& r) {

@@ -9,6 +9,9 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -41,13 +44,14 @@ class ClientSide {
     Outbox::Place place = 0;
     bool open = false;  // further records may follow
     bool has_received = false;
+    bool invalid = false;  // its header
     std::uint32_t received = 0;
     std::uint32_t credits = 0;
     std::int64_t time = 0;
     bool invalidated = false;  // remotely
     std::uint32_t handle = 0;
     bool invalidates_locally = false;
-    std::uint32_t last_local_mr = 0;
+    std::optional<std::uint32_t> last_local_mr = {};  // memory regions count from 0
     Fault fault = Fault::kNone;
     std::uint32_t low = 0, high = 0;
     ChunkLists lists;
@@ -117,6 +121,7 @@ class ClientSide {
   void reply(const Record& r);
   void resume_reply(const Record& r);
   void close_reply(CallId id);
+  static void find_write_list(Reply& reply);
   void reverse_call(const Record& r);
   void reverse_reply(const Record& r, Thread& t);
   void latency(const Record& r);
@@ -133,7 +138,9 @@ class ClientSide {
   std::uint64_t serial_ = 0;
   tsl::robin_map<std::uint64_t, CallId> calls_;  // by client and task
   tsl::robin_map<std::int32_t, Thread> threads_;
-  tsl::robin_map<std::uint32_t, Address> peers_;        // by RPC client
+  tsl::robin_map<std::uint32_t, Address> peers_;  // by RPC client
+  // By RPC client: the connection that it used last, and its number.
+  tsl::robin_map<std::uint32_t, std::pair<Connections::Id, std::uint32_t>> latest_;
   tsl::robin_map<std::uint32_t, CallId> invalidating_;  // by the last memory region of the Call
   std::deque<Thresholds> thresholds_;
   std::vector<Connections::Id> unbound_;  // established, but their queues are not known yet

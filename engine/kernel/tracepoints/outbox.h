@@ -33,6 +33,7 @@ class Outbox {
       return;
     }
     set(add(time), connection, e, payload);
+    if (!at(first_).held) drain();
   }
 
   // Reserves the place of an event at this time, which is not before that of earlier ones.

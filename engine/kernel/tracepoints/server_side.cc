@@ -467,7 +467,7 @@ void ServerSide::decoded(const Record& r) {
   if (id == 0) return;
   Request& request = at(id);
   if (request.connection == 0 || !r.has(Field::kXid)) {
-    ++unplaced_;
+    unplaced_ += request.connection == 0 ? 1 : 0;
     return forget(id);
   }
   request.decoded = true;
@@ -519,7 +519,8 @@ void ServerSide::undecodable(const Record& r) {
     request.proc = proc_of(r);
     request.lists.clear();
     if (!outbox_.is_here(request.place)) request.place = outbox_.reserve(r.time);
-    put_call(request);
+    // The code of an RDMA_ERROR is unknown, and it has no encoding without one.
+    if (request.proc != wire::Proc::kError) put_call(request);
   }
   outbox_.release(request.place);
   error(request.connection, r.time, request.xid, 1, why);
@@ -634,10 +635,8 @@ void ServerSide::post_send(const Record& r) {
   Request& request = at(id);
   if (request.connection == 0) request.connection = connections_.by_send_cq(r.u32(Field::kCqId));
   give(t, 0);
-  if (request.connection == 0) {
-    ++unplaced_;
-    return forget(id);
-  }
+  // No Call of its connection has been answered since the trace began.
+  if (request.connection == 0) return forget(id);
   connections_.bind_send_cq(request.connection, r.u32(Field::kCqId));
   t.connection = request.connection;
   announce(request.connection);

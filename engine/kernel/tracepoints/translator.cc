@@ -44,9 +44,13 @@ void Translator::take(const Record& record) {
 }
 
 void Translator::lost(std::uint64_t count) {
+  interrupted();
+  impl_->sink.lost(count);
+}
+
+void Translator::interrupted() {
   impl_->client.lost();
   impl_->server.lost();
-  impl_->sink.lost(count);
 }
 
 void Translator::expire(std::int64_t now) {

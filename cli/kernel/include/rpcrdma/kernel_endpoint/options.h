@@ -41,6 +41,7 @@ struct OptionText {
   cli::RingText ring = {};
   std::string metrics = {};
   std::string user = {};
+  std::string kernel_ring = {};
   bool verbose = false;
   bool until_input_ends = false;
 };

@@ -33,6 +33,8 @@ class Translator {
   void take(const Record& record);
   // Records of some CPU are missing here.
   void lost(std::uint64_t count);
+  // Tracing was stopped for a while: what waits for further records is dropped.
+  void interrupted();
   // Lets events go that wait for further records too long. Call it when no record arrives.
   void expire(std::int64_t now);
   // No record follows.
@@ -40,7 +42,7 @@ class Translator {
 
   // Whether records of that role have been seen.
   [[nodiscard]] Roles seen() const;
-  // Messages that belong to no known connection, and so were not emitted.
+  // Messages that were not emitted because there are too many connections.
   [[nodiscard]] std::uint64_t unplaced() const;
 
  private:
