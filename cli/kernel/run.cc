@@ -246,13 +246,35 @@ class Metrics {
   std::unique_ptr<metrics::Exposer> exposer_;  // destroyed first
 };
 
+std::string role_of(const Plan& plan, const kernel::Source& source) {
+  return plan.filter.empty() ? source.role()
+                             : fmt::format("{}; only {}", source.role(), plan.filter);
+}
+
+// Conditions on Calls leave events of a connection out, whose absence is no evidence then. Those on
+// connections leave whole connections out.
+std::uint64_t left_out_by(const kernel::Filter& filter) {
+  if (!filter.program && !filter.procedure && filter.slower_than_ns == 0 && !filter.only_errors) {
+    return 0;
+  }
+  using trace::EventType;
+  std::uint64_t types = 0;
+  for (const EventType type :
+       {EventType::kMessage, EventType::kOperation, EventType::kOperationEnd, EventType::kCredits,
+        EventType::kCreditWait, EventType::kCall, EventType::kCallEnd}) {
+    types |= trace::type_bit(type);
+  }
+  return types;
+}
+
 int run_opened(const Plan& plan, kernel::Source& source,
                const std::optional<cli::Identity>& identity) {
   auto wakeup = base::Wakeup::create();
   if (!wakeup) return refused(wakeup.error().message);
   trace::HubOptions options;
   options.name = plan.name;
-  options.role = source.role();
+  options.role = role_of(plan, source);
+  options.left_out = left_out_by(plan.source.filter);
   options.source = source.kind();
   std::unique_ptr<Loop> loop;
   // There is no reader before the socket is open, and the loop is made before that.
@@ -283,7 +305,7 @@ int run_opened(const Plan& plan, kernel::Source& source,
                          plan.metrics->port));
   }
   complain(fmt::format("tracing the {}; `rpcrdma attach {}` and `rpcrdma top {}` read it",
-                       source.role(), plan.name, plan.name));
+                       role_of(plan, source), plan.name, plan.name));
   if (const std::string missing = source.missing(); !missing.empty()) complain(missing);
   if (plan.until_input_ends) {
     fmt::print("{}\n", (*hub)->socket_path());

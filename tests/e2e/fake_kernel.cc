@@ -57,7 +57,7 @@ void on_user_signal(int) {
 class FakeSource : public kernel::Source {
  public:
   explicit FakeSource(const kernel_endpoint::Plan& plan)
-      : sums_(plan.source.mode == kernel::Mode::kSums), filter_(plan.source.filter) {
+      : sums_(plan.source.mode == kernel::Mode::kSums) {
     if (sums_) return;
     waiting_ = base::FileDescriptor(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
     if (orders_.contains("signal")) {
@@ -108,9 +108,7 @@ class FakeSource : public kernel::Source {
   trace::EventSource kind() const override {
     return sums_ ? trace::EventSource::kKernelSums : trace::EventSource::kKernelBpf;
   }
-  std::string role() const override {
-    return filter_.any() ? "client of a fake Linux, filtered" : "client of a fake Linux";
-  }
+  std::string role() const override { return "client of a fake Linux"; }
   std::string missing() const override { return {}; }
 
  private:
@@ -131,7 +129,6 @@ class FakeSource : public kernel::Source {
 
   const std::map<std::string, std::string> orders_ = orders();
   const bool sums_;
-  const kernel::Filter filter_;
   base::FileDescriptor waiting_;
   std::vector<Event> events_;
   std::map<std::uint32_t, std::uint32_t> connections_;

@@ -111,6 +111,20 @@ TEST_F(Kernel, RecordsWithoutAReader) {
   EXPECT_GT(report["connections"][0]["calls"], 20) << report;
 }
 
+TEST_F(Kernel, AFilteredRecordingIsNoEvidenceOfWhatItLacks) {
+  orders(nfs_events() + ",ends");
+  const auto excluded = [&](const std::vector<std::string>& options, const std::string& file) {
+    std::vector<std::string> all{"--record", file};
+    all.insert(all.end(), options.begin(), options.end());
+    Program program(all);
+    EXPECT_EQ(program.finish(), 2);
+    return parse_json(run("RPCRDMA analyze --json " + file).out)["recording"]["excluded"];
+  };
+  EXPECT_EQ(excluded({"--peer", "10.0.0.1"}, folder_.file("a")), json::array());
+  const json types = excluded({"--slower", "1ms"}, folder_.file("b"));
+  EXPECT_NE(std::find(types.begin(), types.end(), "message"), types.end()) << types;
+}
+
 TEST_F(Kernel, EndsWithASourceThatIsSilent) {
   orders("silent");
   Program program;
@@ -158,7 +172,8 @@ TEST_F(Kernel, TheCommandBecomesTheProgram) {
   Background kernel({"kernel", "--peer=10.0.0.1", "--record", folder_.file("r.pcapng")}, {},
                     RPCRDMA_FAKE_KERNEL_COMMAND);
   EXPECT_EQ(kernel.finish(), 2);
-  EXPECT_THAT(kernel.out, HasSubstr("tracing the client of a fake Linux, filtered; "));
+  EXPECT_THAT(kernel.out,
+              HasSubstr("tracing the client of a fake Linux; only --peer=10.0.0.1; `rpcrdma"));
   EXPECT_THAT(kernel.out, HasSubstr("rpcrdma-kernel: without BPF: this kernel has no BTF\n"));
   EXPECT_THAT(kernel.out, HasSubstr("recorded, 0 lost"));
 }
@@ -208,7 +223,7 @@ TEST_F(Kernel, FilterOptionsReachTheKernelThatIsStarted) {
   Background attached({"attach", "kernel", "--slower", "1ms", "--server"}, {},
                       RPCRDMA_FAKE_KERNEL_COMMAND);
   ASSERT_TRUE(attached.wait_for("attached to kernel")) << attached.out;
-  EXPECT_THAT(attached.out, HasSubstr("client of a fake Linux, filtered; "));
+  EXPECT_THAT(attached.out, HasSubstr("client of a fake Linux; only --slower=1ms; "));
   // A second reader finds it.
   const Result again = run_beside("KERNEL attach kernel --slower 1ms");
   EXPECT_EQ(again.status, 2);

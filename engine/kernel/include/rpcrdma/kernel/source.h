@@ -80,7 +80,7 @@ class Source {
 
 // Creates a tracefs instance and enables the tracepoints in it; it is removed with the source if
 // the process still may. Ignores the parts of the filter that tracepoints cannot test, and
-// Mode::kSums: missing() says so. A build without libtracefs always fails.
+// Mode::kSums: missing() says so.
 [[nodiscard]] base::Expected<std::unique_ptr<Source>> open_tracefs(const Options& options);
 
 // open_bpf(), else open_tracefs(). `why_no_bpf`: in the latter case, why; else empty. Error: why
