@@ -187,10 +187,13 @@ static __always_inline u32 bytes_of_sges(const struct ib_sge* sge, int sges) {
 /* Credits of the client's Calls. */
 static __always_inline void update_credits(const struct rpcrdma_xprt* xprt,
                                            struct scope_connection_state* state) {
+  unsigned long used = BPF_CORE_READ(xprt, rx_xprt.cong);
+  unsigned long window = BPF_CORE_READ(xprt, rx_xprt.cwnd);
   state->requested = bpf_ntohl(BPF_CORE_READ(xprt, rx_buf.rb_max_requests));
-  state->in_use = (u32)(BPF_CORE_READ(xprt, rx_xprt.cong) >> RPC_CWNDSHIFT);
-  state->window = (u32)(BPF_CORE_READ(xprt, rx_xprt.cwnd) >> RPC_CWNDSHIFT);
-  state->waiting = BPF_CORE_READ(xprt, rx_xprt.sending.qlen);
+  state->in_use = (u32)(used >> RPC_CWNDSHIFT);
+  state->window = (u32)(window >> RPC_CWNDSHIFT);
+  /* Otherwise they wait for their turn to send. */
+  state->waiting = used >= window ? BPF_CORE_READ(xprt, rx_xprt.sending.qlen) : 0;
 }
 
 static __always_inline void set_client_credits(struct outgoing* out,

@@ -67,9 +67,11 @@ const char* problem_text(std::uint32_t problem) {
   }
 }
 
-std::string attempt_text(int status) {
-  if (status == -kRefused) return "the peer rejected the connection";
-  return fmt::format("connection attempt failed: {}",
+std::string attempt_text(std::uint32_t role, int status) {
+  if (role == SCOPE_CLIENT && status == -kRefused) return "the peer rejected the connection";
+  return fmt::format("{}: {}",
+                     role == SCOPE_CLIENT ? "connection attempt failed"
+                                          : "the server could not accept the connection",
                      std::error_code(-status, std::generic_category()).message());
 }
 
@@ -228,12 +230,16 @@ void Translator::on_connection_end(const scope_connection_end& record, EventSink
   trace::ConnectionEnd event;
   event.established = record.established != 0 ? 1 : 0;
   if (event.established == 0) {
-    event.active = 1;
-    event.peer = connection_event(record.record.connection, {}, record.peer).peer;
-    event.port = record.peer.port;
-    event.side = record.status == -kRefused ? kPeer : kHere;
-    event.failed = record.status == -kRefused ? 0 : 1;
-    sink.emit(sink.new_connection(), time, event, text_bytes(attempt_text(record.status)));
+    const bool of_client = record.record.connection.role == SCOPE_CLIENT;
+    const trace::Connection ends =
+        connection_event(record.record.connection, record.local, record.peer);
+    event.active = ends.active;
+    event.peer = ends.peer;
+    event.port = ends.port;
+    event.side = of_client && record.status == -kRefused ? kPeer : kHere;
+    event.failed = event.side == kPeer ? 0 : 1;
+    sink.emit(sink.new_connection(), time, event,
+              text_bytes(attempt_text(record.record.connection.role, record.status)));
     return;
   }
   Connection& connection = find(record.record, sink);

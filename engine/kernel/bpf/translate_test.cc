@@ -218,6 +218,22 @@ TEST_F(TranslateTest, EndsHaveTheirReason) {
   EXPECT_THAT(end(-110, 0, 0).text(), HasSubstr("timed out"));
 }
 
+TEST_F(TranslateTest, ServerThatCannotAcceptSaysSo) {
+  auto record = make<scope_connection_end>(SCOPE_CONNECTION_END, kServer, 9);
+  record.status = -22;
+  record.peer = connection(kServer, 0, 0).peer;
+  record.local.port = 20049;
+  pass(bytes_of(record));
+  ASSERT_THAT(log.entries, SizeIs(1));
+  const auto event = log.entries[0].as<trace::ConnectionEnd>();
+  EXPECT_EQ(event.established, 0);
+  EXPECT_EQ(event.active, 0);
+  EXPECT_EQ(event.port, 20049);
+  EXPECT_EQ(event.peer[15], 1);
+  EXPECT_THAT(log.entries[0].text(),
+              HasSubstr("could not accept the connection: Invalid argument"));
+}
+
 TEST_F(TranslateTest, EndComesOnce) {
   pass(bytes_of(connection(kServer, 5, 1)));
   ASSERT_THAT(translator.open_connections(), SizeIs(1));
