@@ -19,7 +19,7 @@ def serve_nfs(guest):
         yes rpcrdma | head -c 262144 >/export/big
         yes odd | head -c 5003 >/export/odd
         mkdir /export/dir
-        for i in $(seq 1 100); do : >/export/dir/a_rather_long_file_name_number_$i; done""", 60)
+        for i in $(seq 1 100); do : >/export/dir/a_rather_long_file_name_number_$i; done""", 120)
 
 
 def prepare_client(guest):
@@ -30,7 +30,7 @@ def mount(guest, server, version, *options):
     """Mounts the server's /export at /mnt over RPC-over-RDMA."""
     options = ",".join([f"vers={version}", "proto=rdma", "port=20049", "rsize=65536", "wsize=65536", *options]
                        + (["nolock"] if version == "3" else []))
-    guest.run(f"mount.nfs {server}:/export /mnt -o {options}", 60)
+    guest.run(f"mount.nfs {server}:/export /mnt -o {options}", 120)
 
 
 USE = """cd /mnt
@@ -52,7 +52,7 @@ def use(guest):
 
 
 def unmount(guest):
-    guest.run("umount /mnt", 60)
+    guest.run("umount /mnt", 120)
 
 
 class Load:
@@ -65,15 +65,15 @@ class Load:
                 cd /mnt && ls dir && cat odd odd >/dev/null && dd if=big of=w bs=32768 count=2 conv=fsync && rm w && echo turn ||
                     echo failed
                 echo 3 >/proc/sys/vm/drop_caches
-                sleep 1 # the guest has more to do
+                sleep 2 # the guest has more to do
             done; echo ended) >{self.log} 2>&1 &""")
 
-    def turns(self, count, seconds=60):
+    def turns(self, count, seconds=240):
         """Waits until it has used everything this many times more."""
         self.guest.run(f"""wanted=$(($(grep -c turn {self.log}) + {count}))
             until [ $(grep -c turn {self.log}) -ge $wanted ]; do sleep 0.1; done""", seconds)
 
-    def end(self, seconds=60):
+    def end(self, seconds=180):
         self.guest.run("rm /tmp/load")
         self.guest.until(f"grep -q ended {self.log}", seconds)
         text = self.guest.run(f"grep -v -e '^a_rather' -e turn -e ended {self.log} | head -20", status=None)
@@ -103,8 +103,8 @@ class TraceCmd:
     def stop(self):
         """Ends it, and returns its file on the host."""
         self.guest.run(f"kill -INT $(cat /tmp/{self.name}.pid)")
-        self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 60)
-        self.guest.run(f"cp /tmp/{self.name}.dat /host/ && rm /tmp/{self.name}.dat", 60)
+        self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 180)
+        self.guest.run(f"cp /tmp/{self.name}.dat /host/ && rm /tmp/{self.name}.dat", 120)
         return self.guest.files / f"{self.name}.dat"
 
 
@@ -130,7 +130,7 @@ class Endpoint:
 
     def ready(self, kind):
         """Waits until it traces; fails unless it does so by `kind`."""
-        self.guest.until(f"grep -q 'tracing the' {self.log} || ! kill -0 $(cat /tmp/{self.name}.pid)", 60)
+        self.guest.until(f"grep -q 'tracing the' {self.log} || ! kill -0 $(cat /tmp/{self.name}.pid)", 180)
         self.text = self.guest.run(f"cat {self.log}")
         check(f"by {kind}" in self.text, f"{self.guest.kernel}: rpcrdma-kernel does not trace by {kind}:", self.text)
         return self
@@ -146,34 +146,36 @@ class Endpoint:
 
     def ended(self):
         """Waits for its end; returns the recording on the host and the number of events lost in the kernel."""
-        self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 60)
+        self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 180)
         self.text = self.guest.run(f"cat {self.log}")
         counts = self.ENDED.search(self.text)
         check(counts, f"{self.guest.kernel}: rpcrdma-kernel:", self.text)
         if not self.recording:
             return None, int(counts[2])
-        self.guest.run(f"cp {self.recording} /host/ && rm {self.recording}", 60)
+        self.guest.run(f"cp {self.recording} /host/ && rm {self.recording}", 120)
         return self.guest.files / f"{self.name}.pcapng", int(counts[2])
 
 
 class Watch:
-    """Everything that watches a guest: trace-cmd, `rpcrdma-kernel` by BPF and by tracepoints, and the wire."""
+    """What watches a guest: `rpcrdma-kernel` by BPF and by tracepoints, trace-cmd, and the wire."""
 
-    def __init__(self, lab, guest, name):
+    def __init__(self, lab, guest, name, tracefs=True):
         self.lab, self.guest, self.name = lab, guest, f"{name}-{guest.kernel}"
         self.bpf = Endpoint(guest, f"{self.name}-bpf")
-        self.tracefs = Endpoint(guest, f"{self.name}-tracefs", "--tracefs")
+        self.tracefs = Endpoint(guest, f"{self.name}-tracefs", "--tracefs") if tracefs else None
         self.trace_cmd = None
         self.recordings = []  # kind of source, path, lost events
 
     def ready(self):
         self.bpf.ready("BPF")
-        self.tracefs.ready("tracepoints")
+        if self.tracefs:
+            self.tracefs.ready("tracepoints")
         self.trace_cmd = TraceCmd(self.guest, self.name)
 
     def stop(self):
-        self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop()),
-                           (TRACEPOINTS, *self.tracefs.stop())]
+        self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop())]
+        if self.tracefs:
+            self.recordings.append((TRACEPOINTS, *self.tracefs.stop()))
 
     def equals_wire(self, wire=None, missing=0, extra=0, partial=0):
         """Fails unless each recording has the guest's messages of the wire, and nothing else."""

@@ -91,6 +91,7 @@ class TracefsSource final : public Source {
   ~TracefsSource() override {
     cpus_.clear();
     tracing_on_.reset();
+    a_tracepoint_.reset();  // an open file keeps the instance
     if (remover_) remover_->remove();
   }
 
@@ -128,6 +129,7 @@ class TracefsSource final : public Source {
   Expected<void> open_cpus(const std::string& instance);
   void translate(std::int64_t until);
   void wake_in(std::int64_t ns);
+  [[nodiscard]] bool is_unloaded() const;
 
   Options options_;
   tracepoints::PageLayout layout_;
@@ -135,6 +137,8 @@ class TracefsSource final : public Source {
   std::size_t page_bytes_ = 4096;
   std::unique_ptr<InstanceRemover> remover_;
   FileDescriptor tracing_on_, epoll_, timer_;
+  FileDescriptor a_tracepoint_;  // of the module: reading it shows whether that is still loaded
+  FileDescriptor every_second_;
   std::deque<CpuPages> cpus_;
   tracepoints::Record record_;
   Current translator_;
@@ -190,6 +194,9 @@ Expected<void> TracefsSource::enable(const std::string& instance) {
       return fail(
           fmt::format("tracepoint {} cannot be enabled: {}", event.name, std::strerror(errno)));
     }
+    if (a_tracepoint_.get() < 0 && event.system == "rpcrdma") {
+      a_tracepoint_ = FileDescriptor(::open((folder + "/enable").c_str(), O_RDONLY | O_CLOEXEC));
+    }
     has_client_ |= event.name.starts_with("xprtrdma_");
     has_server_ |= event.name.starts_with("svcrdma_");
   }
@@ -202,14 +209,19 @@ Expected<void> TracefsSource::enable(const std::string& instance) {
 Expected<void> TracefsSource::open_cpus(const std::string& instance) {
   epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (epoll_.get() < 0 || timer_.get() < 0) return fail(std::strerror(errno));
+  every_second_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (epoll_.get() < 0 || timer_.get() < 0 || every_second_.get() < 0) {
+    return fail(std::strerror(errno));
+  }
+  const itimerspec second{.it_interval = {1, 0}, .it_value = {1, 0}};
+  (void)::timerfd_settime(every_second_.get(), 0, &second, nullptr);
   const auto watch = [this](int fd) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
     return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
   };
-  if (!watch(timer_.get())) return fail(std::strerror(errno));
+  if (!watch(timer_.get()) || !watch(every_second_.get())) return fail(std::strerror(errno));
   std::error_code error;
   std::vector<std::uint32_t> numbers;
   for (const auto& entry : std::filesystem::directory_iterator(instance + "/per_cpu", error)) {
@@ -247,6 +259,8 @@ Expected<void> TracefsSource::drain(EventSink& sink) {
   constexpr std::int64_t kMoment = 1'000'000;
   std::uint64_t expirations = 0;
   (void)!::read(timer_.get(), &expirations, sizeof expirations);
+  const bool second =
+      ::read(every_second_.get(), &expirations, sizeof expirations) == sizeof expirations;
   const std::int64_t now = monotonic_now();
   translator_.sink = &sink;
   if (std::exchange(listened_, false)) translator_.translator.interrupted();
@@ -270,7 +284,14 @@ Expected<void> TracefsSource::drain(EventSink& sink) {
   } else if (translator_.translator.waits()) {
     wake_in(kLater);
   }
+  if (second && !waits && is_unloaded()) return fail("the kernel's module rpcrdma was unloaded");
   return {};
+}
+
+// Nothing else ends: the buffers stay, and stay empty.
+bool TracefsSource::is_unloaded() const {
+  char flag = 0;
+  return ::pread(a_tracepoint_.get(), &flag, 1, 0) < 0 && errno == ENODEV;
 }
 
 void TracefsSource::translate(std::int64_t until) {

@@ -45,7 +45,7 @@ class Overrun:
 
 def turns(loads, count=1):
     for load in loads:
-        load.turns(count, 120)
+        load.turns(count)
 
 
 def trouble(guests, loads):
@@ -74,14 +74,14 @@ def run(lab):
     loads = [kernel.Load(guest) for guest in guests]
     turns(loads)
     overruns = [Overrun(guest) for guest in guests]
-    watches = [kernel.Watch(lab, guest, "trouble") for guest in guests]
+    watches = [kernel.Watch(lab, guest, "trouble", tracefs=False) for guest in guests]
     for one in (*watches, *overruns):
         one.ready()
     trouble(guests, loads)
     for on in (True, False):
         for overrun in overruns:
             overrun.stall(on)
-        turns(loads, 2)
+        turns(loads)
     kernel.stop(watches)
     turns(loads)
     for load in loads:
