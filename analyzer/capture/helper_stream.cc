@@ -49,12 +49,13 @@ void pump(const std::shared_ptr<Pump>& p) {
 class HelperStream final : public ByteStream {
  public:
   HelperStream(std::string program, std::string name, pid_t child, FileDescriptor output,
-               FileDescriptor errors)
+               FileDescriptor errors, std::shared_ptr<Pump> pumped)
       : program_(std::move(program)),
         name_(std::move(name)),
         child_(child),
         output_(std::move(output)),
-        errors_(std::move(errors)) {}
+        errors_(std::move(errors)),
+        pumped_(std::move(pumped)) {}
   ~HelperStream() override {
     if (child_ <= 0) return;
     ::kill(child_, SIGKILL);
@@ -125,6 +126,7 @@ class HelperStream final : public ByteStream {
   std::string program_, name_;
   pid_t child_;
   FileDescriptor output_, errors_;
+  std::shared_ptr<Pump> pumped_;  // the caller may watch the descriptor in it
   std::uint64_t stored_ = 0;
 };
 
@@ -179,9 +181,9 @@ Expected<std::unique_ptr<ByteStream>> run_helper(
       ::posix_spawn(&child, program_path.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail(program_path + ": " + std::strerror(error));
-  if (pumped) std::thread(pump, std::move(pumped)).detach();
+  if (pumped) std::thread(pump, pumped).detach();
   return std::make_unique<HelperStream>(std::string(program), name, child, std::move(output.read),
-                                        std::move(errors.read));
+                                        std::move(errors.read), std::move(pumped));
 }
 
 }  // namespace rpcrdma::capture

@@ -24,8 +24,12 @@ namespace {
 using base::fail;
 using Bytes = std::span<const std::uint8_t>;
 
-constexpr std::size_t kMostPiped = std::size_t{4} << 30;  // of a trace.dat that is no regular file
+constexpr std::size_t kHeadBytes = 64;
+constexpr std::size_t kMostPiped = std::size_t{1} << 30;  // of a trace.dat that is no regular file
 constexpr std::size_t kAtOnce = std::size_t{256} << 10;
+// Limits for text that has had no line of an event.
+constexpr std::uint64_t kMostForeignLines = 100'000;
+constexpr std::uint64_t kMostForeignBytes = std::uint64_t{64} << 20;
 
 // Returns bytes read, 0 at the end, -1 after an error.
 ssize_t read_some(int fd, std::uint8_t* to, std::size_t size) {
@@ -89,19 +93,41 @@ base::Expected<std::string> convert_dat(Bytes file, int output, const std::strin
   return remark_of(translator, stream, 0);
 }
 
+// A pipe has no random access: the file is collected first.
+base::Expected<std::string> convert_dat_stream(int input, std::vector<std::uint8_t> start,
+                                               int output, const std::string& name) {
+  std::vector<std::uint8_t> all = std::move(start);
+  std::size_t filled = all.size();
+  bool head_checked = false;
+  for (;;) {
+    if (filled == all.size()) all.resize(std::max(2 * filled, kAtOnce));
+    const ssize_t n = read_some(input, all.data() + filled, all.size() - filled);
+    if (n < 0) return fail(std::strerror(errno));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+    if (!head_checked && filled >= kHeadBytes) {
+      head_checked = true;
+      if (const auto ok = check_head(Bytes(all).first(filled)); !ok) {
+        return tl::unexpected(ok.error());
+      }
+    }
+    if (filled >= kMostPiped) return fail("it is too large for a pipe: decompress it to a file");
+  }
+  return convert_dat(Bytes(all).first(filled), output, name);
+}
+
 // Lines may come from a running kernel: each read is passed on at once.
 base::Expected<std::string> convert_text(int input, std::vector<std::uint8_t> start, int output,
                                          const std::string& name) {
   EventStream stream(output, {.name = name, .role = "Linux", .process = 0, .wall_offset = 0});
   tracepoints::Translator translator(stream);
-  std::uint64_t not_understood = 0, records = 0, lines = 0;
+  std::uint64_t not_understood = 0, lines = 0;
   const auto take = [&](std::string_view line) {
     tracepoints::Record record;
     std::uint64_t lost = 0;
     ++lines;
     switch (tracepoints::read_line(line, record, lost)) {
       case tracepoints::Line::kRecord:
-        ++records;
         translator.take(record);
         break;
       case tracepoints::Line::kLost:
@@ -117,7 +143,8 @@ base::Expected<std::string> convert_text(int input, std::vector<std::uint8_t> st
   std::vector<std::uint8_t> buffer = std::move(start);
   std::size_t filled = buffer.size();
   buffer.resize(kAtOnce);
-  bool too_long = false;
+  bool too_long = false, is_trace = false;
+  std::uint64_t bytes = 0;
   for (bool more = true; more;) {
     if (filled == buffer.size()) {
       // A line without an end.
@@ -128,6 +155,7 @@ base::Expected<std::string> convert_text(int input, std::vector<std::uint8_t> st
     const ssize_t n = read_some(input, buffer.data() + filled, buffer.size() - filled);
     if (n < 0) return fail(std::strerror(errno));
     more = n > 0;
+    bytes += static_cast<std::uint64_t>(n);
     filled += static_cast<std::size_t>(n);
     std::string_view rest(reinterpret_cast<const char*>(buffer.data()), filled);
     for (;;) {
@@ -140,11 +168,13 @@ base::Expected<std::string> convert_text(int input, std::vector<std::uint8_t> st
     if (!more && !rest.empty() && !too_long) take(rest);
     std::memmove(buffer.data(), rest.data(), rest.size());
     filled = rest.size();
+    is_trace |= not_understood < lines;
+    if (!is_trace && (not_understood > kMostForeignLines || bytes > kMostForeignBytes)) break;
     stream.flush();
     if (stream.broken()) return std::string{};
   }
   translator.finish();
-  if (records == 0 && not_understood != 0 && not_understood * 2 >= lines) {
+  if (!is_trace) {
     return fail("it is neither a trace.dat nor the text of trace-cmd report or trace_pipe");
   }
   stream.finish();
@@ -175,18 +205,7 @@ base::Expected<std::string> convert(int input, int output, const std::string& na
     if (!file.ok()) return fail(std::strerror(errno));
     return convert_dat(file.bytes(), output, name);
   }
-  std::vector<std::uint8_t> all = std::move(start);
-  for (;;) {
-    if (all.size() >= kMostPiped)
-      return fail("it is too large for a pipe: decompress it to a file");
-    const std::size_t before = all.size();
-    all.resize(before + std::max(kAtOnce, std::min(before, kMostPiped / 16)));
-    const ssize_t n = read_some(input, all.data() + before, all.size() - before);
-    if (n < 0) return fail(std::strerror(errno));
-    all.resize(before + static_cast<std::size_t>(n));
-    if (n == 0) break;
-  }
-  return convert_dat(all, output, name);
+  return convert_dat_stream(input, std::move(start), output, name);
 }
 
 }  // namespace rpcrdma::trace_dat

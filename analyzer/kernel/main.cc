@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr rlim_t kMemory = rlim_t{6} << 30;
+constexpr rlim_t kMemory = rlim_t{3} << 30;
 
 void limit(int resource, rlim_t value) {
   const rlimit to{value, value};

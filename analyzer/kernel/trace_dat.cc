@@ -142,9 +142,10 @@ class Reader {
   explicit Reader(Bytes file) : file_(file) {}
 
   base::Expected<TraceDat> read();
+  // Reads what both versions begin with.
+  base::Expected<void> begin(Cursor& at);
 
  private:
-  base::Expected<void> head();
   base::Expected<void> version6(Cursor& at);
   base::Expected<void> version7(Cursor& at);
   base::Expected<void> header_info(Cursor& at);
@@ -172,13 +173,15 @@ class Reader {
 };
 
 base::Expected<TraceDat> Reader::read() {
-  if (const auto ok = head(); !ok) return tl::unexpected(ok.error());
+  Cursor at(file_, order_);
+  if (const auto ok = begin(at); !ok) return tl::unexpected(ok.error());
+  const auto ok = dat_.version == 6 ? version6(at) : version7(at);
+  if (!ok) return tl::unexpected(ok.error());
   if (dat_.cpus.empty()) return fail("it has no pages of events");
   return std::move(dat_);
 }
 
-base::Expected<void> Reader::head() {
-  Cursor at(file_, order_);
+base::Expected<void> Reader::begin(Cursor& at) {
   (void)at.take(kMagic.size());
   const std::string_view version = at.word();
   if (at.cut_short()) return ends_in_head();
@@ -201,7 +204,7 @@ base::Expected<void> Reader::head() {
   if (page_bytes_ < kLeastPage || page_bytes_ > kMostPage) {
     return fail(fmt::format("its page size of {} bytes is invalid", page_bytes_));
   }
-  return dat_.version == 6 ? version6(at) : version7(at);
+  return {};
 }
 
 base::Expected<void> Reader::header_info(Cursor& at) {
@@ -267,10 +270,9 @@ void Reader::option(std::uint16_t id, Bytes data) {
       if (data.size() >= 8) dat_.trace_id = order_.u64(data.data());
       break;
     case kTsc2Nsec:
-      if (data.size() >= 16) {
+      if (data.size() >= 8) {
         dat_.clock.mult = order_.u32(data.data());
         dat_.clock.shift = order_.u32(data.data() + 4);
-        dat_.clock.cycles_offset = order_.u64(data.data() + 8);
       }
       break;
     default:
@@ -446,14 +448,19 @@ bool is_trace_dat(Bytes start) {
   return start.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), start.begin());
 }
 
+// As trace-cmd does it: the offset beside the factors is not used.
 std::int64_t Clock::ns(std::uint64_t time) const {
   if (mult != 0 && shift < 64) {
-    const unsigned __int128 scaled =
-        static_cast<unsigned __int128>(time - cycles_offset) * mult >> shift;
+    const unsigned __int128 scaled = static_cast<unsigned __int128>(time) * mult >> shift;
     time = static_cast<std::uint64_t>(scaled);
   }
   const std::uint64_t moved = time + static_cast<std::uint64_t>(offset);
   return moved > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(moved);
+}
+
+base::Expected<void> check_head(Bytes start) {
+  Cursor at(start, {});
+  return Reader(start).begin(at);
 }
 
 base::Expected<TraceDat> read_trace_dat(Bytes file) {

@@ -203,10 +203,9 @@ TEST(TraceDat, CyclesBecomeNanoseconds) {
   Clock clock;
   clock.mult = 3;
   clock.shift = 1;
-  clock.cycles_offset = 100;
-  EXPECT_EQ(clock.ns(300), 300);
+  EXPECT_EQ(clock.ns(300), 450);
   clock.offset = 5;
-  EXPECT_EQ(clock.ns(300), 305);
+  EXPECT_EQ(clock.ns(300), 455);
 }
 
 TEST(TraceDat, AMillionCpus) {

@@ -252,6 +252,7 @@ std::uint64_t losses(const roce::Connection& connection) {
 }
 
 bool cut_short(const Message& message, const roce::Connection& connection) {
+  if ((message.absent & roce::kAbsentBytes) != 0) return false;
   return !message.complete && (!connection.recorded || message.header_length == 0);
 }
 

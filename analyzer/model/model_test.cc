@@ -416,6 +416,9 @@ TEST_F(ModelTest, TheFrontThatAnEndpointShowsIsNotCutShort) {
   EXPECT_FALSE(cut_short(m, connection));
   m.header_length = 0;
   EXPECT_TRUE(cut_short(m, connection));
+  m.absent = roce::kAbsentBytes;  // the source has none
+  EXPECT_FALSE(cut_short(m, connection));
+  m.absent = 0;
   m.complete = true;
   EXPECT_FALSE(cut_short(m, connection));
 }

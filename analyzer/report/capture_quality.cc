@@ -35,6 +35,7 @@ rules::CaptureGaps gaps_of(const Report& r) {
     add(gaps.clock_steps_back, c.clock_stepped_back ? 1 : 0, c.id);
     add(gaps.begun_before, c.by_cm ? 0 : 1, c.id);
     add(gaps.events_lost, c.events_lost != 0 ? 1 : 0, c.id);
+    gaps.events_lost_in_kernel |= c.events_lost != 0 && roce::is_kernel(c.origin);
     const bool sums = c.origin == roce::Origin::kKernelSums;
     add(gaps.operations_unseen, c.operations_unseen && !sums ? 1 : 0, c.id);
   }
@@ -253,6 +254,11 @@ std::vector<QualityLine> quality_lines(const Report& r) {
     add("events", fmt::format("{} of {} emitted events are missing from the recording{}",
                               e.lost + e.missing, e.emitted, connections));
   }
+  // Traces of the kernel count from its start, unless they hold the offset of the wall clock.
+  constexpr std::int64_t kYear = 365LL * 24 * 3600 * 1'000'000'000;
+  if (r.recording.only_kernel() && c.first_ns < kYear) {
+    add("clock", "times count from the start of the machine or of its trace clock, not from 1970");
+  }
   if (const std::uint64_t n = r.recording.events.open_ends; n != 0) {
     add("truncated recording",
         fmt::format("{} without closing counters: up to a second before the end may be missing",
@@ -285,11 +291,13 @@ std::vector<QualityLine> quality_lines(const Report& r) {
   }
   if (t.gaps.operations_unseen.amount != 0) {
     add("operations",
-        excluded.empty() ? fmt::format("the peer's RDMA Reads and Writes are not recorded: {}; the "
-                                       "endpoint's device does not report them",
-                                       where(t.gaps.operations_unseen))
-                         : fmt::format("RDMA Reads and Writes are not recorded, or not all: {}",
-                                       where(t.gaps.operations_unseen)));
+        excluded.empty()
+            ? fmt::format("the peer's RDMA Reads and Writes are not recorded: {}; "
+                          "{} does not show them",
+                          where(t.gaps.operations_unseen),
+                          r.recording.only_kernel() ? "Linux" : "the endpoint's device")
+            : fmt::format("RDMA Reads and Writes are not recorded, or not all: {}",
+                          where(t.gaps.operations_unseen)));
   }
   if (r.not_listed.connections != 0) {
     add("not listed",

@@ -358,10 +358,13 @@ class Perfetto final : public Format {
     for (const model::CallChunk& chunk : call.chunks) {
       moved[static_cast<std::size_t>(chunk.list)] += chunk.moved;
     }
-    args_.field("read_bytes", moved[0]);
-    args_.field("write_bytes", moved[1]);
-    args_.field("reply_chunk_bytes", moved[2]);
-    args_.field("operations", call.operations_total);
+    // Where the source does not show operations, none seen is no zero.
+    if (!model::is_absent(m, roce::kAbsentOperations) || call.operations_total != 0) {
+      args_.field("read_bytes", moved[0]);
+      args_.field("write_bytes", moved[1]);
+      args_.field("reply_chunk_bytes", moved[2]);
+      args_.field("operations", call.operations_total);
+    }
     if (!model::is_absent(m, roce::kAbsentCredit)) args_.field("requested", m.credit);
     if (answer != nullptr && !model::is_absent(*answer, roce::kAbsentCredit)) {
       args_.field("granted", answer->credit);

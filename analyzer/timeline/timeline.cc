@@ -32,9 +32,12 @@ std::int64_t opened_ns(const roce::Connection& c) {
 }
 
 // Returns whether the connection is from a recording and was established. The recording of one that
-// was never established has no QPNs.
+// was never established has no QPNs, nor has it the address of the endpoint, which Linux's
+// tracepoints show.
 bool is_complete(const roce::Connection& c) {
-  return c.recorded && (c.side[0].qpn_known || c.side[1].qpn_known);
+  const bool named =
+      roce::is_kernel(c.origin) && c.side[c.recorder].address.kind != capture::AddressKind::kNone;
+  return c.recorded && (c.side[0].qpn_known || c.side[1].qpn_known || named);
 }
 
 Vantage vantage_of(const roce::Connection& c, int client) {

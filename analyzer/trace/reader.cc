@@ -586,6 +586,11 @@ void Reader::Impl::message(State& c, const Event& event) {
       event.view.payload.first(std::min<std::size_t>(event.view.payload.size(), recorded.length));
   send.wire_length = recorded.length;
   send.absent = absent_of(recorded);
+  // The event that states the source is missing: the recording begins in the middle.
+  if ((send.absent & roce::kAbsentBytes) != 0 && !roce::is_kernel(c.origin)) {
+    c.origin = roce::Origin::kKernelTracepoints;
+    c.absent |= roce::absent_from(c.origin);
+  }
   send.complete = send.data.size() == recorded.length && (send.absent & roce::kAbsentBytes) == 0;
   send.has_invalidate = recorded.has_invalidate != 0;
   send.invalidate_handle = recorded.invalidate;

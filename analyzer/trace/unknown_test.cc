@@ -167,6 +167,16 @@ TEST_F(UnknownValues, OperationsOfTheKernelItselfAreUnseenUntilOneIs) {
   EXPECT_FALSE(reader_.find(0)->side[0].operations_unseen);
 }
 
+// Its first event is missing.
+TEST_F(UnknownValues, RecordingFromTheMiddleIsKnownByItsMessages) {
+  trace_.frames().clear();
+  trace_.emit(7, connection_);
+  exchange();
+  play();
+  EXPECT_EQ(reader_.find(0)->origin, roce::Origin::kKernelTracepoints);
+  EXPECT_NE(reader_.find(0)->absent & roce::kAbsentPackets, 0);
+}
+
 std::string text_of(const model::Message& m) {
   std::string text;
   decode::TextSink sink(text, 0);

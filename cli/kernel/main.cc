@@ -4,9 +4,10 @@
 #include <rpcrdma/kernel_endpoint/run.h>
 
 int main(int argc, char** argv) {
-  using rpcrdma::kernel_endpoint::Plan;
-  return rpcrdma::kernel_endpoint::main_of(argc, argv, [](const Plan& plan, std::string& log) {
-    return plan.tracefs ? rpcrdma::kernel::open_tracefs(plan.source)
-                        : rpcrdma::kernel::open_source(plan.source, &log);
+  namespace endpoint = rpcrdma::kernel_endpoint;
+  namespace kernel = rpcrdma::kernel;
+  return endpoint::main_of(argc, argv, [](const endpoint::Plan& plan, endpoint::Opening& opening) {
+    return plan.tracefs ? kernel::open_tracefs(plan.source)
+                        : kernel::open_source(plan.source, &opening.log, &opening.why_no_bpf);
   });
 }

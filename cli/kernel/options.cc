@@ -124,6 +124,14 @@ void add_value(std::vector<std::string>& words, const char* name, const std::str
   if (!value.empty()) words.push_back(fmt::format("{}={}", name, value));
 }
 
+// "--peer=10.0.0.1 --errors": options that leave events out.
+std::string conditions(FilterText text) {
+  text.client = text.server = text.tracefs = false;
+  std::string all;
+  for (const std::string& word : words(text)) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
+
 }  // namespace
 
 bool FilterText::any() const {
@@ -237,6 +245,7 @@ Expected<Plan> parse(const OptionText& text) {
   if (text.sums && text.filter.tracefs) {
     return fail("--tracefs: tracepoints have no sums; it cannot be used with --sums");
   }
+  plan.filter = conditions(text.filter);
   // Without either, or with both, both are traced.
   plan.source.client = text.filter.client || !text.filter.server;
   plan.source.server = text.filter.server || !text.filter.client;

@@ -96,6 +96,7 @@ TEST(KernelOptions, OthersAreParsed) {
   EXPECT_EQ(plan.source.filter.slower_than_ns, 10'000'000);
   EXPECT_TRUE(plan.source.filter.only_errors);
   EXPECT_EQ(plan.source.filter.qpn, 0x12U);
+  EXPECT_EQ(plan.filter, "--qpn=0x12 --slower=10ms --errors");
   EXPECT_TRUE(plan.source.client);
   EXPECT_FALSE(plan.source.server);
   EXPECT_TRUE(plan.tracefs);

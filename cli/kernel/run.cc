@@ -40,8 +40,6 @@ constexpr std::int64_t kBetweenSums = base::kSecond;
 constexpr std::int64_t kBetweenLooks = base::kSecond;
 // At the end: readings of what waits in the source, each a bounded number of events.
 constexpr int kLastReads = 1000;
-// Of the Tracer. The source has a ring of its own, but fills this one in bursts.
-constexpr std::size_t kRingBytes = std::size_t{16} << 20;
 
 void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma-kernel: {}\n", plot::escape_terminal(text));
@@ -248,15 +246,36 @@ class Metrics {
   std::unique_ptr<metrics::Exposer> exposer_;  // destroyed first
 };
 
+std::string role_of(const Plan& plan, const kernel::Source& source) {
+  return plan.filter.empty() ? source.role()
+                             : fmt::format("{}; only {}", source.role(), plan.filter);
+}
+
+// Conditions on Calls leave events of a connection out, whose absence is no evidence then. Those on
+// connections leave whole connections out.
+std::uint64_t left_out_by(const kernel::Filter& filter) {
+  if (!filter.program && !filter.procedure && filter.slower_than_ns == 0 && !filter.only_errors) {
+    return 0;
+  }
+  using trace::EventType;
+  std::uint64_t types = 0;
+  for (const EventType type :
+       {EventType::kMessage, EventType::kOperation, EventType::kOperationEnd, EventType::kCredits,
+        EventType::kCreditWait, EventType::kCall, EventType::kCallEnd}) {
+    types |= trace::type_bit(type);
+  }
+  return types;
+}
+
 int run_opened(const Plan& plan, kernel::Source& source,
                const std::optional<cli::Identity>& identity) {
   auto wakeup = base::Wakeup::create();
   if (!wakeup) return refused(wakeup.error().message);
   trace::HubOptions options;
   options.name = plan.name;
-  options.role = source.role();
+  options.role = role_of(plan, source);
+  options.left_out = left_out_by(plan.source.filter);
   options.source = source.kind();
-  options.ring_bytes = kRingBytes;
   std::unique_ptr<Loop> loop;
   // There is no reader before the socket is open, and the loop is made before that.
   options.listening = [&loop](bool on) { loop->want(on); };
@@ -286,7 +305,7 @@ int run_opened(const Plan& plan, kernel::Source& source,
                          plan.metrics->port));
   }
   complain(fmt::format("tracing the {}; `rpcrdma attach {}` and `rpcrdma top {}` read it",
-                       source.role(), plan.name, plan.name));
+                       role_of(plan, source), plan.name, plan.name));
   if (const std::string missing = source.missing(); !missing.empty()) complain(missing);
   if (plan.until_input_ends) {
     fmt::print("{}\n", (*hub)->socket_path());
@@ -304,13 +323,15 @@ int run_opened(const Plan& plan, kernel::Source& source,
 int run(const Plan& plan, const Opener& open) {
   const auto identity = cli::identity_after_opening(plan.user);
   if (!identity) return refused(identity.error().message);
-  std::string log;
-  const auto source = open(plan, log);
+  Opening opening;
+  const auto source = open(plan, opening);
+  const std::string& log = opening.log;
   if (plan.verbose && !log.empty()) fmt::print(stderr, "{}\n", log);
   if (!source) {
     return refused(source.error().message +
                    (!plan.verbose && !log.empty() ? " (-v prints the verifier's log)" : ""));
   }
+  if (!opening.why_no_bpf.empty()) complain("without BPF: " + opening.why_no_bpf);
   if (const auto given_up = cli::give_up_privileges(*identity); !given_up) {
     return refused(given_up.error().message);
   }

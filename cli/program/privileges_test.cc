@@ -94,5 +94,14 @@ TEST_F(Privileges, NothingOfRootIsLeft) {
   }
 }
 
+TEST_F(Privileges, AnotherEffectiveUserIsOneForAWhile) {
+  const uid_t before = ::geteuid();
+  {
+    const EffectiveUser nobody({"nobody", 65534, 65534});
+    EXPECT_EQ(::geteuid(), before == 0 ? 65534U : before);
+  }
+  EXPECT_EQ(::geteuid(), before);
+}
+
 }  // namespace
 }  // namespace rpcrdma::cli

@@ -312,6 +312,7 @@ class Hub::Impl {
     event.wall = now + wall_offset_;
     event.since = since_;
     event.source = options_.source;
+    event.left_out = options_.left_out;
     return make_event(0, now, event, base::as_bytes(options_.name + options_.role));
   }
 

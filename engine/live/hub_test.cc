@@ -35,9 +35,11 @@ TEST_F(TraceHubThreads, TheFirstEventSaysWhoEmits) {
 }
 
 TEST_F(TraceHubThreads, TheFirstEventSaysWhatTheSourceIs) {
-  start_with_socket({.source = EventSource::kKernelBpf});
+  start_with_socket({.source = EventSource::kKernelBpf, .left_out = type_bit(EventType::kMessage)});
   EventStream stream(connect_endpoint(hub_->socket_path()).value());
-  EXPECT_EQ(stream.next().value().as<Endpoint>().source, EventSource::kKernelBpf);
+  const auto endpoint = stream.next().value().as<Endpoint>();
+  EXPECT_EQ(endpoint.source, EventSource::kKernelBpf);
+  EXPECT_EQ(endpoint.left_out, type_bit(EventType::kMessage));
 }
 
 TEST_F(TraceHubThreads, ItsOwnerLearnsWhetherAnybodyReads) {

@@ -220,6 +220,13 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     // Facts that only the whole capture shows.
     for (const auto& [id, row] : known_.rows.find(m.frame)->second) {
       if (id != made.id) continue;
+      // Without QPNs, connections between the same addresses look alike.
+      const bool alike = !c.side[0].qpn_known && !c.side[1].qpn_known;
+      for (const ConnectionInfo& of : known_.connections) {
+        if (!alike || of.id != row.connection + 1) continue;
+        made.connection = of.id;
+        made.thresholds = of.thresholds;
+      }
       made.message.credits = row.credits();
       if (row.latency_ns >= 0) made.message.latency_ns = row.latency_ns;
     }

@@ -44,6 +44,20 @@ TEST(Loading, SeveralFilesAreOneCaptureThatCanBeLookedAtAgain) {
   EXPECT_NE(excerpt->find(rows(both)), nullptr);
 }
 
+TEST(Loading, TracesOfTheKernelAreCaptures) {
+  const Loaded trace(testing::capture("kernel/k61-client.dat"));
+  const Loaded text(testing::capture("kernel/k61-client.txt.gz"));
+  for (const Loaded* l : {&trace, &text}) {
+    EXPECT_EQ(l->store.read([](const Content& c) { return c.progress.error; }), "");
+    EXPECT_EQ(l->store.read([](const Content& c) { return c.rows.size(); }), 156U);
+  }
+  const std::atomic<bool> never{false};
+  const Stretch stretch = trace.store.read([](const Content& c) { return stretch_of(c, 156); });
+  const auto excerpt = read_excerpt(trace.store, trace.loading->frames(), stretch, never);
+  ASSERT_TRUE(excerpt) << excerpt.error().message;
+  EXPECT_NE(excerpt->find(156), nullptr);
+}
+
 TEST(Loading, WithManyThreadsAsWithOne) {
   LoadOptions one;
   one.threads = 1;

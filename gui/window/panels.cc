@@ -410,16 +410,11 @@ std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) 
                            b.count});
     });
     const std::pair<const char*, const base::Histogram*> parts[] = {
-        {"slot wait", &t.slot_wait},
-        {"credit wait", &t.waiting},
-        {"marshal", &t.marshal},
-        {"post", &t.post},
-        {"until sent", &t.sending},
-        {"response", &t.turn},
-        {"completion", &t.completion},
-        {"to first RDMA", &t.before_data},
-        {"moving data", &t.data},
-        {"data to Reply", &t.after_data},
+        {"slot wait", &t.slot_wait},   {"credit wait", &t.waiting},
+        {"marshal", &t.marshal},       {"post", &t.post},
+        {"until sent", &t.sending},    {"response", &t.turn},
+        {"completion", &t.completion}, {"to first RDMA", &t.before_data},
+        {"moving data", &t.data},      {"data to Reply", &t.after_data},
     };
     for (const auto& [name, histogram] : parts) {
       if (histogram->count() == 0) continue;

@@ -51,6 +51,8 @@ const Lines kBenchTrace{"bench_trace "};
 const Lines kBenchWireshark{
     "bench_wireshark build/release/wireshark/epan/rpcrdma_scope.so 4.0 tests/captures"};
 const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/bench"};
+const Lines kBenchKernel{
+    "python3 tests/bench/trace_dat.py build/release/bin tests/captures build/bench/trace_dat"};
 
 constexpr const char* kTsanTargets =
     "rpcrdma e2e_test capture_test soft_io_test service_loopback_test service_metrics_test "
@@ -82,6 +84,7 @@ const std::vector<Command> kCommands{
     {"bench trace", bench(kBenchTrace)},
     {"bench wireshark", bench(kBenchWireshark)},
     {"bench gui", bench(kBenchGui)},
+    {"bench kernel", bench(kBenchKernel)},
     {"fuzz 60",
      {"cmake --preset asan -DRPCRDMA_TESTS=OFF", build("asan", "fuzzers"),
       "fuzz_it -max_total_time=60 " + kFuzz}},
@@ -163,10 +166,11 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
   EXPECT_EQ(r.status, 0) << r.err;
   Lines benchmarks, expected;
   for (const std::string& line : started()) {
-    if (line.starts_with("bench_")) benchmarks.push_back(line);
+    if (line.starts_with("bench_") || line.starts_with("python3 tests/bench/"))
+      benchmarks.push_back(line);
   }
   for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
-                             kBenchWireshark, kBenchGui}) {
+                             kBenchWireshark, kBenchGui, kBenchKernel}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);

@@ -32,7 +32,7 @@ class DevScript : public ::testing::Test {
     fs::permissions(folder_.file("stand-in"), fs::perms::owner_all);
     for (const char* tool :
          {"apt-get", "clang-format", "clang-tidy", "cmake", "ctest", "debootstrap", "dpkg-query",
-          "git", "id", "nproc", "shellcheck", "tshark", "unshare", "xvfb-run"}) {
+          "git", "id", "nproc", "python3", "shellcheck", "tshark", "unshare", "xvfb-run"}) {
       stand_in(std::string("tools/") + tool);
     }
     for (const char* program :

@@ -7,8 +7,10 @@
 //   lost=N       and loses N events
 //   ends         and then ends, as if a module were unloaded
 //   silent       ends without an event
+//   fallback     is what is opened because BPF cannot be used
 //   refused      cannot be opened, and has a verifier's log
 //   regains      fails if, after it was opened, root privileges can be had again
+//   seconds=N    with --sums: ends after N seconds
 //
 // With --sums it counts 100 Calls of NFS READ a second.
 #include "support/command.h"
@@ -55,7 +57,7 @@ void on_user_signal(int) {
 class FakeSource : public kernel::Source {
  public:
   explicit FakeSource(const kernel_endpoint::Plan& plan)
-      : sums_(plan.source.mode == kernel::Mode::kSums), filter_(plan.source.filter) {
+      : sums_(plan.source.mode == kernel::Mode::kSums) {
     if (sums_) return;
     waiting_ = base::FileDescriptor(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
     if (orders_.contains("signal")) {
@@ -106,9 +108,7 @@ class FakeSource : public kernel::Source {
   trace::EventSource kind() const override {
     return sums_ ? trace::EventSource::kKernelSums : trace::EventSource::kKernelBpf;
   }
-  std::string role() const override {
-    return filter_.any() ? "client of a fake Linux, filtered" : "client of a fake Linux";
-  }
+  std::string role() const override { return "client of a fake Linux"; }
   std::string missing() const override { return {}; }
 
  private:
@@ -129,7 +129,6 @@ class FakeSource : public kernel::Source {
 
   const std::map<std::string, std::string> orders_ = orders();
   const bool sums_;
-  const kernel::Filter filter_;
   base::FileDescriptor waiting_;
   std::vector<Event> events_;
   std::map<std::uint32_t, std::uint32_t> connections_;
@@ -143,6 +142,9 @@ class FakeSource : public kernel::Source {
 
 base::Expected<void> FakeSource::sums(EventSink& sink, std::int64_t now) {
   constexpr std::uint64_t kCalls = 100, kMillisecond = 1'000'000, kChunk = 65536;
+  if (orders_.contains("seconds") && seconds_ == std::stoul(orders_.at("seconds"))) {
+    return base::fail("the seconds are over");
+  }
   if (counted_ == 0) {
     counted_ = sink.new_connection();
     trace::Connection c = trace_reader::testing::plain_connection();
@@ -193,11 +195,12 @@ int main(int argc, char** argv) {
   return kernel_endpoint::main_of(
       argc, argv,
       [](const kernel_endpoint::Plan& plan,
-         std::string& log) -> base::Expected<std::unique_ptr<kernel::Source>> {
+         kernel_endpoint::Opening& opening) -> base::Expected<std::unique_ptr<kernel::Source>> {
         if (e2e::orders().contains("refused")) {
-          log = "0: R1=ctx()\ninvalid access";
+          opening.log = "0: R1=ctx()\ninvalid access";
           return base::fail("the kernel refuses the program wc_send: invalid access");
         }
+        if (e2e::orders().contains("fallback")) opening.why_no_bpf = "this kernel has no BTF";
         return std::make_unique<e2e::FakeSource>(plan);
       });
 }

@@ -18,6 +18,7 @@ namespace rpcrdma::e2e {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -46,6 +47,14 @@ class Kernel : public ::testing::Test {
         : Background(options, {}, RPCRDMA_FAKE_KERNEL_PROGRAM) {}
     bool is_ready() { return wait_for("tracing the client of a fake Linux"); }
   };
+  // What `rpcrdma ls` prints once the endpoint has answered: on a busy machine it may take longer
+  // than one call waits.
+  static std::string listed() {
+    while (true) {
+      const std::string out = run("RPCRDMA ls").out;
+      if (out.find("does not answer") == std::string::npos) return out;
+    }
+  }
   // The command beside the fake program.
   static Result run_beside(const std::string& shell) {
     return run("KERNEL() { " RPCRDMA_FAKE_KERNEL_COMMAND " \"$@\"; }; " + shell);
@@ -58,9 +67,7 @@ TEST_F(Kernel, IsAnEndpointAmongOthers) {
   orders(nfs_events() + ",signal");
   Program program;
   ASSERT_TRUE(program.is_ready()) << program.out;
-  const Result listed = run("RPCRDMA ls");
-  EXPECT_THAT(listed.out, HasSubstr("kernel"));
-  EXPECT_THAT(listed.out, HasSubstr("client of a fake Linux"));
+  EXPECT_THAT(listed(), AllOf(HasSubstr("\nkernel "), HasSubstr("client of a fake Linux")));
   Background attached({"attach", "kernel", "--json"}, folder_.file("out"));
   ASSERT_TRUE(attached.wait_for("attached to kernel")) << attached.out;
   program.signal(SIGUSR1);
@@ -102,6 +109,20 @@ TEST_F(Kernel, RecordsWithoutAReader) {
   EXPECT_THAT(program.out, HasSubstr(" events recorded, 0 lost: " + file));
   const json report = parse_json(run("RPCRDMA analyze --json " + file).out);
   EXPECT_GT(report["connections"][0]["calls"], 20) << report;
+}
+
+TEST_F(Kernel, AFilteredRecordingIsNoEvidenceOfWhatItLacks) {
+  orders(nfs_events() + ",ends");
+  const auto excluded = [&](const std::vector<std::string>& options, const std::string& file) {
+    std::vector<std::string> all{"--record", file};
+    all.insert(all.end(), options.begin(), options.end());
+    Program program(all);
+    EXPECT_EQ(program.finish(), 2);
+    return parse_json(run("RPCRDMA analyze --json " + file).out)["recording"]["excluded"];
+  };
+  EXPECT_EQ(excluded({"--peer", "10.0.0.1"}, folder_.file("a")), json::array());
+  const json types = excluded({"--slower", "1ms"}, folder_.file("b"));
+  EXPECT_NE(std::find(types.begin(), types.end(), "message"), types.end()) << types;
 }
 
 TEST_F(Kernel, EndsWithASourceThatIsSilent) {
@@ -147,11 +168,13 @@ TEST_F(Kernel, SaysWhyItCannot) {
 }
 
 TEST_F(Kernel, TheCommandBecomesTheProgram) {
-  orders("ends");
+  orders("fallback,ends");
   Background kernel({"kernel", "--peer=10.0.0.1", "--record", folder_.file("r.pcapng")}, {},
                     RPCRDMA_FAKE_KERNEL_COMMAND);
   EXPECT_EQ(kernel.finish(), 2);
-  EXPECT_THAT(kernel.out, HasSubstr("tracing the client of a fake Linux, filtered; "));
+  EXPECT_THAT(kernel.out,
+              HasSubstr("tracing the client of a fake Linux; only --peer=10.0.0.1; `rpcrdma"));
+  EXPECT_THAT(kernel.out, HasSubstr("rpcrdma-kernel: without BPF: this kernel has no BTF\n"));
   EXPECT_THAT(kernel.out, HasSubstr("recorded, 0 lost"));
 }
 
@@ -164,7 +187,7 @@ TEST_F(Kernel, AttachStartsItAndEndsIt) {
   while (read_file(folder_.file("out")).find("\"kind\":\"reply\"") == std::string::npos) {
     std::this_thread::yield();
   }
-  EXPECT_THAT(run("RPCRDMA ls").out, HasSubstr("client of a fake Linux"));
+  EXPECT_THAT(listed(), HasSubstr("client of a fake Linux"));
   attached.signal(SIGINT);
   EXPECT_EQ(attached.finish(), 0);
   EXPECT_THAT(attached.out, HasSubstr(" events, 3 lost"));
@@ -200,7 +223,7 @@ TEST_F(Kernel, FilterOptionsReachTheKernelThatIsStarted) {
   Background attached({"attach", "kernel", "--slower", "1ms", "--server"}, {},
                       RPCRDMA_FAKE_KERNEL_COMMAND);
   ASSERT_TRUE(attached.wait_for("attached to kernel")) << attached.out;
-  EXPECT_THAT(attached.out, HasSubstr("client of a fake Linux, filtered; "));
+  EXPECT_THAT(attached.out, HasSubstr("client of a fake Linux; only --slower=1ms; "));
   // A second reader finds it.
   const Result again = run_beside("KERNEL attach kernel --slower 1ms");
   EXPECT_EQ(again.status, 2);
@@ -212,10 +235,12 @@ TEST_F(Kernel, FilterOptionsReachTheKernelThatIsStarted) {
 }
 
 TEST_F(Kernel, TopCountsInTheKernel) {
-  const Result r = run_beside("KERNEL top kernel --once --seconds 1.5");
+  orders("seconds=3");
+  const Result r = run_beside("KERNEL top kernel --once --seconds 90");
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("kernel: client of a fake Linux"));
-  EXPECT_THAT(r.out, HasSubstr("1 connection, 1 open"));
+  EXPECT_THAT(r.err, HasSubstr("the trace has ended: the seconds are over"));
+  EXPECT_THAT(r.out, HasSubstr("kernel has ended"));
+  EXPECT_THAT(r.out, HasSubstr("1 connection, 0 open"));
   EXPECT_THAT(r.out, HasSubstr("NFS v3 READ"));
   EXPECT_THAT(r.out, HasSubstr("Calls are counted, not judged"));
   EXPECT_THAT(r.out, HasSubstr("1/64"));
@@ -224,10 +249,10 @@ TEST_F(Kernel, TopCountsInTheKernel) {
 }
 
 TEST_F(Kernel, TopWithEventsJudges) {
-  orders(nfs_events());
-  const Result r = run_beside("KERNEL top kernel --events --once --seconds 1.5");
+  orders(nfs_events() + ",ends");
+  const Result r = run_beside("KERNEL top kernel --events --once --seconds 90");
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr("kernel: client of a fake Linux"));
+  EXPECT_THAT(r.out, HasSubstr("1 connection, 0 open"));
   EXPECT_THAT(r.out, Not(HasSubstr("not judged")));
   EXPECT_THAT(r.out, HasSubstr("Findings"));
 }
@@ -277,6 +302,19 @@ TEST_F(Kernel, ReadersSayWhyItCannotBeTraced) {
                            "wc_send: invalid access"));
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   }
+  // Without privileges it also says how to get them. The reader looks for its sockets first.
+  const TemporaryFolder own;
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(own.path().c_str(), 65534, 65534), 0);
+  }
+  const std::string as_nobody =
+      ::geteuid() == 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups " : "";
+  const Result plain = run("XDG_RUNTIME_DIR=" + own.path() + ' ' + as_nobody +
+                           RPCRDMA_FAKE_KERNEL_COMMAND " attach kernel");
+  EXPECT_EQ(plain.status, 2);
+  EXPECT_THAT(plain.err,
+              HasSubstr("it needs privileges: use sudo, or permit it once: sudo setcap "));
+  EXPECT_THAT(plain.err, HasSubstr("+ep " RPCRDMA_FAKE_KERNEL_PROGRAM "\n"));
   // Another name is not started.
   EXPECT_THAT(run_beside("KERNEL attach kernels").err, HasSubstr("no endpoint kernels runs here"));
 }
@@ -321,9 +359,6 @@ TEST_F(Kernel, UnderSudoAllBelongsToTheCaller) {
   const Result found = run_beside(sudo + "KERNEL attach kernel --slower 1ms");
   EXPECT_EQ(found.status, 2);
   EXPECT_THAT(found.err, HasSubstr("the endpoint kernel runs already"));
-  const Result shown = run_beside(sudo + "KERNEL top kernel --once --seconds 0.2");
-  EXPECT_EQ(shown.status, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("kernel: client of a fake L"));
 }
 
 }  // namespace

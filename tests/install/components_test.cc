@@ -28,10 +28,12 @@ constexpr const char* kPrefix = RPCRDMA_PREFIX;
 TEST(Components, RuntimeIsTheCommand) {
   const e2e::TemporaryFolder root;
   install(root.path(), "runtime");
-  expect_files(root.path() + kPrefix,
-               {"/bin/rpcrdma", "/libexec/rpcrdma/rpcrdma-kernel", "/share/man/man1/rpcrdma.1", "/share/man/man1/rpcrdma-serve.1",
-                "/share/bash-completion/completions/rpcrdma", "/share/zsh/site-functions/_rpcrdma",
-                "/share/fish/vendor_completions.d/rpcrdma.fish"});
+  expect_files(
+      root.path() + kPrefix,
+      {"/bin/rpcrdma", "/libexec/rpcrdma/rpcrdma-kernel", "/libexec/rpcrdma/rpcrdma-trace-dat",
+       "/share/man/man1/rpcrdma.1", "/share/man/man1/rpcrdma-serve.1",
+       "/share/bash-completion/completions/rpcrdma", "/share/zsh/site-functions/_rpcrdma",
+       "/share/fish/vendor_completions.d/rpcrdma.fish"});
 }
 
 TEST(Components, GuiIsTheWindow) {

@@ -74,6 +74,17 @@ TEST(ShownByTracepoints, ARefusedCall) {
   }
 }
 
+// A client's tracepoints show no acknowledgment: its Calls may still be on their way.
+TEST(ShownByTracepoints, ASilenceOfTheServerIsItsFaultInItsOwnAlone) {
+  const auto role = [](Side side) {
+    const Outcome outcome = tracepoints_of("STALL", side);
+    const auto f = std::ranges::find(outcome.findings, "STALL", &rules::Finding::rule);
+    return f != outcome.findings.end() ? f->role : "no finding";
+  };
+  EXPECT_EQ(role(kClient), "");
+  EXPECT_EQ(role(kServer), "server");
+}
+
 TEST(ShownByTracepoints, OffsetsOfLinux) {
   EXPECT_TRUE(rules_of(tracepoints_of("LINUX-XID-OFFSET", kClient)).contains("LINUX-XID-OFFSET"));
 }

@@ -111,9 +111,12 @@ std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
         {kEvents,
          fmt::format("events of {} are missing from the recording",
                      where(capture_gaps.events_lost)),
-         "Record on a faster disk, use faster live readers (attach, top, Wireshark), or use fewer "
-         "connections at a time: the endpoint emitted events faster than they were written or "
-         "read."});
+         capture_gaps.events_lost_in_kernel
+             ? "Use larger buffers (trace-cmd record -b, rpcrdma kernel --ring-bytes), trace fewer "
+               "events, or filter them in the kernel: it emitted events faster than they were read."
+             : "Record on a faster disk, use faster live readers (attach, top, Wireshark), or use "
+               "fewer connections at a time: the endpoint emitted events faster than they were "
+               "written or read."});
   }
   if (unlisted != 0) {
     list.push_back({kUnlisted,

@@ -113,6 +113,11 @@ Stalls::Arrived Stalls::arrived(const roce::Connection& c, const model::Call* ol
 bool Stalls::by_responder(const roce::Connection& c, Arrived arrived, std::int64_t now_ns) const {
   const bool reported_by_responder = c.recorded && c.recorder != caller_;
   if (reported_by_responder) return open_reads_ == 0;
+  // A requester on a device sees neither acknowledgments nor retransmissions, which would show that
+  // the Calls are still on their way.
+  const bool device =
+      (c.absent & roce::kAbsentRefusals) != 0 || c.side[1U - caller_].operations_unseen;
+  if (arrived == Arrived::kNotKnown && c.recorded && device) return false;
   if (arrived == Arrived::kNone || open_reads_ != 0) return false;
   return sent_again_ns_ < 0 || now_ns - sent_again_ns_ >= (now_ns - since_ns_) / 2;
 }

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/kernel/source.h>
 
 namespace rpcrdma::kernel {
@@ -53,16 +55,30 @@ class BpfSource final : public Source {
       return base::fail(fmt::format("the kernel's ring cannot be read: {}", std::strerror(-taken)));
     }
     std::stable_sort(batch_.begin(), batch_.end(),
-                     [](const Taken& a, const Taken& b) { return a.time < b.time; });
+                     [](const Taken& a, const Taken& b) { return a.order < b.order; });
+    const auto first = std::find_if(batch_.begin(), batch_.end(), [](const Taken& taken_record) {
+      return taken_record.order != 0;
+    });
     std::uint64_t unreadable = 0;
     for (const Taken& taken_record : batch_) {
-      const std::span<const std::uint8_t> all(bytes_);
-      if (!translator_.record(all.subspan(taken_record.at, taken_record.bytes), sink)) ++unreadable;
+      const std::span<std::uint8_t> bytes =
+          std::span(bytes_).subspan(taken_record.at, taken_record.bytes);
+      if (taken_record.order == 0 && first != batch_.end())
+        Translator::move_to(first->order, bytes);
+      if (!translator_.record(bytes, sink)) ++unreadable;
     }
     translator_.end_of_batch(sink);
     const std::uint64_t lost_now = lost();
-    if (lost_now > reported_lost_) sink.lost(lost_now - reported_lost_);
+    if (lost_now > reported_lost_) {
+      sink.lost(lost_now - reported_lost_);
+      look_for_ends_ = true;
+    }
     reported_lost_ = lost_now;
+    // As long as records wait in the ring, ends may be among them.
+    if (look_for_ends_ && taken >= 0) {
+      look_for_ends_ = false;
+      end_closed_connections(sink);
+    }
     if (unreadable != 0) {
       return base::fail(
           fmt::format("the kernel's ring has {} records that make no sense", unreadable));
@@ -104,16 +120,33 @@ class BpfSource final : public Source {
 
  private:
   struct Taken {
-    std::int64_t time;
+    std::int64_t order;
     std::size_t at, bytes;
   };
+
+  // Ends the connections whose last record was lost.
+  void end_closed_connections(EventSink& sink) {
+    const int map = loaded_.map("connections");
+    for (const scope_key& key : translator_.open_connections()) {
+      scope_connection_state state{};
+      if (bpf_map_lookup_elem(map, &key, &state) != 0 || state.ended == 0) continue;
+      scope_connection_end end{};
+      end.record.type = SCOPE_CONNECTION_END;
+      end.record.time = static_cast<__u64>(base::monotonic_ns());
+      end.record.connection = key;
+      end.status = state.end_status;
+      end.established = 1;
+      end.flushed = static_cast<__u32>(state.flushed);
+      translator_.record({reinterpret_cast<const std::uint8_t*>(&end), sizeof end}, sink);
+    }
+  }
 
   static int take(void* self, void* data, std::size_t bytes) {
     return static_cast<BpfSource*>(self)->take({static_cast<const std::uint8_t*>(data), bytes});
   }
   // A negative result makes libbpf return to drain() after this record.
   int take(std::span<const std::uint8_t> record) {
-    batch_.push_back({Translator::time_of(record), bytes_.size(), record.size()});
+    batch_.push_back({Translator::order_of(record), bytes_.size(), record.size()});
     bytes_.insert(bytes_.end(), record.begin(), record.end());
     return batch_.size() < kMostRecords ? 0 : -ENOSPC;
   }
@@ -126,6 +159,7 @@ class BpfSource final : public Source {
   std::vector<Taken> batch_;
   std::vector<std::uint8_t> bytes_;
   std::uint64_t reported_lost_ = 0;
+  bool look_for_ends_ = false;
 };
 
 }  // namespace

@@ -11,9 +11,16 @@ static __always_inline bool quiet(void) {
   return !shared.listening;
 }
 
+/* Filters that only messages and ends of Calls can pass. */
 static __always_inline bool only_messages(void) {
-  return settings.only_errors || settings.slower_than_ns || settings.has_program ||
-         settings.has_procedure;
+  return settings.only_errors || settings.slower_than_ns;
+}
+
+static __always_inline bool request_wanted(const struct rpc_rqst* request) {
+  if (!settings.has_program && !settings.has_procedure) return true;
+  struct call_id call = {};
+  if (request) call_of_task(BPF_CORE_READ(request, rq_task), &call);
+  return call_wanted(&call);
 }
 
 /* A Call got a request slot and its XID. */
@@ -30,6 +37,7 @@ int BPF_PROG(event_reserve, const struct rpc_rqst* request) {
   if (only_messages() || !client_connection(client_of(transport), &key)) return 0;
   struct call_id call = {};
   call_of_task(BPF_CORE_READ(request, rq_task), &call);
+  if (!call_wanted(&call)) return 0;
   struct scope_call* record = RESERVE(scope_call, SCOPE_CALL, &key, now);
   if (!record) return 0;
   record->xid = xid_of(BPF_CORE_READ(request, rq_xid));
@@ -43,7 +51,8 @@ int BPF_PROG(event_reserve, const struct rpc_rqst* request) {
 static __always_inline void credit_wait(const struct rpc_rqst* request,
                                         const struct rpc_xprt* transport, u32 begun, u64 now) {
   struct scope_key key;
-  if (only_messages() || !client_connection(client_of(transport), &key)) return;
+  if (only_messages() || !request_wanted(request)) return;
+  if (!client_connection(client_of(transport), &key)) return;
   struct scope_credit_wait* record = RESERVE(scope_credit_wait, SCOPE_CREDIT_WAIT, &key, now);
   if (!record) return;
   record->xid = xid_of(BPF_CORE_READ(request, rq_xid));
@@ -128,10 +137,7 @@ int BPF_PROG(event_client_send, const struct rpcrdma_req* request) {
    */
   const struct ib_sge* sge = BPF_CORE_READ(request, rl_wr.sg_list);
   int sges = BPF_CORE_READ(request, rl_wr.num_sge);
-  for (int i = 0; i < 32; ++i) {
-    if (i >= sges) break;
-    out.message.length += BPF_CORE_READ(&sge[i], length);
-  }
+  out.message.length = bytes_of_sges(sge, sges);
   out.parts.header = BPF_CORE_READ(request, rl_hdrbuf.head[0].iov_base);
   out.parts.header_bytes = sges > 0 ? BPF_CORE_READ(&sge[0], length) : 0;
   out.parts.body = BPF_CORE_READ(request, rl_slot.rq_snd_buf.head[0].iov_base);
@@ -317,6 +323,7 @@ static __always_inline void client_memory(const struct rpcrdma_mr* mr, u32 actio
   const struct rpcrdma_xprt* xprt = BPF_CORE_READ(mr, mr_xprt);
   const struct rpcrdma_req* request = BPF_CORE_READ(mr, mr_req);
   if (only_messages() || !xprt) return;
+  if (!request_wanted(request ? &request->rl_slot : 0)) return;
   /* Memory for padding belongs to no request. A new connection registers it before all else. */
   if (!request) established_client(xprt);
   if (!client_connection(xprt, &key)) return;

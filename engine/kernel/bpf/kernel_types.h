@@ -220,6 +220,7 @@ struct kthread {
 struct svc_rqst {
   struct svc_xprt* rq_xprt;
   void* rq_xprt_ctxt;
+  struct xdr_buf rq_arg;
   struct xdr_buf rq_res;
   __be32 rq_xid;
   u32 rq_prog;

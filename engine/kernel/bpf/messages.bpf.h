@@ -174,14 +174,32 @@ static __always_inline void set_buffer(struct outgoing* out, const void* buffer,
   out->parts.body_bytes = bytes - header;
 }
 
+/* Bytes of a Send. */
+static __always_inline u32 bytes_of_sges(const struct ib_sge* sge, int sges) {
+  u32 bytes = 0;
+  for (int i = 0; i < 32; ++i) {
+    if (i >= sges) break;
+    bytes += BPF_CORE_READ(&sge[i], length);
+  }
+  return bytes;
+}
+
 /* Credits of the client's Calls. */
+static __always_inline void update_credits(const struct rpcrdma_xprt* xprt,
+                                           struct scope_connection_state* state) {
+  unsigned long used = BPF_CORE_READ(xprt, rx_xprt.cong);
+  unsigned long window = BPF_CORE_READ(xprt, rx_xprt.cwnd);
+  state->requested = bpf_ntohl(BPF_CORE_READ(xprt, rx_buf.rb_max_requests));
+  state->in_use = (u32)(used >> RPC_CWNDSHIFT);
+  state->window = (u32)(window >> RPC_CWNDSHIFT);
+  /* Otherwise they wait for their turn to send. */
+  state->waiting = used >= window ? BPF_CORE_READ(xprt, rx_xprt.sending.qlen) : 0;
+}
+
 static __always_inline void set_client_credits(struct outgoing* out,
                                                const struct rpcrdma_xprt* xprt,
                                                struct scope_connection_state* state) {
-  state->requested = bpf_ntohl(BPF_CORE_READ(xprt, rx_buf.rb_max_requests));
-  state->in_use = (u32)(BPF_CORE_READ(xprt, rx_xprt.cong) >> RPC_CWNDSHIFT);
-  state->window = (u32)(BPF_CORE_READ(xprt, rx_xprt.cwnd) >> RPC_CWNDSHIFT);
-  state->waiting = BPF_CORE_READ(xprt, rx_xprt.sending.qlen);
+  update_credits(xprt, state);
   out->message.requested = state->requested;
   out->message.in_use = state->in_use;
   out->message.window = state->window;

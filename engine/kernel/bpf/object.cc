@@ -1,10 +1,12 @@
 #include "object.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include <bpf/btf.h>
@@ -90,14 +92,26 @@ bool of_client(std::string_view tracepoint) {
   return tracepoint.starts_with("xprt") || tracepoint.starts_with("rpc_");
 }
 
+// The strictest lockdown forbids programs to read the kernel's memory.
+bool locked_down() {
+  std::ifstream file("/sys/kernel/security/lockdown");
+  std::string modes;
+  std::getline(file, modes);
+  return modes.find("[confidentiality]") != std::string::npos;
+}
+
 std::string why_not_loaded(int error, const std::string& log) {
+  if (locked_down()) {
+    return "the kernel's lockdown is 'confidentiality', which forbids BPF programs to read its "
+           "memory";
+  }
   std::string verdict = refusal(log);
   if (!verdict.empty()) {
     return fmt::format("the kernel {} refuses a BPF program: {}", release(), verdict);
   }
   if (error == EPERM || error == EACCES) {
     return "no permission to load BPF programs: this needs root, or CAP_BPF, CAP_PERFMON and "
-           "CAP_SYS_ADMIN, and a kernel whose lockdown is not 'confidentiality'";
+           "CAP_SYS_ADMIN";
   }
   return fmt::format("the BPF programs cannot be loaded: {}", std::strerror(error));
 }
@@ -136,8 +150,11 @@ void size_maps(bpf_object* object, const Options& options) {
   };
   if (bpf_map* ring = bpf_object__find_map_by_name(object, "ring")) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    // The kernel wants a power of two, and whole pages.
     const std::size_t bytes = options.mode == Mode::kEvents ? options.ring_bytes : page;
-    bpf_map__set_max_entries(ring, static_cast<__u32>(std::max(bytes, page)));
+    const std::size_t most = std::size_t{1} << 30;
+    bpf_map__set_max_entries(ring,
+                             static_cast<__u32>(std::bit_ceil(std::clamp(bytes, page, most))));
   }
   if (options.mode == Mode::kSums || options.filter.slower_than_ns <= 0) least("held");
   if (options.mode == Mode::kEvents) least("procedures");

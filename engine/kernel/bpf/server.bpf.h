@@ -94,6 +94,13 @@ int BPF_PROG(event_server_parse, const struct svc_rdma_recv_ctxt* context) {
   return 0;
 }
 
+static __always_inline void call_of_request(const struct svc_rqst* request, struct call_id* id) {
+  id->known = 1;
+  id->program = BPF_CORE_READ(request, rq_prog);
+  id->version = BPF_CORE_READ(request, rq_vers);
+  id->procedure = BPF_CORE_READ(request, rq_proc);
+}
+
 /* The server's program gets a Call. */
 SEC("tp_btf/svc_process")
 int BPF_PROG(event_process, const struct svc_rqst* request) {
@@ -101,12 +108,15 @@ int BPF_PROG(event_process, const struct svc_rqst* request) {
   const struct svcxprt_rdma* xprt = current_server(request);
   struct scope_key key;
   if (!xprt || !server_connection(xprt, &key)) return 0;
+  struct call_id call;
+  call_of_request(request, &call);
+  if (!call_wanted(&call)) return 0;
   struct scope_call* record = RESERVE(scope_call, SCOPE_CALL, &key, bpf_ktime_get_ns());
   if (!record) return 0;
   record->xid = xid_of(BPF_CORE_READ(request, rq_xid));
-  record->program = BPF_CORE_READ(request, rq_prog);
-  record->version = BPF_CORE_READ(request, rq_vers);
-  record->procedure = BPF_CORE_READ(request, rq_proc);
+  record->program = call.program;
+  record->version = call.version;
+  record->procedure = call.procedure;
   bpf_ringbuf_submit(record, 0);
   return 0;
 }
@@ -142,10 +152,7 @@ int BPF_PROG(event_server_send, const struct svc_rdma_send_ctxt* context) {
   begin_message(&out, &key, 0);
   const struct ib_sge* sge = BPF_CORE_READ(context, sc_send_wr.sg_list);
   int sges = BPF_CORE_READ(context, sc_send_wr.num_sge);
-  for (int i = 0; i < 32; ++i) {
-    if (i >= sges) break;
-    out.message.length += BPF_CORE_READ(&sge[i], length);
-  }
+  out.message.length = bytes_of_sges(sge, sges);
   if (BPF_CORE_READ(context, sc_send_wr.opcode) == IB_WR_SEND_WITH_INV) {
     out.message.flags |= SCOPE_INVALIDATES;
     out.message.invalidate = BPF_CORE_READ(context, sc_send_wr.ex.invalidate_rkey);
@@ -175,10 +182,7 @@ int BPF_PROG(event_server_send, const struct svc_rdma_send_ctxt* context) {
     out.call = read_rpc_header(out.parts.body, &call) == RPC_CALL;
   const bool replies = request && !out.call && BPF_CORE_READ(request, rq_xid) == word[0];
   if (replies) {
-    call.known = 1;
-    call.program = BPF_CORE_READ(request, rq_prog);
-    call.version = BPF_CORE_READ(request, rq_vers);
-    call.procedure = BPF_CORE_READ(request, rq_proc);
+    call_of_request(request, &call);
     u64 now = out.message.record.time;
     u64 started = (u64)BPF_CORE_READ(request, rq_stime);
     out.message.called = received_at(BPF_CORE_READ(request, rq_xprt_ctxt));
@@ -294,6 +298,16 @@ static __always_inline void operations(const struct rpc_rdma_cid* cid, u32 write
     const struct svc_rdma_recv_ctxt* context =
         container_of(chunk, struct svc_rdma_recv_ctxt, rc_cc);
     bpf_probe_read_kernel(&xid, sizeof xid, BPF_CORE_READ(context, rc_recv_buf));
+  }
+
+  if (settings.has_program || settings.has_procedure) {
+    /* While Read chunks are read, the thread has the message but no procedure yet. */
+    struct call_id call = {};
+    if (request && write)
+      call_of_request(request, &call);
+    else if (request)
+      read_rpc_header(BPF_CORE_READ(request, rq_arg.head[0].iov_base), &call);
+    if (!call_wanted(&call)) return;
   }
 
   u32 zero = 0;

@@ -53,15 +53,6 @@ static __always_inline void add_latency(struct scope_procedure* sums, u64 ns) {
   if (bucket < SCOPE_SUM_BUCKETS) ADD(sums->bucket[bucket], 1);
 }
 
-static __always_inline u32 bytes_of_sges(const struct ib_sge* sge, int sges) {
-  u32 bytes = 0;
-  for (int i = 0; i < 32; ++i) {
-    if (i >= sges) break;
-    bytes += BPF_CORE_READ(&sge[i], length);
-  }
-  return bytes;
-}
-
 /* Whether a received Reply says that its Call failed, as far as the message is inline. */
 static __always_inline bool reply_failed(const __be32* buffer, u32 bytes) {
   __be32 word[13] = {};
@@ -105,14 +96,6 @@ static long add_memory(u32 index, struct chunk_bytes* sum) {
     sum->written += length;
   sum->next = BPF_CORE_READ(here, next);
   return 0;
-}
-
-static __always_inline void update_credits(const struct rpcrdma_xprt* xprt,
-                                           struct scope_connection_state* state) {
-  state->requested = bpf_ntohl(BPF_CORE_READ(xprt, rx_buf.rb_max_requests));
-  state->in_use = (u32)(BPF_CORE_READ(xprt, rx_xprt.cong) >> RPC_CWNDSHIFT);
-  state->window = (u32)(BPF_CORE_READ(xprt, rx_xprt.cwnd) >> RPC_CWNDSHIFT);
-  state->waiting = BPF_CORE_READ(xprt, rx_xprt.sending.qlen);
 }
 
 SEC("tp_btf/xprtrdma_post_send")
@@ -377,10 +360,7 @@ int BPF_PROG(sum_server_send, const struct svc_rdma_send_ctxt* context) {
   }
   if (state->in_use > 0) ADD(state->in_use, (u32)-1);
   state->granted = bpf_ntohl(word[2]);
-  call.known = 1;
-  call.program = BPF_CORE_READ(request, rq_prog);
-  call.version = BPF_CORE_READ(request, rq_vers);
-  call.procedure = BPF_CORE_READ(request, rq_proc);
+  call_of_request(request, &call);
   const struct svc_rdma_recv_ctxt* from = BPF_CORE_READ(request, rq_xprt_ctxt);
   if (!from) return 0;
   const u64 written =

@@ -16,6 +16,8 @@ namespace {
 // The programs add entries during the pass, and the kernel may start it again when one is removed.
 constexpr int kMostEntries = 16384;
 
+constexpr trace::ConnectionEnd kEstablished{.established = 1};
+
 template <typename Key, typename Value, typename Take>
 base::Expected<void> for_each(int map, Take&& take) {
   Key key{}, next{};
@@ -96,11 +98,10 @@ void Sums::start(const scope_key& key, const scope_connection_state& state, Conn
   sink.emit(connection.number, now_, event);
 }
 
-void Sums::finish(Connection& connection, const char* reason, EventSink& sink) const {
+void Sums::finish(Connection& connection, const trace::ConnectionEnd& event,
+                  std::string_view reason, EventSink& sink) const {
   if (connection.ended) return;
   connection.ended = true;
-  trace::ConnectionEnd event;
-  event.established = 1;
   sink.emit(connection.number, now_, event, text_of(reason));
 }
 
@@ -112,7 +113,7 @@ void Sums::connection(const scope_key& key, const scope_connection_state& state,
     start(key, state, connection, sink);
   } else if (connection.state.first_seen != state.first_seen && connection.emitted) {
     // The kernel reused the address of its object.
-    finish(connection, "its end was not seen", sink);
+    finish(connection, kEstablished, "its end was not seen", sink);
     start(key, state, connection, sink);
   }
   connection.seen = true;
@@ -164,9 +165,16 @@ void Sums::procedure(const scope_procedure_key& key, const scope_procedure& sums
 void Sums::end(EventSink& sink) {
   for (auto at = connections_.begin(); at != connections_.end();) {
     Connection& connection = at->second;
-    if (connection.seen && connection.state.ended != 0) finish(connection, "closed", sink);
+    const scope_connection_state& state = connection.state;
+    if (connection.seen && state.ended != 0) {
+      trace::ConnectionEnd event;
+      const std::string reason =
+          end_reason(std::get<2>(at->first), state.end_status, state.flushed, event);
+      finish(connection, event, reason, sink);
+    }
     if (!connection.seen) {
-      finish(connection, "the kernel's table of connections is full; it was idle longest", sink);
+      finish(connection, kEstablished, "the table of connections is full; it was idle longest",
+             sink);
       at = connections_.erase(at);
     } else {
       ++at;

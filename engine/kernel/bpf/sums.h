@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -39,7 +40,8 @@ class Sums {
   static Key key_of(const scope_key& key) { return {key.object, key.qpn, key.role}; }
   void start(const scope_key& key, const scope_connection_state& state, Connection& connection,
              EventSink& sink) const;
-  void finish(Connection& connection, const char* reason, EventSink& sink) const;
+  void finish(Connection& connection, const trace::ConnectionEnd& event, std::string_view reason,
+              EventSink& sink) const;
 
   std::int64_t now_ = 0;
   std::map<Key, Connection> connections_;

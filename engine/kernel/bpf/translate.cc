@@ -22,7 +22,7 @@ constexpr std::uint32_t kRdmaError = 4;
 constexpr std::uint8_t kReplied = 0, kTimedOut = 1, kErrorVersion = 2, kErrorChunk = 3,
                        kBadReply = 4, kClosed = 6;
 // The kernel's error numbers, which are those of Linux on every architecture that it traces.
-constexpr int kNoDevice = 19, kAborted = 103, kTimeout = 110, kRefused = 111;
+constexpr int kTimeout = 110, kRefused = 111;
 
 // Copies a record; its ring entry may be longer. Nothing: it is too short.
 template <typename Record>
@@ -67,9 +67,11 @@ const char* problem_text(std::uint32_t problem) {
   }
 }
 
-std::string attempt_text(int status) {
-  if (status == -kRefused) return "the peer rejected the connection";
-  return fmt::format("connection attempt failed: {}",
+std::string attempt_text(std::uint32_t role, int status) {
+  if (role == SCOPE_CLIENT && status == -kRefused) return "the peer rejected the connection";
+  return fmt::format("{}: {}",
+                     role == SCOPE_CLIENT ? "connection attempt failed"
+                                          : "the server could not accept the connection",
                      std::error_code(-status, std::generic_category()).message());
 }
 
@@ -101,9 +103,21 @@ std::uint64_t chunk_key(std::uint32_t queue, std::int32_t completion, std::uint3
 
 }  // namespace
 
-std::int64_t Translator::time_of(Bytes bytes) {
+std::int64_t Translator::order_of(Bytes bytes) {
   const auto record = read<scope_record>(bytes);
-  return record ? signed_time(record->time) : 0;
+  if (!record) return 0;
+  if (record->type == SCOPE_CONNECTION) {
+    const auto connection = read<scope_connection>(bytes);
+    if (connection && connection->established == 0) return 0;
+  }
+  return signed_time(record->time);
+}
+
+void Translator::move_to(std::int64_t time, std::span<std::uint8_t> bytes) {
+  auto record = read<scope_record>(bytes);
+  if (!record || signed_time(record->time) <= time) return;
+  record->time = static_cast<std::uint64_t>(time);
+  std::memcpy(bytes.data(), &*record, sizeof *record);
 }
 
 bool Translator::record(Bytes bytes, EventSink& sink) {
@@ -216,32 +230,22 @@ void Translator::on_connection_end(const scope_connection_end& record, EventSink
   trace::ConnectionEnd event;
   event.established = record.established != 0 ? 1 : 0;
   if (event.established == 0) {
-    event.active = 1;
-    event.peer = address_of(record.peer);
-    event.port = record.peer.port;
-    event.side = record.status == -kRefused ? kPeer : kHere;
-    event.failed = record.status == -kRefused ? 0 : 1;
-    sink.emit(sink.new_connection(), time, event, text_bytes(attempt_text(record.status)));
+    const bool of_client = record.record.connection.role == SCOPE_CLIENT;
+    const trace::Connection ends =
+        connection_event(record.record.connection, record.local, record.peer);
+    event.active = ends.active;
+    event.peer = ends.peer;
+    event.port = ends.port;
+    event.side = of_client && record.status == -kRefused ? kPeer : kHere;
+    event.failed = event.side == kPeer ? 0 : 1;
+    sink.emit(sink.new_connection(), time, event,
+              text_bytes(attempt_text(record.record.connection.role, record.status)));
     return;
   }
   Connection& connection = find(record.record, sink);
   if (connection.ended) return;
-  std::string reason;
-  if (record.record.connection.role == SCOPE_SERVER) {
-    reason = "closed";
-  } else if (record.status == -kAborted) {
-    event.side = kPeer;
-    reason = "the peer disconnected";
-  } else if (record.status == -kNoDevice) {
-    event.failed = 1;
-    reason = "the RDMA device was removed";
-  } else {
-    reason = "disconnected by this side";
-  }
-  if (record.flushed != 0 && event.side == kHere) {
-    reason += fmt::format(" after {} failed completions", record.flushed);
-    if (record.record.connection.role == SCOPE_CLIENT) event.failed = 1;
-  }
+  const std::string reason =
+      end_reason(record.record.connection.role, record.status, record.flushed, event);
   sink.emit(connection.number, time, event, text_bytes(reason));
   connection.ended = true;
   connection.calls.clear();
@@ -252,7 +256,7 @@ void Translator::credits_of_message(Connection& connection, const scope_message&
                                     Bytes bytes) {
   trace::Credits& credits = connection.credits;
   const bool is_received = (message.flags & SCOPE_RECEIVED) != 0;
-  const bool has_header = bytes.size() >= 16 && (message.flags & SCOPE_BAD) == 0;
+  const bool has_header = bytes.size() >= 16 && message.problem == SCOPE_NO_PROBLEM;
   if (message.record.connection.role == SCOPE_CLIENT) {
     credits.requested = message.requested;
     credits.in_use = message.in_use;
@@ -487,6 +491,14 @@ void Translator::emit_error(const Connection& connection, std::int64_t time, std
   event.xid = xid;
   event.side = side;
   sink.emit(connection.number, time, event, text_bytes(text));
+}
+
+std::vector<scope_key> Translator::open_connections() const {
+  std::vector<scope_key> open;
+  for (const auto& [key, connection] : connections_) {
+    if (!connection.ended) open.push_back({key.object, key.qpn, key.role});
+  }
+  return open;
 }
 
 void Translator::end_of_batch(EventSink& sink) {

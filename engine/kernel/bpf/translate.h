@@ -28,10 +28,16 @@ class Translator {
   bool record(std::span<const std::uint8_t> bytes, EventSink& sink);
   // Emits the credits that have changed since the last call.
   void end_of_batch(EventSink& sink);
-  // Returns the time of a record, by which records of several processors are ordered; 0: none.
-  [[nodiscard]] static std::int64_t time_of(std::span<const std::uint8_t> bytes);
+  // Returns the time of a record, by which records of several processors are ordered; 0: it
+  // precedes all others, as the first record of a connection that was open before: a message that
+  // was received earlier may cause it.
+  [[nodiscard]] static std::int64_t order_of(std::span<const std::uint8_t> bytes);
+  // Moves a record to a time that is not later than its own.
+  static void move_to(std::int64_t time, std::span<std::uint8_t> bytes);
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  // Returns the connections whose end has not been seen.
+  [[nodiscard]] std::vector<scope_key> open_connections() const;
 
  private:
   struct Key {

@@ -158,6 +158,21 @@ TEST_F(TranslateTest, UnknownConnectionStartsAtItsFirstRecord) {
   EXPECT_EQ(event.peer, (std::array<std::uint8_t, 16>{}));
 }
 
+TEST(RecordOrderTest, OpenConnectionPrecedesTheMessageThatShowsIt) {
+  Bytes open = bytes_of(connection(kServer, 50, 0));
+  EXPECT_EQ(Translator::order_of(open), 0);
+  EXPECT_EQ(Translator::order_of(bytes_of(connection(kServer, 50, 1))), 50);
+  EXPECT_EQ(Translator::order_of(message(kServer, 40, 0, kNull)), 40);
+  EXPECT_EQ(Translator::order_of(Bytes(3)), 0);
+  Translator::move_to(60, open);
+  Translator::move_to(40, open);
+  Translator translator;
+  EventLog log;
+  EXPECT_TRUE(translator.record(open, log));
+  ASSERT_THAT(log.entries, SizeIs(1));
+  EXPECT_EQ(log.entries[0].header.time, 40);
+}
+
 TEST_F(TranslateTest, RepeatedConnectionIsTheSame) {
   pass(bytes_of(connection(kClient, 5, 1)));
   pass(bytes_of(connection(kClient, 6, 0)));  // the kernel had dropped it from its table
@@ -203,13 +218,32 @@ TEST_F(TranslateTest, EndsHaveTheirReason) {
   EXPECT_THAT(end(-110, 0, 0).text(), HasSubstr("timed out"));
 }
 
+TEST_F(TranslateTest, ServerThatCannotAcceptSaysSo) {
+  auto record = make<scope_connection_end>(SCOPE_CONNECTION_END, kServer, 9);
+  record.status = -22;
+  record.peer = connection(kServer, 0, 0).peer;
+  record.local.port = 20049;
+  pass(bytes_of(record));
+  ASSERT_THAT(log.entries, SizeIs(1));
+  const auto event = log.entries[0].as<trace::ConnectionEnd>();
+  EXPECT_EQ(event.established, 0);
+  EXPECT_EQ(event.active, 0);
+  EXPECT_EQ(event.port, 20049);
+  EXPECT_EQ(event.peer[15], 1);
+  EXPECT_THAT(log.entries[0].text(),
+              HasSubstr("could not accept the connection: Invalid argument"));
+}
+
 TEST_F(TranslateTest, EndComesOnce) {
   pass(bytes_of(connection(kServer, 5, 1)));
+  ASSERT_THAT(translator.open_connections(), SizeIs(1));
+  EXPECT_EQ(translator.open_connections()[0].object, kServer.object);
   auto record = make<scope_connection_end>(SCOPE_CONNECTION_END, kServer, 9);
   record.established = 1;
   pass(bytes_of(record));
   pass(bytes_of(record));
   EXPECT_THAT(log.of<trace::ConnectionEnd>(), SizeIs(1));
+  EXPECT_THAT(translator.open_connections(), SizeIs(0));
 }
 
 TEST_F(TranslateTest, ClientsCreditsComeFromTheKernelAndTheReply) {
@@ -259,6 +293,16 @@ TEST_F(TranslateTest, ServerCountsCallsWithoutReply) {
   EXPECT_EQ(credits[1].as<trace::Credits>().granted, 64U);
   EXPECT_EQ(credits[1].as<trace::Credits>().in_use, 0U);
   EXPECT_EQ(credits[1].as<trace::Credits>().in_use_most, 1U);
+}
+
+TEST_F(TranslateTest, ErrorReplyEndsTheCallToo) {
+  pass(message(kServer, 6, SCOPE_RECEIVED | SCOPE_HAS_CALL, kNull));
+  Bytes error = kNullReply;
+  error[15] = 4;  // RDMA_ERROR
+  pass(message(kServer, 7, SCOPE_BAD, error));
+  translator.end_of_batch(log);
+  EXPECT_EQ(log.entries.back().as<trace::Credits>().in_use, 0U);
+  EXPECT_EQ(log.entries.back().as<trace::Credits>().in_use_most, 1U);
 }
 
 TEST_F(TranslateTest, ServersReplyEndsItsCall) {

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <rpcrdma/base/clock.h>
@@ -101,9 +102,12 @@ std::string last_line(std::string text) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
+// What to do if privileges are missing: neither root nor capabilities of the file.
 std::string advice(const std::string& program) {
-  if (::geteuid() == 0) return {};
-  return fmt::format("; use sudo, or permit it once: sudo setcap {} {}", kCapabilities, program);
+  const bool has_capabilities = ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
+  if (::geteuid() == 0 || has_capabilities) return {};
+  return fmt::format("; it needs privileges: use sudo, or permit it once: sudo setcap {} {}",
+                     kCapabilities, program);
 }
 
 }  // namespace

@@ -277,7 +277,13 @@ Expected<void> TracefsSource::drain(EventSink& sink) {
   translator_.sink = nullptr;
   const bool waits =
       std::any_of(cpus_.begin(), cpus_.end(), [](const CpuPages& c) { return c.has_record(); });
-  if (waits) wake_in(kMoment);
+  // Events that wait for records have to go at some time, even if no record follows.
+  constexpr std::int64_t kLater = 200'000'000;
+  if (waits) {
+    wake_in(kMoment);
+  } else if (translator_.translator.waits()) {
+    wake_in(kLater);
+  }
   if (second && !waits && is_unloaded()) return fail("the kernel's module rpcrdma was unloaded");
   return {};
 }

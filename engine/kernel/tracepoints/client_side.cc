@@ -3,6 +3,7 @@
 #include "names.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/core.h>
@@ -16,6 +17,11 @@ wire::Segment client_segment(const Record& r) {
 
 bool is_complete(const Record& r) {
   return r.has(Field::kHandle) && r.has(Field::kLength) && r.has(Field::kOffset);
+}
+
+// The Call waits for a credit, memory or room, and is sent later: no error.
+bool must_wait(std::int64_t negative_errno) {
+  return negative_errno == -EBADSLT || negative_errno == -EAGAIN || negative_errno == -ENOBUFS;
 }
 
 // Records that may follow a Reply while its thread still processes it.
@@ -200,8 +206,10 @@ void ClientSide::take(const Record& r) {
     case Event::kMrLocalinv: {
       invalidations_seen_ = true;
       const CallId id = find_call(r);
-      if (id == 0 || at(id).connection == 0 || !r.has(Field::kHandle)) break;
+      if (id == 0 || !r.has(Field::kHandle)) break;
       Call& call = at(id);
+      const Connections::Id connection = connections_.if_open(call.connection);
+      if (connection == 0) break;
       trace::Invalidate e;
       e.handle = r.u32(Field::kHandle);
       e.side = r.event == Event::kMrReminv ? 1 : 0;
@@ -217,7 +225,7 @@ void ClientSide::take(const Record& r) {
           invalidating_[*call.reply.last_local_mr] = id;
         }
       }
-      outbox_.emit(connections_[call.connection].number, r.time, e);
+      outbox_.emit(connection, r.time, e);
       break;
     }
     case Event::kWcLiDone:
@@ -271,8 +279,10 @@ void ClientSide::take(const Record& r) {
       latency(r);
       break;
     case Event::kXprtTransmit:
-      if (r.i64(Field::kStatus) < 0) {
-        call_error(r, errno_text(r.i64(Field::kStatus)).c_str());
+      if (r.i64(Field::kStatus) < 0 && !must_wait(r.i64(Field::kStatus))) {
+        call_error(
+            r,
+            fmt::format("the Call cannot be sent: {}", errno_text(r.i64(Field::kStatus))).c_str());
       }
       break;
     case Event::kXprtRetransmit:
@@ -282,6 +292,7 @@ void ClientSide::take(const Record& r) {
       if (const CallId id = find_call(r); id != 0) at(id).lists.clear();
       [[fallthrough]];
     case Event::kPrepsendFailed:
+      if (must_wait(r.i64(Field::kRet))) break;
       call_error(
           r, fmt::format("the Call cannot be encoded: {}", errno_text(r.i64(Field::kRet))).c_str());
       break;
@@ -310,7 +321,9 @@ void ClientSide::take(const Record& r) {
     case Event::kReplyHdrErr: {
       const Thread& t = thread(r);
       if (r.event == Event::kReplyHdrErr && t.reply != 0) at(t.reply).reply.invalid = true;
-      const Connections::Id c = t.has_receive ? connections_.by_receive_cq(t.receive_cq) : 0;
+      const Connections::Id c = t.has_receive  ? connections_.by_receive_cq(t.receive_cq)
+                                : t.reply != 0 ? at(t.reply).connection
+                                               : 0;
       error(c, r.time, r.u32(Field::kXid), 1,
             r.event == Event::kReplyVersErr
                 ? fmt::format("the Reply has version {}", r.u32(Field::kVersion))
@@ -339,7 +352,7 @@ void ClientSide::take(const Record& r) {
     case Event::kCqDrainComplete: {
       const Connections::Id id = connections_.by_any_cq(r.u32(Field::kCqId));
       if (id == 0) break;
-      connections_[id].flushed = true;
+      connections_.find(id)->flushed = true;
       end_if_flushed(id, r.time);
       if (r.event == Event::kCqFree) {
         connections_.end(id, r.time, 0, false, "its completion queue was freed");
@@ -357,6 +370,12 @@ void ClientSide::take(const Record& r) {
       Thread& t = thread(r);
       t.has_posted_cq = r.has(Field::kCqId);
       t.posted_cq = r.u32(Field::kCqId);
+      // A connection that is older than the trace: now its peer is known.
+      const Connections::Id id = t.has_posted_cq ? connections_.by_receive_cq(t.posted_cq) : 0;
+      Connection* const c = connections_.find(id);
+      if (c == nullptr || c->opening == 0) break;
+      c->peer = peer_address(r);
+      connections_.announce(id);
       break;
     }
     case Event::kPostRecvsErr:
@@ -389,9 +408,9 @@ void ClientSide::connected(const Record& r) {
   }
   const Connections::Id id = connections_.add();
   if (id == 0) return;
-  Connection& c = connections_[id];
+  Connection& c = *connections_.find(id);
   c.peer = peer;
-  trace::Connection e = connections_.opening(id, false);
+  trace::Connection e = connections_.opening(id);
   const auto known =
       std::find_if(thresholds_.rbegin(), thresholds_.rend(),
                    [&peer](const Thresholds& h) { return Connections::is_same(h.peer, peer); });
@@ -409,7 +428,7 @@ void ClientSide::connected(const Record& r) {
     if (has_posted) connections_.bind_receive_cq(id, t.posted_cq);
     unbound_.push_back(id);
   }
-  outbox_.emit(c.number, r.time, e);
+  outbox_.emit(id, r.time, e);
 }
 
 // The record names the peer only, with which there may be several connections. Completions that
@@ -420,10 +439,10 @@ void ClientSide::disconnected(const Record& r) {
   std::string reason = rc != 0 ? "disconnected: " + errno_text(rc) : "disconnected";
   Connections::Id only = 0, flushed_one = 0;
   std::size_t count = 0;
-  connections_.with_peer(peer, [&](Connections::Id id) {
+  connections_.with_peer(peer, [&](Connections::Id id, const Connection& c) {
     ++count;
     only = id;
-    if (connections_[id].flushed) flushed_one = id;
+    if (c.flushed) flushed_one = id;
   });
   if (flushed_one != 0) {
     connections_.end(flushed_one, r.time, 1, false, "Receives were flushed before: " + reason);
@@ -448,12 +467,12 @@ void ClientSide::flushed(const Record& r, bool receives) {
                       completion_status_name(status), r.u32(Field::kVendorErr)));
   }
   if (id == 0) return;
-  connections_[id].flushed = true;
+  connections_.find(id)->flushed = true;
   end_if_flushed(id, r.time);
 }
 
 void ClientSide::end_if_flushed(Connections::Id id, std::int64_t time) {
-  const Address& peer = connections_[id].peer;
+  const Address peer = connections_.find(id)->peer;
   const auto it = std::find_if(ending_.begin(), ending_.end(), [&peer](const Ending& e) {
     return Connections::is_same(e.peer, peer);
   });
@@ -468,9 +487,9 @@ Connections::Id ClientSide::connection_of_send(const Record& r, const Call& call
   if (const Connections::Id id = connections_.by_send_cq(cq); id != 0) return id;
   const auto client = peers_.find(static_cast<std::uint32_t>(call.key >> 32U));
   const Address peer = client != peers_.end() ? client->second : Address{};
-  std::erase_if(unbound_, [this](Connections::Id id) { return !connections_[id].open; });
+  std::erase_if(unbound_, [this](Connections::Id id) { return connections_.find(id) == nullptr; });
   const auto it = std::find_if(unbound_.begin(), unbound_.end(), [&](Connections::Id id) {
-    return Connections::is_same(connections_[id].peer, peer);
+    return Connections::is_same(connections_.find(id)->peer, peer);
   });
   Connections::Id id = 0;
   if (it != unbound_.end()) {
@@ -483,8 +502,13 @@ Connections::Id ClientSide::connection_of_send(const Record& r, const Call& call
     // It was established before the trace begins.
     id = connections_.add();
     if (id == 0) return 0;
-    connections_[id].peer = peer;
-    outbox_.emit(connections_[id].number, r.time, connections_.opening(id, true));
+    connections_.find(id)->peer = peer;
+    connections_.find(id)->replayed = true;
+    if (peer.known) {
+      connections_.open_now(id, r.time);
+    } else {
+      connections_.open_later(id, r.time);
+    }
   }
   connections_.bind_send_cq(id, cq);
   return id;
@@ -503,11 +527,13 @@ void ClientSide::post_send(const Record& r) {
     ++unplaced_;
     return;
   }
+  bound(latest_, kMostClients);
+  latest_[static_cast<std::uint32_t>(call.key >> 32U)] = call.connection;
   call_message(r, call);
 }
 
 void ClientSide::call_message(const Record& r, Call& call) {
-  const std::uint32_t number = connections_[call.connection].number;
+  const Connections::Id number = call.connection;
   if (call.attempts == 0) {
     trace::Call e;
     e.xid = call.xid;
@@ -591,10 +617,10 @@ void ClientSide::reply(const Record& r) {
     at(id).xid = r.u32(Field::kXid);
   }
   Call& call = at(id);
-  if (call.connection == 0 && has_receive) {
+  if (connections_.if_open(call.connection) == 0 && has_receive) {
     call.connection = connections_.by_receive_cq(t.receive_cq);
   }
-  if (call.connection == 0 || !call.has_xid) {
+  if (connections_.if_open(call.connection) == 0 || !call.has_xid) {
     // No Call of its connection has been sent since the trace began.
     outbox_.release(place);
     return;
@@ -663,8 +689,10 @@ void ClientSide::close_reply(CallId id) {
   const auto payload = encoder_.encode(header, open.lists, wire::MsgType::kReply, {});
   set_length(e, open.has_received ? std::optional<std::uint64_t>(open.received) : std::nullopt,
              payload.size());
-  const std::uint32_t number = connections_[call.connection].number;
-  if (outbox_.is_here(open.place)) {
+  const Connections::Id number = connections_.if_open(call.connection);
+  if (number == 0) {
+    outbox_.release(open.place);
+  } else if (outbox_.is_here(open.place)) {
     outbox_.put(open.place, number, e, payload);
   } else {
     outbox_.emit(number, open.time, e, payload);
@@ -705,7 +733,7 @@ void ClientSide::reverse_call(const Record& r) {
   header.xid = r.u32(Field::kXid);
   const auto payload = encoder_.encode(header, {}, wire::MsgType::kCall, {});
   set_length(e, t.received, payload.size());
-  outbox_.put(place, connections_[id].number, e, payload);
+  outbox_.put(place, id, e, payload);
   outbox_.release(place);
 }
 
@@ -719,7 +747,7 @@ void ClientSide::reverse_reply(const Record& r, Thread& t) {
   header.xid = t.reverse_xid;
   const auto payload = encoder_.encode(header, {}, wire::MsgType::kReply, {});
   set_length(e, std::nullopt, payload.size());
-  outbox_.emit(connections_[id].number, r.time, e, payload);
+  outbox_.emit(id, r.time, e, payload);
 }
 
 void ClientSide::credit(const Record& r) {
@@ -729,7 +757,16 @@ void ClientSide::credit(const Record& r) {
   const bool full = r.u64(Field::kCong) >= r.u64(Field::kCwnd);
   if (call.congested == kUnknown) call.congested = r.time;
   if (!full) call.admitted = r.time;
+  if (full == call.waits || !call.has_xid) return;
   call.waits = full;
+  // The Call has no connection yet; its client's latest is the one whose credits it waits for.
+  const auto latest = latest_.find(static_cast<std::uint32_t>(call.key >> 32U));
+  const Connections::Id id = latest != latest_.end() ? connections_.if_open(latest->second) : 0;
+  if (id == 0) return;
+  trace::CreditWait e;
+  e.xid = call.xid;
+  e.begun = full ? 1 : 0;
+  outbox_.emit(id, r.time, e);
 }
 
 void ClientSide::latency(const Record& r) {
@@ -737,7 +774,8 @@ void ClientSide::latency(const Record& r) {
   if (id == 0) return;
   close_reply(id);
   Call& call = at(id);
-  if (call.connection != 0 && call.has_xid) {
+  if (const Connections::Id number = connections_.if_open(call.connection);
+      number != 0 && call.has_xid) {
     const auto since = [](std::int64_t from, std::int64_t to) {
       return from == kUnknown || to == kUnknown || to < from ? kUnknown : to - from;
     };
@@ -765,7 +803,7 @@ void ClientSide::latency(const Record& r) {
     e.credit_wait = since(call.congested, call.admitted);
     e.marshal = since(call.admitted, call.marshalled);
     e.post = since(call.marshalled, call.posted);
-    outbox_.emit(connections_[call.connection].number, r.time, e);
+    outbox_.emit(number, r.time, e);
   }
   forget(id);
 }
@@ -775,7 +813,7 @@ void ClientSide::error(Connections::Id connection, std::int64_t time, std::uint3
   trace::Error e;
   e.xid = xid;
   e.side = side;
-  outbox_.emit(connection != 0 ? connections_[connection].number : 0, time, e,
+  outbox_.emit(connections_.if_open(connection), time, e,
                {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
@@ -805,6 +843,7 @@ void ClientSide::lost() {
 
 void ClientSide::finish() {
   for (const auto& [key, id] : calls_) close_reply(id);
+  connections_.announce_all();
 }
 
 }  // namespace rpcrdma::tracepoints

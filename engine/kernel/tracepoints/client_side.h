@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -136,8 +138,9 @@ class ClientSide {
   std::uint64_t serial_ = 0;
   tsl::robin_map<std::uint64_t, CallId> calls_;  // by client and task
   tsl::robin_map<std::int32_t, Thread> threads_;
-  tsl::robin_map<std::uint32_t, Address> peers_;        // by RPC client
-  tsl::robin_map<std::uint32_t, CallId> invalidating_;  // by the last memory region of the Call
+  tsl::robin_map<std::uint32_t, Address> peers_;           // by RPC client
+  tsl::robin_map<std::uint32_t, Connections::Id> latest_;  // by RPC client: used last
+  tsl::robin_map<std::uint32_t, CallId> invalidating_;     // by the last memory region of the Call
   std::deque<Thresholds> thresholds_;
   std::vector<Connections::Id> unbound_;  // established, but their queues are not known yet
   struct Ending {

@@ -91,6 +91,7 @@ TEST_F(Client, ACallHasAllItsEvents) {
 
 TEST_F(Client, WaitingForACreditIsMeasured) {
   connect();
+  send(9);
   add("rpc_request: " + task(1) + " nfsv3 GETATTR (sync)");
   add("xprt_reserve: " + task(1) + xid(1));
   add("xprt_get_cong: " + task(1) + " snd_task:00000001 cong=256 cwnd=256 (wait)");
@@ -103,6 +104,13 @@ TEST_F(Client, WaitingForACreditIsMeasured) {
   const auto ends = sink.of<trace::CallEnd>();
   ASSERT_THAT(ends, SizeIs(1));
   EXPECT_EQ(ends[0].event.credit_wait, 510'000);
+  const auto waits = sink.of<trace::CreditWait>();
+  ASSERT_THAT(waits, SizeIs(2));
+  EXPECT_EQ(waits[0].event.xid, 1U);
+  EXPECT_EQ(waits[0].event.begun, 1);
+  EXPECT_EQ(waits[1].event.begun, 0);
+  EXPECT_EQ(waits[1].header.time - waits[0].header.time, 510'000);
+  EXPECT_EQ(waits[0].header.connection, 1U);
 }
 
 TEST_F(Client, ARepeatedCallIsSentAgainOnANewConnection) {

@@ -7,33 +7,39 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <map>
 #include <string_view>
-#include <vector>
 
 #include <tsl/robin_map.h>
 
 namespace rpcrdma::tracepoints {
 
 struct Connection {
-  std::uint32_t number = 0;  // in events
   Address local, peer;
-  bool open = false;
   bool has_send_cq = false, has_receive_cq = false;
   std::uint32_t send_cq = 0, receive_cq = 0;
   bool flushed = false;  // its Receives were flushed: it ends
+  // Its opening event waits here for the addresses.
+  Outbox::Place opening = 0;
+  bool replayed = false;  // it was established before the trace begins
 };
 
 class Connections {
  public:
-  using Id = std::uint32_t;  // 0: none
+  using Id = std::uint32_t;  // its number in events; never used again; 0: none
 
   Connections(Outbox& outbox, kernel::EventSink& sink, bool active)
       : outbox_(outbox), sink_(sink), active_(active) {}
 
   // A new connection; 0: there are too many.
   [[nodiscard]] Id add();
-  [[nodiscard]] Connection& operator[](Id id) { return connections_[id - 1]; }
+  // Null: it has ended.
+  [[nodiscard]] Connection* find(Id id) {
+    const auto it = open_.find(id);
+    return it != open_.end() ? &it->second : nullptr;
+  }
+  // Returns the number if it is open, else 0: events of a connection that has ended belong to none.
+  [[nodiscard]] Id if_open(Id id) { return find(id) != nullptr ? id : 0; }
 
   [[nodiscard]] Id by_send_cq(std::uint32_t cq) const { return find(send_, cq); }
   [[nodiscard]] Id by_receive_cq(std::uint32_t cq) const { return find(receive_, cq); }
@@ -44,21 +50,26 @@ class Connections {
   void bind_send_cq(Id id, std::uint32_t cq);
   void bind_receive_cq(Id id, std::uint32_t cq);
 
-  // The event that opens it. `replayed`: it was established before the trace begins.
-  [[nodiscard]] trace::Connection opening(Id id, bool replayed) const;
+  // The event that opens it.
+  [[nodiscard]] trace::Connection opening(Id id) const;
+  // Emits that event now, or reserves its place until the addresses are known.
+  void open_now(Id id, std::int64_t time);
+  void open_later(Id id, std::int64_t time);
+  // Emits the event in its place with what is known now.
+  void announce(Id id);
   // Emits the event that ends it.
   void end(Id id, std::int64_t time, std::uint8_t side, bool failed, std::string_view reason);
   // Ends those whose Receives were flushed.
   void end_flushed(std::int64_t time);
+  void announce_all();
   // Emits the end of a connection that was never established.
   void refused(const Address& peer, std::int64_t time, std::string_view reason);
 
   // Open connections with this peer; its port counts if both are known.
   template <typename Visit>
   void with_peer(const Address& peer, Visit&& visit) {
-    for (Id id = 1; id <= connections_.size(); ++id) {
-      const Connection& c = connections_[id - 1];
-      if (c.open && is_same(c.peer, peer)) visit(id);
+    for (auto& [id, c] : open_) {
+      if (is_same(c.peer, peer)) visit(id, c);
     }
   }
   [[nodiscard]] static bool is_same(const Address& a, const Address& b) {
@@ -77,8 +88,7 @@ class Connections {
   Outbox& outbox_;
   kernel::EventSink& sink_;
   bool active_;
-  std::vector<Connection> connections_;
-  std::size_t free_from_ = 0;
+  std::map<Id, Connection> open_;
   ByCq send_, receive_;
 };
 

@@ -52,6 +52,7 @@ class Outbox {
   // The event in its place is complete, or there is none.
   void release(Place& place);
 
+  [[nodiscard]] bool empty() const { return first_ == next_; }
   // Releases places that wait too long.
   void expire(std::int64_t now);
   // Releases all.
@@ -67,7 +68,6 @@ class Outbox {
     bool filled = false;
   };
 
-  [[nodiscard]] bool empty() const { return first_ == next_; }
   [[nodiscard]] Slot& at(Place place) { return slots_[place & (slots_.size() - 1)]; }
   Slot& add(std::int64_t time);
   void drain();

@@ -151,7 +151,7 @@ void ServerSide::take(const Record& r) {
       trace::Message e;
       e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
       set_length(e, std::nullopt, payload.size());
-      outbox_.put(place, connections_[id].number, e, payload);
+      outbox_.put(place, id, e, payload);
       outbox_.release(place);
       keep_within(reverse_calls_, kMostRequests);
       reverse_calls_[header.xid] = id;
@@ -169,8 +169,7 @@ void ServerSide::take(const Record& r) {
     case Event::kCqFree: {
       const Connections::Id id = connections_.by_any_cq(r.u32(Field::kCqId));
       if (id == 0) break;
-      announce(id);
-      connections_.end(id, r.time, connections_[id].flushed ? 1 : 0, false,
+      connections_.end(id, r.time, connections_.find(id)->flushed ? 1 : 0, false,
                        "its completion queue was freed");
       break;
     }
@@ -201,7 +200,7 @@ void ServerSide::take(const Record& r) {
     case Event::kSvcWcRecvFlush:
     case Event::kSvcWcRecvErr: {
       const Connections::Id id = connections_.by_receive_cq(r.u32(Field::kCqId));
-      if (id != 0) connections_[id].flushed = true;
+      if (id != 0) connections_.find(id)->flushed = true;
       if (r.event == Event::kSvcWcRecvErr) failed(r, "Receive");
       break;
     }
@@ -372,37 +371,25 @@ Connections::Id ServerSide::connection_of_receive(const Record& r) {
   if (id == 0) return 0;
   connections_.bind_receive_cq(id, cq);
   // Its addresses are in records that follow.
-  Opening& opening = openings_[id];
-  opening.replayed = created_cqs_.find(cq) == created_cqs_.end();
-  opening.place = outbox_.reserve(r.time);
-  outbox_.put(opening.place, connections_[id].number, connections_.opening(id, opening.replayed));
+  connections_.find(id)->replayed = created_cqs_.find(cq) == created_cqs_.end();
+  connections_.open_later(id, r.time);
   return id;
 }
 
 void ServerSide::learn(Connections::Id id, const Address& server, const Address& client) {
-  const auto it = openings_.find(id);
-  if (it == openings_.end()) return;
-  Connection& c = connections_[id];
-  if (server.known) c.local = server;
-  if (client.known) c.peer = client;
-  const auto accepted = std::find_if(accepted_.begin(), accepted_.end(), [&c](const auto& a) {
-    return Connections::is_same(a.second, c.peer);
+  Connection* const c = connections_.find(id);
+  if (c == nullptr || c->opening == 0) return;
+  if (server.known) c->local = server;
+  if (client.known) c->peer = client;
+  const auto accepted = std::find_if(accepted_.begin(), accepted_.end(), [c](const auto& a) {
+    return Connections::is_same(a.second, c->peer);
   });
   if (accepted != accepted_.end()) {
-    it.value().replayed = false;
-    if (!c.local.known) c.local = accepted->first;
+    c->replayed = false;
+    if (!c->local.known) c->local = accepted->first;
     accepted_.erase(accepted);
   }
-  if (c.local.known && c.peer.known) announce(id);
-}
-
-void ServerSide::announce(Connections::Id id) {
-  const auto it = openings_.find(id);
-  if (it == openings_.end()) return;
-  Opening opening = it->second;
-  openings_.erase(it);
-  outbox_.put(opening.place, connections_[id].number, connections_.opening(id, opening.replayed));
-  outbox_.release(opening.place);
+  if (c->local.known && c->peer.known) connections_.announce(id);
 }
 
 void ServerSide::accepted(const Record& r) {
@@ -419,11 +406,11 @@ void ServerSide::accepted(const Record& r) {
   if (connections_.by_receive_cq(t.cqs[1]) != 0) return;
   const Connections::Id id = connections_.add();
   if (id == 0) return;
-  connections_[id].local = server;
-  connections_[id].peer = client;
+  connections_.find(id)->local = server;
+  connections_.find(id)->peer = client;
   connections_.bind_send_cq(id, t.cqs[0]);
   connections_.bind_receive_cq(id, t.cqs[1]);
-  outbox_.emit(connections_[id].number, r.time, connections_.opening(id, false));
+  connections_.open_now(id, r.time);
 }
 
 // The Reply chunk is decoded like a Write chunk. The header's length shows which the last one is.
@@ -459,14 +446,14 @@ void ServerSide::put_call(Request& request) {
   set_length(e,
              request.has_received ? std::optional<std::uint64_t>(request.received) : std::nullopt,
              payload.size());
-  outbox_.put(request.place, connections_[request.connection].number, e, payload);
+  outbox_.put(request.place, connections_.if_open(request.connection), e, payload);
 }
 
 void ServerSide::decoded(const Record& r) {
   const RequestId id = by_receive(r, true);
   if (id == 0) return;
   Request& request = at(id);
-  if (request.connection == 0 || !r.has(Field::kXid)) {
+  if (connections_.if_open(request.connection) == 0 || !r.has(Field::kXid)) {
     unplaced_ += request.connection == 0 ? 1 : 0;
     return forget(id);
   }
@@ -492,7 +479,7 @@ void ServerSide::decoded(const Record& r) {
     set_length(e,
                request.has_received ? std::optional<std::uint64_t>(request.received) : std::nullopt,
                payload.size());
-    outbox_.put(request.place, connections_[request.connection].number, e, payload);
+    outbox_.put(request.place, connections_.if_open(request.connection), e, payload);
     return forget(id);
   }
   put_call(request);
@@ -512,7 +499,7 @@ void ServerSide::undecodable(const Record& r) {
                           : r.event == Event::kDecodeDropErr    ? "the message type is ignored"
                           : r.event == Event::kDecodeBadprocErr ? "the message type is invalid"
                                                                 : "the header is invalid";
-  if (request.connection != 0 && r.has(Field::kXid)) {
+  if (connections_.if_open(request.connection) != 0 && r.has(Field::kXid)) {
     request.xid = r.u32(Field::kXid);
     request.credits = r.u32(Field::kCredits);
     request.version = r.u32(Field::kVers);
@@ -539,7 +526,8 @@ void ServerSide::process(const Record& r) {
   if (id == 0) return;
   waiting_.erase(xid);
   Request& request = at(id);
-  if (request.connection == 0) return;
+  const Connections::Id connection = connections_.if_open(request.connection);
+  if (connection == 0) return;
   const std::uint32_t program = program_of_service(r.text(Field::kService));
   if (program != 0 && r.has(Field::kVers) && r.has(Field::kProc)) {
     request.procedure = {program, r.u32(Field::kVers), r.u32(Field::kProc)};
@@ -559,13 +547,15 @@ void ServerSide::process(const Record& r) {
   e.program = request.procedure.program;
   e.version = request.procedure.version;
   e.procedure = request.procedure.procedure;
-  outbox_.emit(connections_[request.connection].number, r.time, e);
+  outbox_.emit(connection, r.time, e);
 }
 
 void ServerSide::post_reads(const Record& r) {
   const RequestId id = of_thread(thread(r));
-  if (id == 0 || at(id).connection == 0 || !at(id).reads.empty() || !has_key(r)) return;
+  if (id == 0 || !at(id).reads.empty() || !has_key(r)) return;
   Request& request = at(id);
+  const Connections::Id connection = connections_.if_open(request.connection);
+  if (connection == 0) return;
   for (const wire::ReadSegment& read : request.lists.reads) {
     trace::Operation e;
     e.kind = trace::Transfer::kRead;
@@ -575,7 +565,7 @@ void ServerSide::post_reads(const Record& r) {
     e.xid = request.xid;
     e.id = ++operation_;
     request.reads.emplace_back(e.id, e.length);
-    outbox_.emit(connections_[request.connection].number, r.time, e);
+    outbox_.emit(connection, r.time, e);
   }
   keep_within(operations_, kMostRequests);
   operations_[key_of(r)] = {id, request.serial};
@@ -589,13 +579,15 @@ void ServerSide::reads_done(const Record& r, bool ok) {
   if (at(joined.id).serial != joined.serial) return;
   Request& request = at(joined.id);
   request.reads_done = r.time;
+  const Connections::Id connection = connections_.if_open(request.connection);
+  if (connection == 0) return;
   for (const auto& [operation, length] : request.reads) {
     trace::OperationEnd e;
     e.kind = trace::Transfer::kRead;
     e.status = ok ? std::uint8_t{0} : fabric_status(r.u64(Field::kStatus));
     e.length = ok ? length : 0;
     e.id = operation;
-    outbox_.emit(connections_[request.connection].number, r.time, e);
+    outbox_.emit(connection, r.time, e);
   }
 }
 
@@ -633,13 +625,15 @@ void ServerSide::post_send(const Record& r) {
     return;
   }
   Request& request = at(id);
-  if (request.connection == 0) request.connection = connections_.by_send_cq(r.u32(Field::kCqId));
+  if (connections_.if_open(request.connection) == 0) {
+    request.connection = connections_.by_send_cq(r.u32(Field::kCqId));
+  }
   give(t, 0);
   // No Call of its connection has been answered since the trace began.
   if (request.connection == 0) return forget(id);
   connections_.bind_send_cq(request.connection, r.u32(Field::kCqId));
   t.connection = request.connection;
-  announce(request.connection);
+  connections_.announce(request.connection);
   outbox_.release(request.place);
   reply_message(r, request);
   request.posted = r.time;
@@ -650,7 +644,7 @@ void ServerSide::post_send(const Record& r) {
 }
 
 void ServerSide::reply_message(const Record& r, Request& request) {
-  const std::uint32_t number = connections_[request.connection].number;
+  const Connections::Id number = request.connection;
   for (std::size_t i = 0; i < request.writes.size(); ++i) {
     Outbox::Place& place = request.writes[i];
     if (i < request.encoded.size() && request.encoded[i].length != 0) {
@@ -723,7 +717,8 @@ void ServerSide::sent(const Record& r) {
   sends_.erase(it);
   if (at(joined.id).serial != joined.serial) return;
   const Request& request = at(joined.id);
-  if (request.decoded) {
+  const Connections::Id connection = connections_.if_open(request.connection);
+  if (request.decoded && connection != 0) {
     trace::CallEnd e;
     e.xid = request.xid;
     e.side = 1;
@@ -731,7 +726,7 @@ void ServerSide::sent(const Record& r) {
     e.sent = request.reads_done != 0 ? request.reads_done : request.received_at;
     e.replied = request.posted;
     e.ended = r.time;
-    outbox_.emit(connections_[request.connection].number, r.time, e);
+    outbox_.emit(connection, r.time, e);
   }
   forget(joined.id);
 }
@@ -747,16 +742,14 @@ void ServerSide::close(const Record& r) {
   const Address client = socket_address(r, Field::kClient);
   Connections::Id only = 0, flushed = 0;
   std::size_t count = 0;
-  connections_.with_peer(client, [&](Connections::Id id) {
+  connections_.with_peer(client, [&](Connections::Id id, const Connection& c) {
     ++count;
     only = id;
-    if (connections_[id].flushed) flushed = id;
+    if (c.flushed) flushed = id;
   });
   const Connections::Id id = flushed != 0 ? flushed : count == 1 ? only : 0;
   if (id == 0) return;
-  announce(id);
-  connections_.end(id, r.time, flushed != 0 ? 1 : 0, false,
-                   r.event == Event::kSvcXprtClose ? "the server closed it" : "it was freed");
+  connections_.end(id, r.time, 1, false, "the server closed it; which side ended it is not shown");
 }
 
 void ServerSide::error(Connections::Id connection, std::int64_t time, std::uint32_t xid,
@@ -764,7 +757,7 @@ void ServerSide::error(Connections::Id connection, std::int64_t time, std::uint3
   trace::Error e;
   e.xid = xid;
   e.side = side;
-  outbox_.emit(connection != 0 ? connections_[connection].number : 0, time, e,
+  outbox_.emit(connections_.if_open(connection), time, e,
                {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
@@ -779,10 +772,11 @@ void ServerSide::error_of_queue(const Record& r, const std::string& text) {
     id = request != 0 ? at(request).connection : 0;
     if (id == 0) {
       std::size_t count = 0;
-      connections_.with_peer(address_of_text(r.text(Field::kAddr)), [&](Connections::Id with) {
-        ++count;
-        id = with;
-      });
+      connections_.with_peer(address_of_text(r.text(Field::kAddr)),
+                             [&](Connections::Id with, const Connection&) {
+                               ++count;
+                               id = with;
+                             });
       if (count != 1) id = 0;
     }
   }
@@ -805,7 +799,7 @@ void ServerSide::lost() {
 }
 
 void ServerSide::finish(std::int64_t now) {
-  while (!openings_.empty()) announce(openings_.begin()->first);
+  connections_.announce_all();
   outbox_.flush();
   connections_.end_flushed(now);
 }

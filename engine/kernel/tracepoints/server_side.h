@@ -78,10 +78,6 @@ class ServerSide {
     Outbox::Place reverse_place = 0;
     std::uint32_t reverse_cq = 0;
   };
-  struct Opening {
-    Outbox::Place place = 0;
-    bool replayed = true;
-  };
   struct ReverseTask {
     RpcProcedure procedure;
     std::uint32_t xid = 0;
@@ -107,7 +103,6 @@ class ServerSide {
 
   Connections::Id connection_of_receive(const Record& r);
   void learn(Connections::Id id, const Address& server, const Address& client);
-  void announce(Connections::Id id);
   void accepted(const Record& r);
 
   void decoded(const Record& r);
@@ -138,7 +133,6 @@ class ServerSide {
   tsl::robin_map<std::uint32_t, Joined> waiting_;  // by XID, until a thread processes it
   tsl::robin_map<std::uint64_t, Joined> operations_, sends_;
   tsl::robin_map<std::int32_t, Thread> threads_;
-  tsl::robin_map<Connections::Id, Opening> openings_;
   tsl::robin_map<std::uint32_t, bool> created_cqs_;
   std::deque<std::pair<Address, Address>> accepted_;  // server and client, not yet seen
   tsl::robin_map<std::uint64_t, ReverseTask> reverse_tasks_;

@@ -57,6 +57,10 @@ void Translator::expire(std::int64_t now) {
   impl_->outbox.expire(now);
 }
 
+bool Translator::waits() const {
+  return !impl_->outbox.empty();
+}
+
 void Translator::finish() {
   impl_->client.finish();
   impl_->server.finish(impl_->now);

@@ -33,7 +33,6 @@ struct CpuPages {
 struct Clock {
   std::string name;  // "mono", "local", "x86-tsc"; empty if unknown
   std::uint32_t mult = 0, shift = 0;
-  std::uint64_t cycles_offset = 0;
   std::int64_t offset = 0;
   // Added to get the wall-clock time, if the recorder stored it (trace-cmd record --date).
   bool has_wall = false;
@@ -55,6 +54,9 @@ struct TraceDat {
   std::uint64_t lost = 0;  // as the kernel's statistics of all CPUs say
   bool cut_short = false;  // pages are missing at the end of the file
 };
+
+// Checks what is in the first 64 bytes, before the rest of the file is there.
+[[nodiscard]] base::Expected<void> check_head(std::span<const std::uint8_t> start);
 
 // Reads everything but the pages. Errors: why it cannot be read.
 [[nodiscard]] base::Expected<TraceDat> read_trace_dat(std::span<const std::uint8_t> file);

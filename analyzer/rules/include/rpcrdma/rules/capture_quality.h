@@ -27,6 +27,7 @@ struct CaptureGaps {
   // peer's RDMA operations, which most RNICs do not report.
   Gap events_lost;
   Gap operations_unseen;
+  bool events_lost_in_kernel = false;  // some of events_lost are connections of a kernel source
 
   // Returns whether nothing is missing except traffic before the capture and operations that an
   // endpoint cannot see.

@@ -56,6 +56,7 @@ void add_options(command_line::Command& command, OptionText& text);
 struct Plan {
   kernel::Options source;
   bool tracefs = false;  // do not try BPF
+  std::string filter;    // the conditions of the filter, for people; empty: none
   std::string name;
   std::string record;  // empty: no recording
   base::RingOptions ring;

@@ -13,9 +13,14 @@
 
 namespace rpcrdma::kernel_endpoint {
 
-// Opens the source of a plan; `log`: receives the verifier's log.
+// What an opener has to say besides its result.
+struct Opening {
+  std::string log;         // of the verifier
+  std::string why_no_bpf;  // why another source than BPF was opened; empty: as the plan says
+};
+// Opens the source of a plan.
 using Opener = std::function<base::Expected<std::unique_ptr<kernel::Source>>(const Plan& plan,
-                                                                             std::string& log)>;
+                                                                             Opening& opening)>;
 
 // Returns the exit status. Prints on standard error what it traces, the reason for its end, and
 // counts. For a program with one thread.

@@ -23,14 +23,18 @@ enum class Mode : std::uint8_t {
 };
 
 // Conditions on events, tested in the kernel before anything is copied. All that are set must hold.
+// Connections and their ends pass all but `peer` and `qpn`. With `slower_than_ns` or `only_errors`
+// only messages, ends of Calls and errors pass. The kernel holds a Call until its Reply arrives,
+// and at most 4096 of them: those held longest are left out.
 struct Filter {
   std::optional<std::array<std::uint8_t, 16>> peer = {};  // address; IPv4 mapped (::ffff:a.b.c.d)
   std::uint8_t peer_prefix = 128;                         // significant bits of `peer`
   std::optional<std::uint32_t> qpn = {};                  // local QP number of one connection
   std::optional<std::uint32_t> program = {};
   std::optional<std::uint32_t> procedure = {};
-  std::int64_t slower_than_ns = 0;  // only Calls with a longer latency: Call and Reply together
-  bool only_errors = false;         // RDMA_ERROR, failed completions, undecodable headers
+  // Only Calls with a longer time from Send to Reply: Call and Reply together.
+  std::int64_t slower_than_ns = 0;
+  bool only_errors = false;  // RDMA_ERROR, failed completions, undecodable headers
 
   [[nodiscard]] bool any() const {
     return peer || qpn || program || procedure || slower_than_ns > 0 || only_errors;
@@ -76,11 +80,12 @@ class Source {
 
 // Creates a tracefs instance and enables the tracepoints in it; it is removed with the source if
 // the process still may. Ignores the parts of the filter that tracepoints cannot test, and
-// Mode::kSums: missing() says so. A build without libtracefs always fails.
+// Mode::kSums: missing() says so.
 [[nodiscard]] base::Expected<std::unique_ptr<Source>> open_tracefs(const Options& options);
 
-// open_bpf(), else open_tracefs(). Error: why neither works.
-[[nodiscard]] base::Expected<std::unique_ptr<Source>> open_source(const Options& options,
-                                                                  std::string* log = nullptr);
+// open_bpf(), else open_tracefs(). `why_no_bpf`: in the latter case, why; else empty. Error: why
+// neither works.
+[[nodiscard]] base::Expected<std::unique_ptr<Source>> open_source(
+    const Options& options, std::string* log = nullptr, std::string* why_no_bpf = nullptr);
 
 }  // namespace rpcrdma::kernel

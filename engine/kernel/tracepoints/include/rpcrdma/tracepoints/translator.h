@@ -37,6 +37,8 @@ class Translator {
   void interrupted();
   // Lets events go that wait for further records too long. Call it when no record arrives.
   void expire(std::int64_t now);
+  // Whether events wait for further records.
+  [[nodiscard]] bool waits() const;
   // No record follows.
   void finish();
 
