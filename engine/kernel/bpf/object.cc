@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string_view>
 
 #include <bpf/btf.h>
@@ -60,27 +61,42 @@ struct FreeBtf {
 };
 using Btf = std::unique_ptr<btf, FreeBtf>;
 
-// The types of the kernel and of the two modules that have the tracepoints.
-class KernelTypes {
+// The tracepoints of the kernel and of the two modules, by their types. A look-up in the kernel's
+// types passes over a hundred thousand of them, so they are read once.
+class Tracepoints {
  public:
-  KernelTypes() : kernel_(btf__load_vmlinux_btf()) {
-    if (!kernel_) return;
-    rpcrdma_.reset(btf__load_module_btf("rpcrdma", kernel_.get()));
-    sunrpc_.reset(btf__load_module_btf("sunrpc", kernel_.get()));
-  }
-  [[nodiscard]] bool known() const { return kernel_ != nullptr; }
-  [[nodiscard]] bool has_tracepoint(std::string_view name) const {
-    const std::string type = fmt::format("btf_trace_{}", name);
-    for (const btf* types : {rpcrdma_.get(), sunrpc_.get(), kernel_.get()}) {
-      if (types != nullptr && btf__find_by_name_kind(types, type.c_str(), BTF_KIND_TYPEDEF) > 0) {
-        return true;
+  Tracepoints() {
+    const Btf kernel(btf__load_vmlinux_btf());
+    if (!kernel) return;
+    known_ = true;
+    bool in_modules = true;
+    for (const char* module : {"rpcrdma", "sunrpc"}) {
+      const Btf types(btf__load_module_btf(module, kernel.get()));
+      if (types) {
+        add(types.get(), btf__type_cnt(kernel.get()));
+      } else {
+        in_modules = false;
       }
     }
-    return false;
+    if (!in_modules) add(kernel.get(), 1);  // built in, or not loaded
   }
+  // Whether the kernel describes its types.
+  [[nodiscard]] bool known() const { return known_; }
+  [[nodiscard]] bool contains(std::string_view name) const { return names_.contains(name); }
 
  private:
-  Btf kernel_, rpcrdma_, sunrpc_;
+  void add(const btf* types, std::uint32_t first) {
+    constexpr std::string_view kPrefix = "btf_trace_";
+    for (std::uint32_t id = first; id < btf__type_cnt(types); ++id) {
+      const btf_type* type = btf__type_by_id(types, id);
+      if (!btf_is_typedef(type)) continue;
+      const std::string_view name = btf__name_by_offset(types, type->name_off);
+      if (name.starts_with(kPrefix)) names_.emplace(name.substr(kPrefix.size()));
+    }
+  }
+
+  bool known_ = false;
+  std::set<std::string, std::less<>> names_;
 };
 
 std::string release() {
@@ -161,7 +177,7 @@ void size_maps(bpf_object* object, const Options& options) {
 }
 
 // Enables the programs of the mode and roles that the kernel has tracepoints for.
-void choose_programs(const KernelTypes& types, const Options& options, LoadedObject& loaded) {
+void choose_programs(const Tracepoints& tracepoints, const Options& options, LoadedObject& loaded) {
   const std::string_view prefix = options.mode == Mode::kEvents ? "event_" : "sum_";
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, loaded.object.get()) {
@@ -171,7 +187,7 @@ void choose_programs(const KernelTypes& types, const Options& options, LoadedObj
     const std::string_view name = bpf_program__name(program);
     bool wanted = (name.starts_with(prefix) || name.starts_with("both_")) &&
                   (client ? options.client : options.server);
-    if (wanted && !types.has_tracepoint(tracepoint)) {
+    if (wanted && !tracepoints.contains(tracepoint)) {
       // Since 6.6, Writes of Reply chunks have tracepoints of their own.
       if (!tracepoint.starts_with("svcrdma_wc_reply")) loaded.missing.emplace_back(tracepoint);
       wanted = false;
@@ -236,8 +252,8 @@ base::Expected<LoadedObject> load_object(const Options& options, std::string* lo
   std::string own;
   std::string& printed = log != nullptr ? *log : own;
   const Printing printing(printed);
-  const KernelTypes types;
-  if (!types.known()) {
+  const Tracepoints tracepoints;
+  if (!tracepoints.known()) {
     return base::fail(
         "this kernel does not describe its types (no BTF, /sys/kernel/btf/vmlinux): "
         "BPF programs cannot be loaded");
@@ -248,8 +264,8 @@ base::Expected<LoadedObject> load_object(const Options& options, std::string* lo
   if (!loaded.object) {
     return base::fail(fmt::format("libbpf cannot read the BPF object: {}", std::strerror(errno)));
   }
-  choose_programs(types, options, loaded);
-  if (!types.has_tracepoint("xprtrdma_post_send") && !types.has_tracepoint("svcrdma_post_send")) {
+  choose_programs(tracepoints, options, loaded);
+  if (!tracepoints.contains("xprtrdma_post_send") && !tracepoints.contains("svcrdma_post_send")) {
     return base::fail(
         "the kernel's RPC-over-RDMA is not loaded, or does not describe its types: "
         "'modprobe rpcrdma' loads it");
