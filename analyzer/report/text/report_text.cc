@@ -10,7 +10,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/context.h>
@@ -72,12 +72,13 @@ std::string threshold_text(std::uint32_t bytes) {
   return bytes == 0 ? "unknown" : format_bytes(bytes);
 }
 
-// "; credits requested 128, granted 64, at most 3 in use": the values that are known.
-std::string credits_text(const Direction& d) {
-  std::string text = "; credits ";
-  if (d.requested_known) text += fmt::format("requested {}, ", d.requested);
-  if (d.granted_known) text += fmt::format("granted {}, ", d.granted);
-  return text + fmt::format("at most {} in use", d.in_use_max);
+// Appends "; credits requested 128, granted 64, at most 3 in use": the values that are known.
+void credits_text(const Direction& d, std::string& out) {
+  const auto to = std::back_inserter(out);
+  out += "; credits ";
+  if (d.requested_known) fmt::format_to(to, "requested {}, ", d.requested);
+  if (d.granted_known) fmt::format_to(to, "granted {}, ", d.granted);
+  fmt::format_to(to, "at most {} in use\n", d.in_use_max);
 }
 
 void connection_text(std::string& out, const Report& r, const Connection& c,
@@ -142,7 +143,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     if (d.unmatched_replies != 0) {
       out += fmt::format(", {} without Call", number(d.unmatched_replies, "Reply", "Replies"));
     }
-    out += credits_text(d) + '\n';
+    credits_text(d, out);
   };
   direction("forward", c.direction[0]);
   direction("reverse", c.direction[1]);
