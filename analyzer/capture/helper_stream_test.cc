@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace rpcrdma::capture {

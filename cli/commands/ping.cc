@@ -89,9 +89,12 @@ class Pinger : service::ClientObserver {
     }
     ended_ = loop_.now();
     const service::ConnectionInfo& info = client_->info(0);
+    // The refusal can end all Calls, and with them the loop, before turn() sees it.
     if (result && info.refused) {
       result = fabric::fail(fabric::Errc::kNotConnected,
-                            "the peer supports none of our versions" + version_hint(info));
+                            !failure_.empty()
+                                ? failure_
+                                : "the peer supports none of our versions" + version_hint(info));
     }
     if (connected_) result = result.and_then([&] { return disconnect(); });
     client_.reset();
