@@ -63,8 +63,9 @@ TEST(Layouts, StringsAreDynamic) {
   ASSERT_TRUE(layouts.add(disconnect.text()));
   Record r;
   EXPECT_FALSE(layouts.read(format.record(1, {}, {"10.0.0.1"}), r));
-  ASSERT_TRUE(layouts.read(
-      disconnect.record(1, {static_cast<std::uint64_t>(-111)}, {"10.0.0.1", "20049"}), r));
+  const auto bytes =  // the record's texts refer to it
+      disconnect.record(1, {static_cast<std::uint64_t>(-111)}, {"10.0.0.1", "20049"});
+  ASSERT_TRUE(layouts.read(bytes, r));
   EXPECT_EQ(r.text(Field::kAddr), "10.0.0.1");
   EXPECT_EQ(r.text(Field::kPort), "20049");
   EXPECT_EQ(r.i64(Field::kRc), -111);
