@@ -5,7 +5,8 @@
 namespace rpcrdma::tracepoints {
 namespace {
 
-Line read(const std::string& line, Record& record) {
+// The record's texts refer to the line.
+Line read(std::string_view line, Record& record) {
   std::uint64_t lost = 0;
   return read_line(line, record, lost);
 }
