@@ -154,7 +154,9 @@ class Guest:
 
     def run(self, command, seconds=30, status=0):
         """Returns the output of a command that must end in time with this status (None: any)."""
+        begin = time.monotonic()
         got, text = self.wait(self.start(command), seconds)
+        self.log.write(f"[{time.monotonic() - begin:.1f} s after {begin - self.lab.begin:.1f} s: {command[:200]}]\n".encode())
         if got is None:
             raise Failed(f"guest {self.number}: still running after {seconds} s: {command}\n{text}")
         if status is not None and got != status:
@@ -175,7 +177,7 @@ class Lab:
     """The network, guests and host programs of one scenario; all end when it is left."""
 
     def __init__(self, name, rpcrdma, files=()):
-        self.folder = BUILD / name
+        self.folder, self.begin = BUILD / name, time.monotonic()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.wire = self.folder / "wire.pcap"

@@ -594,8 +594,10 @@ void ServerSide::reads_done(const Record& r, bool ok) {
 // How many bytes go into each segment is known when the chunk is encoded into the Reply.
 void ServerSide::post_writes(const Record& r, bool reply_chunk) {
   const RequestId id = of_thread(thread(r));
-  if (id == 0 || at(id).connection == 0) return;
+  if (id == 0) return;
   Request& request = at(id);
+  request.has_reply_chunk |= reply_chunk;
+  if (request.connection == 0) return;
   std::size_t segments = 0;
   if (reply_chunk) {
     // Write chunks without data are not written.
@@ -666,6 +668,12 @@ void ServerSide::reply_message(const Record& r, Request& request) {
   for (const std::uint32_t size : request.lists.write_chunk_sizes) {
     for (std::uint32_t i = 0; i < size && taken < request.encoded.size(); ++i, ++taken) {
       lists.add_write(request.encoded[taken], i == 0);
+    }
+  }
+  if (!request.decoded && !request.has_reply_chunk) {
+    // Without the Call only the operations show the list.
+    for (; taken < request.encoded.size(); ++taken) {
+      lists.add_write(request.encoded[taken], taken == 0);
     }
   }
   lists.reply.assign(request.encoded.begin() + static_cast<std::ptrdiff_t>(taken),

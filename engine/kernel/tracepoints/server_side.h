@@ -59,6 +59,7 @@ class ServerSide {
     std::vector<wire::Segment> encoded;
     std::vector<Outbox::Place> writes;  // an operation for each segment that is written
     std::uint32_t chunks_posted = 0;
+    bool has_reply_chunk = false;  // it was written
     bool has_pullup = false;
     std::uint64_t inline_bytes = 0;
     bool has_rpc_bytes = false;

@@ -306,6 +306,31 @@ TEST_F(Server, AReplyToACallBeforeTheTrace) {
                                            trace::kChunksUnknown | trace::kLengthUnknown);
 }
 
+TEST_F(Server, WithoutTheCallTheOperationsShowTheListOfAReply) {
+  receive(1);
+  decode(1);
+  process(1);
+  answer(1);
+  for (const std::string list : {"write", "reply"}) {
+    add("svc_xdr_sendto: " + xid(9) + " head=[0xff,40] page=0(0) tail=[(nil),0] len=40");
+    add("svcrdma_post_" + list + "_chunk: " + cid(1, 40) + " sqecount=1");
+    add("svcrdma_encode_wseg: " + cid(1, 70) + " segno=0 400@0x0000000000001000:0x00000005");
+    add("svcrdma_post_send: " + cid(1, 70) + " num_sge=1 inv_rkey=0x00000000");
+    add("svc_send: " + xid(9) + " server=10.0.0.1:20049 client=10.0.0.2:0 status=0 flags=SECURE");
+  }
+  const auto messages = sink.of<trace::Message>();
+  ASSERT_THAT(messages, SizeIs(4));
+  const auto with_write_list = wire::decode_header(messages[2].payload);
+  ASSERT_TRUE(with_write_list);
+  EXPECT_EQ(with_write_list->proc, wire::Proc::kMsg);
+  EXPECT_EQ(with_write_list->writes.size(), 1U);
+  EXPECT_NE(messages[2].event.unknown & trace::kChunksUnknown, 0);
+  const auto through_reply_chunk = wire::decode_header(messages[3].payload);
+  ASSERT_TRUE(through_reply_chunk);
+  EXPECT_EQ(through_reply_chunk->proc, wire::Proc::kNomsg);
+  EXPECT_TRUE(through_reply_chunk->reply);
+}
+
 TEST_F(Server, AfterLostRecordsNothingIsGuessed) {
   receive(1);
   decode(1);
