@@ -13,17 +13,24 @@ BIG, ODD = "cbfdd5c784255d4998147db68f1ed158", "bb34fcc1ee84d4a7c5253fb35158c1ed
 NFS_VERSIONS = ("3", "4.0", "4.1", "4.2")
 
 
-def serve_nfs(guest):
-    """Starts the kernel's NFS server with some files."""
-    guest.run("""knfsd
+def together(guests, command, seconds=60):
+    """Runs a command in all guests at the same time; fails unless it succeeds in each."""
+    jobs = [(guest, guest.start(command)) for guest in guests]
+    for guest, job in jobs:
+        status, text = guest.wait(job, seconds)
+        check(status == 0, f"guest {guest.number}: status {status}: {command}\n{text}")
+
+
+def prepare(guests):
+    """Starts the kernel's NFS server, with some files, and what its client needs."""
+    together(guests, """knfsd
         yes rpcrdma | head -c 262144 >/export/big
         yes odd | head -c 5003 >/export/odd
         mkdir /export/dir
-        for i in $(seq 1 100); do : >/export/dir/a_rather_long_file_name_number_$i; done""", 120)
-
-
-def prepare_client(guest):
-    guest.run("modprobe -a rpcrdma nfsv3 nfsv4; mkdir -p /mnt; mount -t rpc_pipefs rpc /var/lib/nfs/rpc_pipefs")
+        for i in $(seq 1 100); do : >/export/dir/a_rather_long_file_name_number_$i; done
+        modprobe -a rpcrdma nfsv3 nfsv4
+        mkdir -p /mnt
+        mount -t rpc_pipefs rpc /var/lib/nfs/rpc_pipefs""", 120)
 
 
 def mount(guest, server, version, *options):
@@ -93,16 +100,23 @@ class TraceCmd:
         guest.run(f"cd /tmp; trace-cmd record -q -C mono {instance} {wanted} -o {name}.dat "
                   f">{name}.log 2>&1 & echo $! >/tmp/{name}.pid")
         # Its events are enabled before its reader starts; nothing is lost in between.
-        guest.until(f"[ $(cat {folder}/tracing_on) = 1 ] && [ $(cat {folder}/events/{events[-1]}/enable) = 1 ] && p=$(cat /tmp/{name}.pid) && grep -q . /proc/$p/task/$p/children")
+        guest.until(f"[ $(cat {folder}/tracing_on) = 1 ] && [ $(cat {folder}/events/{events[-1]}/enable) = 1 ] && "
+                    f"p=$(cat /tmp/{name}.pid) && grep -q . /proc/$p/task/$p/children")
 
     def stall(self, on):
         """Stops or continues its reader, so that the kernel's ring overflows."""
         self.guest.run(f"p=$(cat /tmp/{self.name}.pid); kill -{'STOP' if on else 'CONT'} "
                        "$(cat /proc/$p/task/$p/children)")
 
+    def interrupt(self):
+        self.guest.run(f"kill -INT $(cat /tmp/{self.name}.pid)")
+
     def stop(self):
         """Ends it, and returns its file on the host."""
-        self.guest.run(f"kill -INT $(cat /tmp/{self.name}.pid)")
+        self.interrupt()
+        return self.ended()
+
+    def ended(self):
         self.guest.until(f"! kill -0 $(cat /tmp/{self.name}.pid)", 180)
         self.guest.run(f"cp /tmp/{self.name}.dat /host/ && rm /tmp/{self.name}.dat", 120)
         return self.guest.files / f"{self.name}.dat"
@@ -139,9 +153,12 @@ class Endpoint:
         """Stops or continues it, so that the kernel's ring overflows."""
         self.guest.run(f"kill -{'STOP' if on else 'CONT'} $(cat /tmp/{self.name}.pid)")
 
-    def stop(self, status=0):
-        """Ends it; returns the recording on the host and the number of events lost in the kernel."""
+    def interrupt(self):
         self.guest.run(f"kill -INT $(cat /tmp/{self.name}.pid)", status=None)
+
+    def stop(self):
+        """Ends it; returns the recording on the host and the number of events lost in the kernel."""
+        self.interrupt()
         return self.ended()
 
     def ended(self):
@@ -172,10 +189,15 @@ class Watch:
             self.tracefs.ready("tracepoints")
         self.trace_cmd = TraceCmd(self.guest, self.name)
 
-    def stop(self):
-        self.recordings = [(TRACEPOINTS, self.trace_cmd.stop(), 0), (BPF, *self.bpf.stop())]
+    def interrupt(self):
+        for one in (self.bpf, self.tracefs, self.trace_cmd):
+            if one:
+                one.interrupt()
+
+    def collect(self):
+        self.recordings = [(TRACEPOINTS, self.trace_cmd.ended(), 0), (BPF, *self.bpf.ended())]
         if self.tracefs:
-            self.recordings.append((TRACEPOINTS, *self.tracefs.stop()))
+            self.recordings.append((TRACEPOINTS, *self.tracefs.ended()))
 
     def equals_wire(self, wire=None, missing=0, extra=0, partial=0):
         """Fails unless each recording has the guest's messages of the wire, and nothing else."""
@@ -197,4 +219,6 @@ def watch(lab, guests, name):
 
 def stop(watches):
     for one in watches:
-        one.stop()
+        one.interrupt()
+    for one in watches:
+        one.collect()

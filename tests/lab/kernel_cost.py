@@ -43,8 +43,7 @@ def traced(guest, options):
 
 def measure(lab, number, counted):
     guest, = lab.boot(kernels=[number], options=COUNTED if counted else ())
-    kernel.serve_nfs(guest)
-    kernel.prepare_client(guest)
+    kernel.prepare([guest])
     guest.run(f"yes x | head -c {CALLS * 4096} >/export/large")
     kernel.mount(guest, guest.address, "4.1")
     rates(guest)  # warms up

@@ -568,9 +568,8 @@ void ClientSide::call_message(const Record& r, Call& call) {
   trace::Message e;
   e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
   std::optional<std::uint64_t> length;
-  if (!call.has_marshal || call.hdrlen != encoder_.header_bytes()) {
-    e.unknown |= trace::kChunksUnknown;
-  }
+  call.lists_known = call.has_marshal && call.hdrlen == encoder_.header_bytes();
+  if (!call.lists_known) e.unknown |= trace::kChunksUnknown;
   if (call.has_marshal) {
     switch (call.arguments) {
       case Arguments::kPositionZero:
@@ -659,7 +658,7 @@ void ClientSide::close_reply(CallId id) {
     invalidating_.erase(*open.last_local_mr);
     open.last_local_mr.reset();
   }
-  const bool known_call = call.attempts != 0;
+  const bool known_call = call.attempts != 0 && call.lists_known;
   if (!known_call) find_write_list(open);
   trace::Message e;
   e.side = 1;

@@ -68,6 +68,7 @@ class ClientSide {
     bool sent = false;   // the lists below are those of a Call that was posted
     std::uint16_t attempts = 0;
     Connections::Id connection = 0;
+    bool lists_known = false;  // of the Call as it was sent
     bool has_marshal = false;
     std::uint64_t hdrlen = 0, headlen = 0, pagelen = 0, taillen = 0;
     enum class Arguments : std::uint8_t { kUnknown, kInline, kReadChunk, kPositionZero };

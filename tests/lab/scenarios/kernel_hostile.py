@@ -98,9 +98,7 @@ def judge(lab, watch):
 
 def run(lab):
     guests = lab.boot(2, kernels=["6.1", "6.12"], wires=True)
-    for guest in guests:
-        guest.run("knfsd")
-        kernel.prepare_client(guest)
+    kernel.prepare(guests)
     watches = kernel.watch(lab, guests, "hostile")
     for guest in guests:
         bad_client.provoke(lab, guest)

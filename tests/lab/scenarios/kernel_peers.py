@@ -9,9 +9,7 @@ def files(rpcrdma):
 
 def run(lab):
     guests = lab.boot(2, kernels=["6.1", "6.12"])
-    for guest in guests:
-        kernel.serve_nfs(guest)
-        kernel.prepare_client(guest)
+    kernel.prepare(guests)
     watches = kernel.watch(lab, guests, "peers")
     for client, server in (guests, reversed(guests)):
         for version in kernel.NFS_VERSIONS:

@@ -66,9 +66,7 @@ def trouble(guests, loads):
 def run(lab):
     guests = lab.boot(2, kernels=["6.1", "6.12"])
     one, two = guests
-    for guest in guests:
-        kernel.serve_nfs(guest)
-        kernel.prepare_client(guest)
+    kernel.prepare(guests)
     kernel.mount(one, two.address, "4.1")
     kernel.mount(two, one.address, "3")
     loads = [kernel.Load(guest) for guest in guests]
