@@ -161,7 +161,8 @@ TEST(CommandLine, ShowsVersionAndHelp) {
   parsed = p.parse({"copy", "--help"});
   EXPECT_EQ(parsed.outcome, Outcome::kShow);
   EXPECT_THAT(parsed.text, testing::StartsWith("Copy files\nUsage: tool copy [OPTIONS] FILE...\n"));
-  EXPECT_THAT(p.parse({"-h"}).text, testing::StartsWith("A program that copies and shows files.\nUsage: tool "));
+  EXPECT_THAT(p.parse({"-h"}).text,
+              testing::StartsWith("A program that copies and shows files.\nUsage: tool "));
 }
 
 TEST(CommandLine, HelpHasAllInTheOrderOfDefinition) {

@@ -1,11 +1,11 @@
-#include <rpcrdma/base/helper_program.h>
-
 #include <array>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #include <unistd.h>
+
+#include <rpcrdma/base/helper_program.h>
 
 namespace rpcrdma::base {
 

@@ -1,8 +1,8 @@
-#include <rpcrdma/base/helper_program.h>
-
 #include <filesystem>
 
 #include <gmock/gmock.h>
+
+#include <rpcrdma/base/helper_program.h>
 
 namespace rpcrdma::base {
 namespace {

@@ -112,7 +112,8 @@ std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
          fmt::format("events of {} are missing from the recording",
                      where(capture_gaps.events_lost)),
          capture_gaps.events_lost_in_kernel
-             ? "Use larger buffers (trace-cmd record -b, rpcrdma kernel --kernel-ring), trace fewer "
+             ? "Use larger buffers (trace-cmd record -b, rpcrdma kernel --kernel-ring), trace "
+               "fewer "
                "events, or filter them in the kernel: it emitted events faster than they were read."
              : "Record on a faster disk, use faster live readers (attach, top, Wireshark), or use "
                "fewer connections at a time: the endpoint emitted events faster than they were "
