@@ -143,6 +143,7 @@ class TracefsSource final : public Source {
   tracepoints::Record record_;
   Current translator_;
   std::uint64_t lost_ = 0;
+  bool listening_ = false;
   bool listened_ = false;  // started since the latest drain()
   bool has_client_ = false, has_server_ = false;
 };
@@ -249,8 +250,10 @@ Expected<void> TracefsSource::open_cpus(const std::string& instance) {
 }
 
 void TracefsSource::listen(bool on) {
+  listening_ = on;
   listened_ |= on;
   (void)write_text(tracing_on_.get(), on ? "1" : "0");
+  if (!on) wake_in(1);  // for what waits
 }
 
 // Records of different CPUs are put in order of time. Those of the last moment wait: another CPU
@@ -264,7 +267,7 @@ Expected<void> TracefsSource::drain(EventSink& sink) {
   const std::int64_t now = monotonic_now();
   translator_.sink = &sink;
   if (std::exchange(listened_, false)) translator_.translator.interrupted();
-  const std::int64_t until = now - kMoment;
+  const std::int64_t until = listening_ ? now - kMoment : std::numeric_limits<std::int64_t>::max();
   for (CpuPages& cpu : cpus_) {
     if (const int error = cpu.read(page_bytes_, layout_); error != 0) {
       translator_.sink = nullptr;
@@ -273,18 +276,20 @@ Expected<void> TracefsSource::drain(EventSink& sink) {
     }
   }
   translate(until);
+  const bool waits = std::any_of(cpus_.begin(), cpus_.end(),
+                                 [](const CpuPages& c) { return c.has_record() || c.has_more(); });
+  const bool unloaded = second && !waits && is_unloaded();
+  if (!waits && (!listening_ || unloaded)) translator_.translator.finish();
   translator_.translator.expire(now);
   translator_.sink = nullptr;
-  const bool waits =
-      std::any_of(cpus_.begin(), cpus_.end(), [](const CpuPages& c) { return c.has_record(); });
   // Events that wait for records have to go at some time, even if no record follows.
   constexpr std::int64_t kLater = 200'000'000;
   if (waits) {
-    wake_in(kMoment);
+    wake_in(listening_ ? kMoment : 1);
   } else if (translator_.translator.waits()) {
     wake_in(kLater);
   }
-  if (second && !waits && is_unloaded()) return fail("the kernel's module rpcrdma was unloaded");
+  if (unloaded) return fail("the kernel's module rpcrdma was unloaded");
   return {};
 }
 
