@@ -40,6 +40,7 @@ constexpr std::int64_t kBetweenSums = base::kSecond;
 constexpr std::int64_t kBetweenLooks = base::kSecond;
 // At the end: readings of what waits in the source, each a bounded number of events.
 constexpr int kLastReads = 1000;
+constexpr int kLastWaitMs = 50;
 
 void complain(const std::string& text) {
   fmt::print(stderr, "rpcrdma-kernel: {}\n", plot::escape_terminal(text));
@@ -165,9 +166,10 @@ class Loop {
   base::Expected<void> read_rest() {
     if (counts()) return source_.sums(sink_, base::monotonic_ns());
     for (int i = 0; i < kLastReads; ++i) {
-      pollfd source{source_.fd(), POLLIN, 0};
-      if (::poll(&source, 1, 0) <= 0) break;
       if (const auto read = source_.drain(sink_); !read) return read;
+      // A source may need a moment before it is readable again.
+      pollfd source{source_.fd(), POLLIN, 0};
+      if (::poll(&source, 1, kLastWaitMs) <= 0) break;
     }
     return {};
   }
