@@ -9,7 +9,8 @@ namespace rpcrdma::cli {
 
 // Exit status of every command.
 inline constexpr int kOk = 0;
-// analyze: findings of severity error; header: malformed; load: a Call failed, a limit was
+// analyze, merge: findings of severity error, or of that of --fail-on; compare: a limit was
+// exceeded; extract: an incomplete file; header: malformed; load: a Call failed, a limit was
 // exceeded, or data was wrong; ping, call: no answer, or a refusal; nfs-probe: a step failed;
 // selftest: a cell failed
 inline constexpr int kFindings = 1;
@@ -25,6 +26,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_attach(command_line::Command& command);
 [[nodiscard]] Run add_kernel(command_line::Command& command);
 [[nodiscard]] Run add_top(command_line::Command& command);
+[[nodiscard]] Run add_compare(command_line::Command& command);
 [[nodiscard]] Run add_merge(command_line::Command& command);
 [[nodiscard]] Run add_export(command_line::Command& command);
 [[nodiscard]] Run add_extract(command_line::Command& command);

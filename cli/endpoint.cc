@@ -1,6 +1,7 @@
 // Options of commands with an endpoint of their own: parses them, chooses the provider, opens it.
 #include "endpoint.h"
 
+#include "host_name.h"
 #include "input.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include <fmt/core.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/base/parse.h>
@@ -88,6 +90,7 @@ std::optional<Address> gid_address(const Endpoint& endpoint, const char* command
 }  // namespace
 
 void add_provider_options(command_line::Command& command, EndpointOptions& options) {
+  command.group("RDMA provider");
   command
       .option("--provider", options.provider,
               "verbs: an RDMA device; soft: RDMA in user space; auto: verbs if the own address "
@@ -116,6 +119,7 @@ void add_provider_options(command_line::Command& command, EndpointOptions& optio
 }
 
 void add_endpoint_options(command_line::Command& command, EndpointOptions& options) {
+  command.group("Protocol");
   command.option("-p,--port", options.port, "RPC-over-RDMA port of the server")
       .value("PORT")
       .show_default()
@@ -157,6 +161,7 @@ void add_endpoint_options(command_line::Command& command, EndpointOptions& optio
       .show_default()
       .whole_number();
   add_provider_options(command, options);
+  command.group("Packets of the soft fabric");
   command
       .option("--fault", options.faults,
               "Inject packet faults, such as 'drop rate=0.01 seed=7' (docs/faults.md)")
@@ -165,9 +170,11 @@ void add_endpoint_options(command_line::Command& command, EndpointOptions& optio
   command.option("--pcapng", options.pcapng, "Write all packets to this file").value("FILE");
   command.flag("--exact", options.exact,
                "Send each packet in a datagram of its own, without batching");
+  command.group("RDMA provider");
   command.flag("--busy-poll", options.busy_poll,
                "Poll without sleeping: lower latency, but uses a whole CPU");
   add_tracing_options(command, options.tracing);
+  command.group("");
 }
 
 void apply(const Endpoint& endpoint, service::ClientOptions& client) {
@@ -274,6 +281,44 @@ bool choose_provider(Endpoint& endpoint, const Address& own, const char* command
   return true;
 }
 
+namespace {
+
+soft::PacketLogOptions packet_log_options(const Endpoint& endpoint, const char* command) {
+  soft::PacketLogOptions options = endpoint.provider.packet_log;
+  options.failed = [command](const std::string& error) {
+    complain(fmt::format("{}: --pcapng: {}", command, error));
+  };
+  // Of all files, if they are rotated.
+  options.ended = [end = endpoint.tracing.packet_file,
+                   file = endpoint.provider.pcapng](const soft::PacketLogCounters& counters) {
+    end->file = file;
+    end->counters.written += counters.written;
+    end->counters.lost += counters.lost;
+    end->counters.error = counters.error;
+  };
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<soft::PacketLog> rotate_packets(const Endpoint& endpoint,
+                                                const OpenProvider& provider, const char* command) {
+  const std::string& file = endpoint.provider.pcapng;
+  if (file.empty() || provider.soft == nullptr) return nullptr;
+  if (::access(file.c_str(), F_OK) == 0) {
+    complain(fmt::format(
+        "{}: warning: --pcapng {}: the file has not been renamed, so it is not begun again",
+        command, file));
+    return nullptr;
+  }
+  auto log = soft::PacketLog::create(file, packet_log_options(endpoint, command));
+  if (!log) {
+    complain(fmt::format("{}: --pcapng: {}", command, log.error().message));
+    return nullptr;
+  }
+  return provider.soft->log_to(std::make_unique<soft::PacketLog>(std::move(*log)));
+}
+
 OpenProvider open_provider(const Endpoint& endpoint, const Address& address, trace::Tracer* tracer,
                            const char* command) {
   const auto refuse = [&](const fabric::Error& error) {
@@ -297,13 +342,7 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
   options.adapter.address = address;
   options.adapter.tracer = tracer;
   if (!options.pcapng.empty()) {
-    options.packet_log.failed = [command](const std::string& error) {
-      complain(fmt::format("{}: --pcapng: {}", command, error));
-    };
-    options.packet_log.ended = [end = endpoint.tracing.packet_file,
-                                file = options.pcapng](const soft::PacketLogCounters& counters) {
-      *end = {file, counters};
-    };
+    options.packet_log = packet_log_options(endpoint, command);
   }
   auto provider = soft::SoftProvider::open(options);
   if (!provider) return refuse(provider.error());
@@ -313,57 +352,110 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
 }
 
 void add_peers(command_line::Command& command, std::string& host, std::string& from) {
-  command.argument("HOST", host, "The server's address, IPv4 or IPv6").required();
+  command
+      .argument("HOST", host,
+                "The server: a name, or an IPv4 or IPv6 address; also HOST:PORT, [ADDRESS]:PORT")
+      .required();
   command
       .option("--from", from,
-              "Own address (source address of the route to HOST; 127.0.0.2 for HOST 127.0.0.1)")
+              "Own address or its name (source address of the route to HOST; 127.0.0.2 for HOST "
+              "127.0.0.1)")
       .value("ADDRESS");
+}
+
+namespace {
+
+// Returns the addresses of a host on the command line. `port`: receives its port; null: it may have
+// none. On an error prints a line on stderr and returns none.
+std::vector<Address> addresses_of(const std::string& text, std::optional<std::uint16_t>* port,
+                                  const std::string& prefix) {
+  const auto refuse = [&](const std::string& what) {
+    complain(fmt::format("{}: {}", prefix, what));
+    return std::vector<Address>();
+  };
+  const auto split = split_host(text);
+  if (!split) return refuse(split.error().message);
+  if (split->port && port == nullptr) {
+    return refuse(fmt::format("\"{}\": give no port here", text));
+  }
+  auto addresses = resolve(split->host);
+  if (!addresses) return refuse(addresses.error().message);
+  if (port != nullptr) *port = split->port;
+  return std::move(*addresses);
+}
+
+// The port of HOST:PORT and that of --port are the same option.
+bool set_port(Endpoint& endpoint, std::optional<std::uint16_t> port, const std::string& prefix) {
+  if (!port || *port == endpoint.port) return true;
+  if (endpoint.port != EndpointOptions().port) {
+    complain(fmt::format("{}: port {} here, but --port {}", prefix, *port, endpoint.port));
+    return false;
+  }
+  endpoint.port = *port;
+  return true;
+}
+
+// Chooses the own address that fits one of the server's. `owns`: the candidates; empty: that of the
+// route.
+bool choose_addresses(const std::vector<Address>& servers, const std::vector<Address>& owns,
+                      Peers& peers) {
+  for (const Address& server : servers) {
+    peers.server = server;
+    if (owns.empty()) {
+      const auto own = route_source(server);
+      if (!own) continue;
+      peers.from = *own == fabric::make_ipv4(127, 0, 0, 1) && *own == server
+                       ? fabric::make_ipv4(127, 0, 0, 2)
+                       : *own;
+      peers.from_was_chosen = true;
+      return true;
+    }
+    const auto fits = std::ranges::find(owns, server.ipv6, &Address::ipv6);
+    if (fits == owns.end()) continue;
+    peers.from = *fits;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Address> parse_listen(const std::string& text, Endpoint& endpoint,
+                                    const char* command) {
+  const std::string prefix = fmt::format("{}: --listen", command);
+  std::optional<std::uint16_t> port;
+  const std::vector<Address> addresses = addresses_of(text, &port, prefix);
+  if (addresses.empty() || !set_port(endpoint, port, prefix)) return std::nullopt;
+  return addresses.front();
 }
 
 std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
                                  Endpoint& endpoint, const char* command) {
   Peers peers;
-  const auto server = fabric::parse_address(host);
-  if (!server) {
-    complain(fmt::format("{}: {}", command, server.error().message));
+  std::optional<std::uint16_t> port;
+  const std::vector<Address> servers = addresses_of(host, &port, command);
+  if (servers.empty() || !set_port(endpoint, port, fmt::format("{}: {}", command, host))) {
     return std::nullopt;
   }
-  peers.server = *server;
-  if (from.empty() && endpoint.gid_index) {
+  peers.port_was_given = port.has_value();
+  std::vector<Address> owns;
+  if (!from.empty()) {
+    owns = addresses_of(from, nullptr, fmt::format("{}: --from", command));
+    if (owns.empty()) return std::nullopt;
+  } else if (endpoint.gid_index) {
     const auto own = gid_address(endpoint, command);
     if (!own) return std::nullopt;
-    peers.from = *own;
-  } else if (!from.empty()) {
-    const auto own = fabric::parse_address(from);
-    if (!own) {
-      complain(fmt::format("{}: --from: {}", command, own.error().message));
-      return std::nullopt;
-    }
-    peers.from = *own;
-  } else {
-    const auto own = route_source(peers.server);
-    if (!own) {
-      complain(
-          fmt::format("{}: {}: no route to it; specify an own address with --from", command, host));
-      return std::nullopt;
-    }
-    peers.from = *own == fabric::make_ipv4(127, 0, 0, 1) && *own == peers.server
-                     ? fabric::make_ipv4(127, 0, 0, 2)
-                     : *own;
-    peers.from_was_chosen = true;
+    owns.push_back(*own);
   }
-  if (peers.from.ipv6 != peers.server.ipv6) {
-    complain(fmt::format("{}: --from {}: HOST has the other IP version", command,
-                         peers.from.to_string()));
+  if (!choose_addresses(servers, owns, peers)) {
+    complain(owns.empty()
+                 ? fmt::format("{}: {}: no route to it; specify an own address with --from",
+                               command, host)
+                 : fmt::format("{}: --from {}: HOST has the other IP version", command,
+                               from.empty() ? owns.front().to_string() : from));
     return std::nullopt;
   }
   if (!choose_provider(endpoint, peers.from, command)) return std::nullopt;
-  if (peers.from == peers.server && endpoint.kind == ProviderKind::kSoft) {
-    complain(fmt::format(
-        "{}: {} is the own address too, and both ends need UDP port 4791; specify another --from",
-        command, host));
-    return std::nullopt;
-  }
   return peers;
 }
 
@@ -389,6 +481,12 @@ std::optional<fabric::Time> duration_option(const std::string& text, const char*
         option, text));
   }
   return ns;
+}
+
+std::optional<fabric::Time> limit_option(const std::string& text, const char* command,
+                                         const char* option) {
+  if (is_no_time(text)) return fabric::kNever;
+  return duration_option(text, command, option);
 }
 
 std::optional<std::uint32_t> size_option(const std::string& text, const char* command,

@@ -85,7 +85,7 @@ void apply(const Endpoint& endpoint, service::ServerOptions& server);
 // An open provider of either kind.
 struct OpenProvider {
   std::unique_ptr<fabric::Provider> provider;  // null: could not be opened
-  const soft::SoftProvider* soft = nullptr;    // the same provider, if it is soft
+  soft::SoftProvider* soft = nullptr;          // the same provider, if it is soft
   std::string device;                          // otherwise its device
 
   explicit operator bool() const { return provider != nullptr; }
@@ -95,14 +95,25 @@ struct OpenProvider {
 [[nodiscard]] OpenProvider open_provider(const Endpoint& endpoint, const fabric::Address& address,
                                          trace::Tracer* tracer, const char* command);
 
-// HOST and --from of the commands that send Calls. Over soft, a server and a client on one machine
-// both need UDP port 4791, so their addresses differ.
+// Opens the --pcapng file again if another program has renamed it, and logs packets there from now
+// on. Returns the previous log, whose destructor waits for the disk; null if nothing has changed.
+// Reports on stderr why that is so.
+[[nodiscard]] std::unique_ptr<soft::PacketLog> rotate_packets(const Endpoint& endpoint,
+                                                              const OpenProvider& provider,
+                                                              const char* command);
+
+// HOST and --from of the commands that send Calls.
 struct Peers {
   fabric::Address server;
   fabric::Address from;
   bool from_was_chosen = false;
+  bool port_was_given = false;  // HOST:PORT
 };
-// Also chooses the provider.
+// Parses --listen: an address or a name, with or without a port.
+[[nodiscard]] std::optional<fabric::Address> parse_listen(const std::string& text,
+                                                          Endpoint& endpoint, const char* command);
+// Resolves names to addresses of the same IP version, IPv4 if both have both. Also chooses the
+// provider.
 [[nodiscard]] std::optional<Peers> parse_peers(const std::string& host, const std::string& from,
                                                Endpoint& endpoint, const char* command);
 void add_peers(command_line::Command& command, std::string& host, std::string& from);
@@ -110,6 +121,9 @@ void add_peers(command_line::Command& command, std::string& host, std::string& f
 // Parses a duration or size option; on an error prints a line on stderr and returns nothing.
 [[nodiscard]] std::optional<fabric::Time> duration_option(const std::string& text,
                                                           const char* command, const char* option);
+// As duration_option(), of a time limit: 0 is none, fabric::kNever.
+[[nodiscard]] std::optional<fabric::Time> limit_option(const std::string& text, const char* command,
+                                                       const char* option);
 [[nodiscard]] std::optional<std::uint32_t> size_option(const std::string& text, const char* command,
                                                        const char* option,
                                                        std::uint32_t most = UINT32_MAX);

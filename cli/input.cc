@@ -1,19 +1,54 @@
 #include "input.h"
 
 #include "huge_heap.h"
+#include "log.h"
 #include "progress.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <mutex>
+#include <string_view>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <rpcrdma/capture/link.h>
 #include <rpcrdma/plot/escape.h>
+#include <rpcrdma/session/align.h>
 
 namespace rpcrdma::cli {
 
+namespace {
+
+std::mutex lines_mutex;
+TakeLine lines_go_to;
+
+void say_line(const std::string& text, bool is_fault) {
+  const std::scoped_lock lock(lines_mutex);
+  const std::string line = plot::escape_terminal(text);
+  if (lines_go_to) return lines_go_to(line, is_fault);
+  const LogLevel level = is_fault ? LogLevel::kError : LogLevel::kInfo;
+  fmt::print(stderr, "{}rpcrdma: {}\n", is_journal(STDERR_FILENO) ? journal_prefix(level) : "",
+             line);
+}
+
+}  // namespace
+
 void complain(const std::string& text) {
-  fmt::print(stderr, "rpcrdma: {}\n", plot::escape_terminal(text));
+  say_line(text, true);
+}
+
+void inform(const std::string& text) {
+  say_line(text, false);
+}
+
+void complain_to(TakeLine take) {
+  const std::scoped_lock lock(lines_mutex);
+  lines_go_to = std::move(take);
 }
 
 command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths) {
@@ -22,7 +57,7 @@ command_line::Option& add_files(command_line::Command& command, std::vector<std:
 }
 
 std::unique_ptr<capture::Source> open_input(const std::vector<std::string>& paths) {
-  auto source = capture::open_files(paths);
+  auto source = session::open_aligned(paths);
   if (!source) {
     complain(source.error().message);
     return nullptr;
@@ -49,6 +84,10 @@ bool run_pipeline(session::Pipeline& pipeline, capture::Source& source,
   pipeline.finish();
   const capture::SourceStats& stats = source.stats();
   // With several files, the damage text names the damaged ones.
+  if (!stats.note.empty()) {
+    complain(paths.size() == 1 ? fmt::format("note: {}: {}", paths.front(), stats.note)
+                               : fmt::format("note: {}", stats.note));
+  }
   if (!stats.damage.empty()) {
     complain(paths.size() == 1 ? fmt::format("warning: {}: {}", paths.front(), stats.damage)
                                : fmt::format("warning: {}", stats.damage));
@@ -66,6 +105,13 @@ void add_profile(command_line::Command& command, rules::Profile& profile) {
           "Specification to check against: RFC 8166 (the default) or RFC 5666")
       .one_of({"8166", "5666", "rfc8166", "rfc5666"})
       .value("RFC");
+}
+
+void add_icrc(command_line::Command& command, bool& no_icrc) {
+  command.flag(
+      "--no-icrc", no_icrc,
+      "Do not verify ICRCs: for devices that do not compute them, and for packets that a tool "
+      "rewrote");
 }
 
 void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& dialect) {
@@ -87,6 +133,46 @@ void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& d
           "connection's messages, else draft-02")
       .one_of(names)
       .value("NAME");
+}
+
+namespace {
+
+// Reads "4790" or "4790,4800". Nothing: that is no list of ports.
+std::optional<std::vector<std::uint16_t>> ports_of(std::string_view text) {
+  std::vector<std::uint16_t> ports;
+  while (true) {
+    std::uint16_t port = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, port);
+    if (error != std::errc() || port == 0) return std::nullopt;
+    ports.push_back(port);
+    if (at == end) return ports;
+    if (*at != ',') return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()) + 1);
+  }
+}
+
+}  // namespace
+
+void add_vxlan_ports(command_line::Command& command) {
+  static constexpr std::size_t kMost =
+      std::tuple_size_v<decltype(capture::LinkOptions::vxlan_ports)>;
+  command
+      .option(
+          "--vxlan-port",
+          [](const std::string& text) {
+            const auto ports = ports_of(text);
+            if (!ports || ports->size() > kMost) return;
+            std::copy(ports->begin(), ports->end(), capture::link_options.vxlan_ports.begin());
+          },
+          "UDP ports that carry VXLAN, besides 4789 and 8472")
+      .check([](const std::string& text) {
+        const auto ports = ports_of(text);
+        return ports && ports->size() <= kMost
+                   ? std::string()
+                   : fmt::format("{} is not one to {} ports, separated by commas", text, kMost);
+      })
+      .value("PORT,...");
 }
 
 void add_jobs(command_line::Command& command, unsigned& jobs) {

@@ -1,9 +1,11 @@
 // Shared by all commands that read a capture.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rpcrdma/capture/source.h>
@@ -16,6 +18,9 @@ namespace rpcrdma::cli {
 
 // The argument FILE..., one or more, of every command that reads captures.
 command_line::Option& add_files(command_line::Command& command, std::vector<std::string>& paths);
+
+// The option --vxlan-port of every command that reads or captures packets.
+void add_vxlan_ports(command_line::Command& command);
 
 // Opens the files as one capture merged by time, "-" being standard input; on failure prints a line
 // on stderr and returns null.
@@ -33,10 +38,18 @@ void add_jobs(command_line::Command& command, unsigned& jobs);
 // The option --v2-dialect of every command that reads messages; nothing: auto.
 void add_dialect(command_line::Command& command, std::optional<wire::Dialect>& dialect);
 
+// The option --no-icrc of every command that reads packets.
+void add_icrc(command_line::Command& command, bool& no_icrc);
+
 // The option --profile of every command that checks rules.
 void add_profile(command_line::Command& command, rules::Profile& profile);
 
-// Prints "rpcrdma: ..." on stderr in one line; escapes control characters.
+// Prints "rpcrdma: ..." on stderr in one line; escapes control characters. Thread-safe.
 void complain(const std::string& text);
+// The same for what is no fault, such as how much was recorded.
+void inform(const std::string& text);
+// Makes both pass their lines on instead, escaped; empty: no longer.
+using TakeLine = std::function<void(std::string_view text, bool is_fault)>;
+void complain_to(TakeLine take);
 
 }  // namespace rpcrdma::cli

@@ -38,6 +38,10 @@ Interrupt::~Interrupt() {
   loops_to_wake = {};
 }
 
+void Interrupt::request() {
+  on_signal(0);
+}
+
 bool Interrupt::came() {
   return interrupted.load();
 }

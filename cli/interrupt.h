@@ -18,6 +18,8 @@ class Interrupt {
 
   // Thread-safe.
   [[nodiscard]] static bool came();
+  // Ends the program's work as a signal does. Thread-safe.
+  static void request();
 };
 
 }  // namespace rpcrdma::cli

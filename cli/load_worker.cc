@@ -4,9 +4,11 @@
 
 #include "interrupt.h"
 #include "metrics_option.h"
+#include "refusal_text.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -23,6 +25,11 @@ namespace echo = service::echo;
 
 // How long after an interruption in-flight Calls may take to end, and then connections to close.
 constexpr Time kDrainTime = 2 * fabric::kSecond;
+// The same after the end of --duration. A bound is of no use if Calls to a server that hangs extend
+// it by their timeout.
+constexpr Time kLastReplies = fabric::kSecond;
+// How long connections may take to close when the server did not answer before.
+constexpr Time kCloseUnanswered = 100 * fabric::kMillisecond;
 
 }  // namespace
 
@@ -32,7 +39,8 @@ LoadWorker::LoadWorker(OpenProvider provider, const WorkerOptions& options,
       requests_(requests),
       provider_(std::move(provider)),
       pacer_(options.pace),
-      random_(options.seed) {}
+      random_(options.seed),
+      granted_(options.client.connections) {}
 
 LoadWorker::~LoadWorker() {
   // The client uses the memory of the Calls, so it is destroyed first.
@@ -110,6 +118,13 @@ Expected<void> LoadWorker::connect() {
 
 Expected<void> LoadWorker::run() {
   running_ = true;
+  auto result = generate();
+  // An interruption can come before the connections are established.
+  if (!loss_.empty()) down_ = client_->connections() - client_->up();
+  return result;
+}
+
+Expected<void> LoadWorker::generate() {
   begun_ = ended_ = loop_->now();
   pacer_.begin(begun_);
   if (reverse_) {
@@ -120,6 +135,14 @@ Expected<void> LoadWorker::run() {
     if (Interrupt::came() && give_up == fabric::kNever) {
       pacer_.stop(loop_->now());
       give_up = loop_->now() + kDrainTime;
+    }
+    // Reverse Calls have limits of their own.
+    if (!reverse_ && give_up == fabric::kNever && loop_->now() >= pacer_.end()) {
+      give_up = loop_->now() + kLastReplies;
+    }
+    if (give_up == fabric::kNever && loop_->now() >= dead_at()) {
+      pacer_.stop(loop_->now());
+      give_up = loop_->now();
     }
     begin_due();
     if (reverse_) {
@@ -133,9 +156,16 @@ Expected<void> LoadWorker::run() {
     }
     const bool reverse_over = !reverse_ || reverse_->over();
     if (!reverse_over) ended_ = loop_->now();
-    const bool over = !options_.forward || pacer_.due(loop_->now()) == fabric::kNever;
+    bool over = !options_.forward || pacer_.due(loop_->now()) == fabric::kNever;
+    // Calls at a rate fill their time: 2 Calls in 4 s are 0.5 per second.
+    if (options_.pace.rate != 0 && pacer_.end() != fabric::kNever) {
+      over = over && (loop_->now() >= pacer_.end() || pacer_.all_taken());
+    }
     if (over && free_.size() == slots_.size() && reverse_over) return {};
-    if (loop_->now() >= give_up) return {};
+    if (loop_->now() >= give_up) {
+      ended_ = loop_->now();
+      return {};
+    }
     const Time until = wait_until(give_up);
     const auto going = loop_->run_once(until == fabric::kNever ? until : until - loop_->now());
     if (!going) return tl::unexpected(going.error());
@@ -151,9 +181,17 @@ Time LoadWorker::wait_until(Time give_up) const {
   // Without a free slot, only an outcome allows another Call.
   Time due = fabric::kNever;
   if (options_.forward && !free_.empty()) due = pacer_.due(loop_->now());
-  if (reverse_ && !reverse_stopped_) due = std::min(due, pacer_.end());
+  // At its end, reverse Calls are stopped, or the last Replies get their limit.
+  if (reverse_ ? !reverse_stopped_ : give_up == fabric::kNever) due = std::min(due, pacer_.end());
   if (reverse_) due = std::min(due, reverse_->deadline());
+  if (give_up == fabric::kNever) due = std::min(due, dead_at());
   return std::max(std::min(due, give_up), loop_->now());
+}
+
+Time LoadWorker::dead_at() const {
+  if (all_down_since_ == fabric::kNever || pacer_.end() != fabric::kNever) return fabric::kNever;
+  return options_.timeout < fabric::kNever - all_down_since_ ? all_down_since_ + options_.timeout
+                                                             : fabric::kNever;
 }
 
 void LoadWorker::begin_due() {
@@ -187,6 +225,7 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
 }
 
 void LoadWorker::on_connected(const service::ConnectionInfo& info) {
+  all_down_since_ = fabric::kNever;
   if (running_ && reverse_) reverse_->on_connected(*client_, info.number);
 }
 
@@ -195,7 +234,7 @@ std::optional<service::callback::Result> LoadWorker::reverse_result() const {
   return reverse_->result();
 }
 
-void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {
+void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) {
   if ((outcome.cookie & load::ReverseLoad::kCookie) != 0)
     return reverse_->on_outcome(*client_, outcome);
   const auto number = static_cast<std::uint32_t>(outcome.cookie);
@@ -213,13 +252,13 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
     case echo::Verdict::kStatus:
       sample.end = load::End::kError;
       ++bad_status_;
-      tally_.add_reason(echo::verdict_name(verdict));
+      tally_.add_reason(refusal_text(verdict, slot.call, outcome));
       break;
     case echo::Verdict::kRpcError: {
       const service::ReplyReader reply(outcome);
       sample.end = load::End::kError;
       ++rpc_errors_[static_cast<std::size_t>(reply.status())];
-      tally_.add_reason(service::describe(outcome, reply));
+      tally_.add_reason(refusal_text(verdict, slot.call, outcome));
       break;
     }
   }
@@ -233,6 +272,9 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   }
   sample.attempts = outcome.attempts;
   tally_.add(sample);
+  if (outcome.status == protocol::CallStatus::kReplied)
+    durations_[sample.procedure].add(outcome.times.ended - outcome.times.called);
+  if (options_.intervals) note_in_interval(sample, connection);
   ended_ = std::max(ended_, outcome.times.ended);
   shown_.calls.store(tally_.right(), std::memory_order_relaxed);
   shown_.failed.store(tally_.calls() - tally_.right(), std::memory_order_relaxed);
@@ -244,6 +286,14 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
 
 void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) {
   const service::ConnectionInfo& info = client_->info(connection);
+  loss_ = what;
+  if (running_ && client_->up() == 0 && all_down_since_ == fabric::kNever) {
+    all_down_since_ = loop_->now();
+  }
+  if (options_.intervals) {
+    const std::scoped_lock lock(interval_mutex_);
+    granted_[connection] = 0;
+  }
   // Once established, connections are reestablished automatically.
   if (running_ && !info.refused) return;
   if (failure_.empty()) failure_ = fmt::format("{}{}", what, version_hint(info));
@@ -251,7 +301,7 @@ void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /
 
 void LoadWorker::disconnect() {
   client_->close();
-  const Time until = loop_->now() + kDrainTime;
+  const Time until = loop_->now() + (abandoned() == 0 ? kDrainTime : kCloseUnanswered);
   while (!client_->closed() && loop_->now() < until) {
     const auto going = loop_->run_once(until - loop_->now());
     if (!going || !*going) return;
@@ -265,20 +315,45 @@ metrics::Parts LoadWorker::metrics_parts() {
 
 void LoadWorker::report(metrics::Snapshot& snapshot) const {
   for (std::uint32_t i = 0; i < echo::kProcedures; ++i) {
-    add_echo_calls(snapshot, echo::Proc{i}, tally_.procedure(i).calls);
+    add_echo_calls(snapshot, echo::Proc{i}, tally_.procedure(i).calls, durations_[i]);
   }
   using service::RpcStatus;
   for (const RpcStatus status :
        {RpcStatus::kProgUnavail, RpcStatus::kProgMismatch, RpcStatus::kProcUnavail,
         RpcStatus::kGarbageArgs, RpcStatus::kSystemErr, RpcStatus::kRpcMismatch,
         RpcStatus::kAuthError}) {
-    snapshot.client_errors.push_back(
-        {service::rpc_status_name(status), rpc_errors_[static_cast<std::size_t>(status)]});
+    snapshot.client_errors.push_back({metrics::ErrorClass::kRpcError,
+                                      service::rpc_status_name(status),
+                                      rpc_errors_[static_cast<std::size_t>(status)]});
   }
   const auto malformed = static_cast<std::size_t>(RpcStatus::kMalformed);
-  snapshot.client_errors.push_back({"malformed", rpc_errors_[malformed]});
-  snapshot.client_errors.push_back({"status", bad_status_});
-  snapshot.client_errors.push_back({"wrong_data", tally_.mismatches()});
+  snapshot.client_errors.push_back(
+      {metrics::ErrorClass::kViolation, "malformed", rpc_errors_[malformed]});
+  snapshot.client_errors.push_back({metrics::ErrorClass::kFailure, "status", bad_status_});
+  snapshot.client_errors.push_back(
+      {metrics::ErrorClass::kViolation, "wrong_data", tally_.mismatches()});
+}
+
+void LoadWorker::note_in_interval(const load::Sample& sample, std::uint32_t connection) {
+  const std::scoped_lock lock(interval_mutex_);
+  granted_[connection] = client_->requester(connection).granted();
+  if (sample.end != load::End::kRight) {
+    ++interval_.errors;
+    return;
+  }
+  ++interval_.calls;
+  interval_.bytes += sample.bytes;
+  interval_.latency.add(sample.times.ended - sample.due);
+}
+
+load::Interval LoadWorker::take_interval() {
+  const std::scoped_lock lock(interval_mutex_);
+  load::Interval taken = std::exchange(interval_, {});
+  for (const std::uint32_t granted : granted_) {
+    taken.credits += granted;
+    taken.connections += granted != 0 ? 1 : 0;
+  }
+  return taken;
 }
 
 load::Progress LoadWorker::progress() const {

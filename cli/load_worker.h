@@ -6,11 +6,13 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <rpcrdma/load/echo_requests.h>
+#include <rpcrdma/load/interval.h>
 #include <rpcrdma/load/pacer.h>
 #include <rpcrdma/load/report.h>
 #include <rpcrdma/load/reverse_load.h>
@@ -31,6 +33,7 @@ struct WorkerOptions {
   std::uint64_t seed = 0;
   bool forward = true;                       // send Calls
   std::optional<load::ReversePlan> reverse;  // request reverse Calls
+  bool intervals = false;                    // keep results for take_interval()
 };
 
 class LoadWorker : service::ClientObserver {
@@ -54,13 +57,20 @@ class LoadWorker : service::ClientObserver {
 
   // Thread-safe, while run() is running.
   [[nodiscard]] load::Progress progress() const;
+  // Returns what happened since the last time. Thread-safe.
+  [[nodiscard]] load::Interval take_interval();
 
   // Call after run().
   [[nodiscard]] const load::Tally& tally() const { return tally_; }
   [[nodiscard]] fabric::Time begun() const { return begun_; }
   [[nodiscard]] fabric::Time ended() const { return ended_; }
+  // How long the load takes at its rate; 0: without a rate.
+  [[nodiscard]] fabric::Time planned() const { return pacer_.planned(); }
   [[nodiscard]] std::uint64_t not_begun() const { return pacer_.missed(); }
   [[nodiscard]] std::uint64_t abandoned() const { return slots_.size() - free_.size(); }
+  // Connections that were lost and not re-established, and why the last of them was lost.
+  [[nodiscard]] std::uint32_t down() const { return down_; }
+  [[nodiscard]] const std::string& why_down() const { return loss_; }
   [[nodiscard]] service::ClientCounters counters() const { return client_->counters(); }
   // Returns nothing on an RDMA device, which sends the packets itself.
   [[nodiscard]] std::optional<load::Packets> packets() const;
@@ -96,6 +106,11 @@ class LoadWorker : service::ClientObserver {
   void begin_due();
   void begin(std::uint32_t slot, fabric::Time due);
   [[nodiscard]] fabric::Time wait_until(fabric::Time give_up) const;
+  // Generates the load; run() notes the connections that are down at its end.
+  [[nodiscard]] fabric::Expected<void> generate();
+  // When the server counts as dead; kNever: it does not. Only a load without a duration ends then.
+  [[nodiscard]] fabric::Time dead_at() const;
+  void note_in_interval(const load::Sample& sample, std::uint32_t connection);
 
   WorkerOptions options_;
   const load::EchoRequests& requests_;
@@ -117,9 +132,17 @@ class LoadWorker : service::ClientObserver {
   bool running_ = false;
   bool reverse_stopped_ = false;
   std::string failure_;
+  std::uint32_t down_ = 0;
+  std::string loss_;                              // why the latest connection was lost
+  fabric::Time all_down_since_ = fabric::kNever;  // while run() is running
+  std::mutex interval_mutex_;
+  load::Interval interval_;
+  std::vector<std::uint32_t> granted_;  // credits by connection; 0: not established
   // Error Replies, by service::RpcStatus; and by the program's own status.
   std::array<std::uint64_t, kRpcStatuses> rpc_errors_{};
   std::uint64_t bad_status_ = 0;
+  // By service::echo::Proc, of Calls with a Reply.
+  std::array<protocol::Durations, service::echo::kProcedures> durations_;
   struct alignas(64) Shown {
     std::atomic<std::uint64_t> calls{0}, failed{0}, bytes{0};
   };

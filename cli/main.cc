@@ -1,8 +1,10 @@
 // The command rpcrdma: parses the command line and runs one of the commands.
 #include "commands.h"
 #include "completion.h"
+#include "habits.h"
 #include "input.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -49,9 +51,10 @@ int run_command(int argc, char** argv) {
   add("decode", "Print every RPC-over-RDMA message in a capture, one line each", add_decode);
   add("capture", "Capture from an interface and print or record the messages", add_capture);
   add("analyze", "Analyze a capture: connections, credits, chunks, latency, findings", add_analyze);
+  add("compare", "Compare two captures or reports: latency, counts, findings", add_compare);
   add("merge", "Merge the JSON reports of several captures into one", add_merge);
   add("export", "Export a timeline for other tools: Perfetto, qlog", add_export);
-  add("ls", "List this user's running endpoints on this machine", add_ls);
+  add("ls", "List the running endpoints of this user, for root of all users", add_ls);
   add("attach", "Stream a running endpoint's messages live", add_attach);
   add("top", "Watch running endpoints: connections, credits, chunks, latency, findings", add_top);
   add("kernel", "Trace Linux's own NFS/RDMA client and server as a live endpoint", add_kernel);
@@ -78,12 +81,20 @@ int run_command(int argc, char** argv) {
     return kOk;
   }
 
-  const command_line::Parsed parsed = command_line::parse(program, argc, argv);
+  const std::vector<std::string> words = usual_words({argv + std::min(argc, 1), argv + argc});
+  std::vector<const char*> line{argc > 0 ? argv[0] : "rpcrdma"};
+  for (const std::string& word : words) line.push_back(word.c_str());
+  command_line::Parsed parsed =
+      command_line::parse(program, static_cast<int>(line.size()), line.data());
   switch (parsed.outcome) {
     case command_line::Parsed::Outcome::kShow:
       std::fwrite(parsed.text.data(), 1, parsed.text.size(), stdout);
       return kOk;
     case command_line::Parsed::Outcome::kRefused:
+      if (!words.empty() && program.find_command(words[0]) == nullptr) {
+        parsed.text.insert(std::min(parsed.text.find(" (see"), parsed.text.size()),
+                           command_hint(program, words));
+      }
       complain(parsed.text);
       return kUnreadable;
     case command_line::Parsed::Outcome::kRun:

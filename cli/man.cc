@@ -1,9 +1,11 @@
 // Writes manual pages in roff from the description of the command line.
 #include "man.h"
 
+#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,7 +33,19 @@ constexpr const char* kExitStatus =
 
 constexpr const char* kEnvironment =
     ".SH ENVIRONMENT\n"
-    ".TP\n.B NO_COLOR\nIf set and not empty, output is not coloured.\n";
+    ".TP\n.B NO_COLOR\nIf set and not empty, output is not coloured.\n"
+    ".TP\n.B TERM\nWithout it, or if it is dumb, output is not coloured, and top has no screen.\n"
+    ".TP\n.B COLUMNS\nThe width of plots and tables, instead of the terminal's.\n"
+    ".TP\n.B LC_ALL\fR, \fBLC_CTYPE\fR, \fBLANG\nWithout UTF-8, output is plain ASCII.\n"
+    ".TP\n.B XDG_RUNTIME_DIR\nThe folder in which live sockets are, in a folder rpcrdma; without "
+    "it, "
+    "they are in /tmp/rpcrdma-UID.\n"
+    ".TP\n.B RUNTIME_DIRECTORY\nSet by systemd (RuntimeDirectory=). A folder below /run/rpcrdma is "
+    "used for live sockets instead.\n"
+    ".TP\n.B NOTIFY_SOCKET\fR, \fBWATCHDOG_USEC\fR, \fBWATCHDOG_PID\nSet by systemd. serve reports "
+    "its state to this socket, and that it is alive; see sd_notify(3).\n"
+    ".TP\n.B JOURNAL_STREAM\nSet by systemd. Lines for its journal begin with a priority; see "
+    "sd-daemon(3).\n";
 
 // Escapes text for roff, so that no character in it is a request or an escape.
 std::string text(std::string_view plain) {
@@ -97,11 +111,22 @@ std::string usage_of(const OptionSpec& argument) {
   return argument.required ? name : "[" + name + "]";
 }
 
-void options(const Command& command, std::string& out) {
+// The headings in the order of their first options; the general one is empty.
+std::vector<std::string> groups_of(const Command& command) {
+  std::vector<std::string> groups;
+  for (const auto& option : command.options()) {
+    const std::string& group = option->spec().group;
+    if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+  }
+  return groups;
+}
+
+void options_of_group(const Command& command, const std::string& group, std::string& out) {
   auto to = std::back_inserter(out);
-  out += ".SH OPTIONS\n";
+  if (!group.empty()) fmt::format_to(to, ".SS {}\n", text(group));
   for (const auto& option : command.options()) {
     const OptionSpec& spec = option->spec();
+    if (spec.group != group) continue;
     if (spec.kind == OptionKind::kArgument) {
       fmt::format_to(to, ".TP\n{}\n{}\n", usage_of(spec), sentence(spec.help));
       continue;
@@ -123,6 +148,11 @@ void options(const Command& command, std::string& out) {
       fmt::format_to(to, "Not together with {}.\n", bold(other->name()));
     }
   }
+}
+
+void options(const Command& command, std::string& out) {
+  out += ".SH OPTIONS\n";
+  for (const std::string& group : groups_of(command)) options_of_group(command, group, out);
 }
 
 void examples(const Command& command, std::string& out) {

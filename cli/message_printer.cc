@@ -19,6 +19,8 @@
 
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/filter/model_fields.h>
+#include <rpcrdma/model/content.h>
 #include <rpcrdma/report/event_text.h>
 #include <rpcrdma/report/finding_text.h>
 #include <rpcrdma/report/message_json.h>
@@ -59,7 +61,7 @@ class Printer final : public MessagePrinter,
       : options_(options),
         selection_(std::move(selection)),
         style_{colour_wanted(stdout)},
-        whole_(options.json || options.verbose ||
+        whole_(options.json || options.verbose || asks_for_answer(options) ||
                (selection_.filter && selection_.filter->needs_answer())),
         asks_for_findings_(selection_.filter && selection_.filter->needs_findings()),
         session_({.model = model_options(),
@@ -69,10 +71,16 @@ class Printer final : public MessagePrinter,
                       [this](const rules::Evidence& e) { settled(e); }}},
                  {.after_rules = {this}, .events = {this}}),
         context_(session_.context()),
-        output_([](const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); },
+        output_([this](const std::string& text) { write(text); },
                 [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
 
   [[nodiscard]] session::Pipeline& pipeline() override { return session_.pipeline(); }
+
+  [[nodiscard]] std::uint64_t decoded() const override { return decoded_; }
+  [[nodiscard]] std::uint64_t printed() const override { return written_; }
+  [[nodiscard]] bool done() const override {
+    return options_.most != 0 && written_ >= options_.most;
+  }
 
   void finish(std::uint64_t dropped) override {
     session_.finish_rules(dropped);
@@ -97,17 +105,30 @@ class Printer final : public MessagePrinter,
     std::uint64_t due = 0;  // write it when the message with this ID arrives
   };
 
+  static bool asks_for_answer(const PrintOptions& options) {
+    return options.fields != nullptr && (options.fields->wanted & filter::fields_of_answer()).any();
+  }
+
+  // Lines come in order, each with its findings.
+  void write(const std::string& text) {
+    if (text.empty() || done()) return;
+    ++written_;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+
   [[nodiscard]] model::ModelOptions model_options() const {
     model::ModelOptions model;
     model.dialect = options_.dialect;
-    model.keep_bytes =
-        options_.verbose || options_.hex || (selection_.filter && selection_.filter->needs_bytes());
+    model.check_icrc = !options_.no_icrc;
+    model.keep_bytes = options_.verbose || options_.hex || options_.fields != nullptr ||
+                       (selection_.filter && selection_.filter->needs_bytes());
     return model;
   }
 
   void on_message(const model::MessageSeen& event) override {
     const model::Message& m = event.message;
     const model::Call* const call = event.call;
+    ++decoded_;
     last_seen_ = m.id;
     release_held(m.id);
     if (!wanted(m)) {
@@ -119,8 +140,14 @@ class Printer final : public MessagePrinter,
     // Reply, when its program is known. Then the filter decides too: text that it rejects stays
     // empty.
     const bool is_call = m.kind == model::Kind::kCall && call != nullptr;
+    // That of a Reply with Read chunks, when these were read.
+    const bool is_read_later =
+        m.kind == model::Kind::kReply && call != nullptr && !m.reads.empty() && whole_;
     if (is_call && (whole_ || !call->identified)) {
       waiting_.emplace(m.id, call);
+    } else if (is_read_later) {
+      model::Message& reply = waiting_replies_[m.id] = m;
+      reply.payload = {};
     } else {
       complete(m, call);
     }
@@ -128,6 +155,7 @@ class Printer final : public MessagePrinter,
 
   void on_event(const trace_reader::Event& event) override {
     if (!wanted(event)) return;
+    if (options_.fields != nullptr) return;
     std::string text = options_.json      ? report::event_json(event, context_)
                        : options_.verbose ? report::event_tree(event, context_) + '\n'
                                           : report::event_line(event, style_);
@@ -138,6 +166,9 @@ class Printer final : public MessagePrinter,
     if (!whole_) settle(call);
   }
   void on_call_end(const model::CallEnded& event) override { settle(event.call); }
+  void on_reply_read(const model::ReplyRead& event) override {
+    if (waiting_replies_.erase(event.reply.id) != 0) complete(event.reply, &event.call);
+  }
 
   // Rendering held messages needs the connection, so they are written before it is evicted.
   void on_evict(const roce::Connection& connection) override {
@@ -151,13 +182,15 @@ class Printer final : public MessagePrinter,
   }
 
   [[nodiscard]] bool selects() const {
-    return selection_.xid || selection_.from || selection_.to || selection_.filter ||
-           !options_.connections.empty() || !options_.types.empty();
+    return selection_.xid || options_.since_ns || options_.most != 0 || selection_.from ||
+           selection_.to || selection_.filter || !options_.connections.empty() ||
+           !options_.types.empty();
   }
 
   [[nodiscard]] bool in_time(std::int64_t time_ns) const {
     const std::int64_t start = session_.pipeline().frames().first_ns;
-    return (!selection_.from || time_ns >= selection_.from->absolute(start)) &&
+    return (!options_.since_ns || time_ns >= *options_.since_ns) &&
+           (!selection_.from || time_ns >= selection_.from->absolute(start)) &&
            (!selection_.to || time_ns <= selection_.to->absolute(start));
   }
   [[nodiscard]] bool connection_wanted(std::uint32_t id) const {
@@ -277,6 +310,10 @@ class Printer final : public MessagePrinter,
       waiting_.erase(it);
       text = render(call->message, call);
     }
+    if (const auto it = waiting_replies_.find(id); it != waiting_replies_.end()) {
+      text = render(it->second, nullptr);
+      waiting_replies_.erase(it);
+    }
     const auto held =
         std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.message.id == id; });
     if (held != held_.end()) {
@@ -296,8 +333,25 @@ class Printer final : public MessagePrinter,
                                           std::vector<report::MessageFinding> found) const {
     if (text.empty()) return text;  // the filter rejected it
     std::erase_if(found, [&](const report::MessageFinding& f) { return !shows(f.severity); });
+    if (options_.fields != nullptr) return text;
     return options_.json ? report::json_with_findings(std::move(text), found)
                          : std::move(text) + report::finding_lines(found, style_);
+  }
+
+  std::string fields_of(const model::Message& m, const model::Call* call) {
+    filter::Inputs inputs = context_.inputs(m, call, session_.pipeline().frames().first_ns);
+    std::vector<std::string_view> rules;
+    if (const auto it = marked_.find(m.id); it != marked_.end()) {
+      for (const report::MessageFinding& f : it->second.found) rules.push_back(f.rule);
+    }
+    inputs.findings = rules;
+    const filter::FieldSet& wanted = options_.fields->wanted;
+    const filter::FieldSet of_bytes = wanted & ~filter::fields_of_model();
+    return field_line(*options_.fields, [&](decode::Sink& sink) {
+      filter::model_fields(inputs, wanted & filter::fields_of_model(), sink);
+      if (of_bytes.none()) return;
+      report_only(of_bytes, sink, [&](decode::Sink& rest) { model::decode_content(m, rest); });
+    });
   }
 
   std::string render(const model::Message& m, const model::Call* call) {
@@ -310,12 +364,13 @@ class Printer final : public MessagePrinter,
       inputs.findings = rules;
       if (!selection_.filter->matches(inputs)) return {};
     }
+    if (options_.fields != nullptr) return fields_of(m, call);
     if (options_.json) {
       report::write_message(json_, m, call, context_);
       return json_.take();
     }
     std::string text = options_.verbose ? report::message_tree(m, call, context_)
-                                        : report::message_line(m, context_, style_) + '\n';
+                                        : report::message_line(m, call, context_, style_) + '\n';
     if (options_.hex && !model::is_absent(m, roce::kAbsentBytes)) {
       text += decode::hex_dump(m.bytes) + '\n';
     }
@@ -331,9 +386,12 @@ class Printer final : public MessagePrinter,
   session::Session session_;
   const report::Context& context_;
   std::unordered_map<std::uint64_t, const model::Call*> waiting_;
+  std::unordered_map<std::uint64_t, model::Message> waiting_replies_;
   std::unordered_map<std::uint64_t, Marked> marked_;
   std::deque<Held> held_;
   std::uint64_t last_seen_ = 0;  // the latest message
+  std::uint64_t written_ = 0;    // messages
+  std::uint64_t decoded_ = 0;
   report::JsonWriter json_;
   report::OrderedOutput output_;
 };
@@ -345,7 +403,7 @@ std::optional<Moment> moment(const std::string& text, const char* command, const
   if (!m) {
     complain(
         fmt::format("{}: {} {}: not a time; give seconds from the start, seconds since the "
-                    "epoch, or \"YYYY-MM-DD HH:MM:SS\"",
+                    "epoch, \"YYYY-MM-DD HH:MM:SS\", or HH:MM:SS",
                     command, option, text));
     ok = false;
   }
@@ -429,9 +487,9 @@ void add_print_options(command_line::Command& command, PrintOptions& options) {
       .delimiter(',')
       .one_word();
   command
-      .option(
-          "--from", options.from,
-          "Print only from this time on: seconds from the start, or \"YYYY-MM-DD HH:MM:SS\" UTC")
+      .option("--from", options.from,
+              "Print only from this time on: seconds from the start, HH:MM:SS, or \"YYYY-MM-DD "
+              "HH:MM:SS\"; UTC without a zone such as +01:00")
       .value("TIME");
   command.option("--to", options.to, "Print only up to this time").value("TIME");
   add_profile(command, options.profile);
@@ -439,8 +497,8 @@ void add_print_options(command_line::Command& command, PrintOptions& options) {
   add_filter(command, options.filter);
   command.footer(
       "Each line: frame, time (UTC), sender.QP > receiver.QP: kind, XID, type, credit value, "
-      "chunks (bytes, /segments if several, @position), program and procedure, status, frame of "
-      "the Call that it answers.");
+      "chunks (bytes, /segments if several, @position), program and procedure, file and range "
+      "(offset+bytes), status, frame of the Call that it answers.");
 }
 
 std::unique_ptr<MessagePrinter> make_printer(const PrintOptions& options, const char* command) {

@@ -1,6 +1,8 @@
 // Prints messages as `decode` and `capture` do: one line each, the tree of fields, or JSON.
 #pragma once
 
+#include "field_output.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +21,9 @@ struct PrintOptions {
   bool events = false;  // print all events
   bool hex = false;
   bool json = false;
+  const FieldOutput* fields = nullptr;   // print these fields only
+  std::uint64_t most = 0;                // messages to print; 0: all
+  std::optional<std::int64_t> since_ns;  // print only from this time on
   std::string xid;
   std::vector<std::uint32_t> connections;
   std::vector<std::string> types;
@@ -27,6 +32,7 @@ struct PrintOptions {
   std::string filter;
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;  // version 2 draft; nothing: detected from messages
+  bool no_icrc = false;                  // do not verify ICRCs; add_icrc() adds the option
   // Print findings that belong to no message still to be written on lines of their own.
   bool own_findings = true;
   // Hold messages back until late findings are known, if the filter uses findings.
@@ -46,6 +52,11 @@ class MessagePrinter {
   virtual ~MessagePrinter() = default;
   // Returns the pipeline that reads the capture.
   [[nodiscard]] virtual session::Pipeline& pipeline() = 0;
+  // The number of messages that were decoded, and of messages and events that were printed.
+  [[nodiscard]] virtual std::uint64_t decoded() const = 0;
+  [[nodiscard]] virtual std::uint64_t printed() const = 0;
+  // Whether PrintOptions::most messages are printed.
+  [[nodiscard]] virtual bool done() const = 0;
   // Call once, after Pipeline::finish(): Calls that still wait for their Replies are written as
   // they are. `dropped` frames were lost while capturing.
   virtual void finish(std::uint64_t dropped) = 0;

@@ -10,8 +10,10 @@ void add_metrics_option(command_line::Command& command, std::string& text) {
   if (!metrics::Exposer::available()) return;
   command
       .option("--metrics", text,
-              "Serve metrics in OpenMetrics format at this IPv4 address and port (docs/metrics.md)")
-      .value("ADDRESS:PORT");
+              "Serve metrics for Prometheus over HTTP at this address or name of this machine: "
+              "127.0.0.1:9464, [::1]:9464, or :9464 for all addresses; port 0: any that is free "
+              "(docs/metrics.md)")
+      .value("HOST:PORT");
 }
 
 std::optional<MetricsAddress> parse_metrics(const std::string& text, const char* command) {
@@ -30,18 +32,18 @@ std::unique_ptr<Metrics> Metrics::open(const MetricsAddress& where,
     metrics->sources_.push_back(std::make_unique<metrics::Source>(p));
     sources.push_back(metrics->sources_.back().get());
   }
-  auto exposer = metrics::Exposer::open(where.address, where.port, sources);
+  auto exposer = metrics::Exposer::open(where.host, where.port, sources);
   if (!exposer) {
-    complain(fmt::format("{}: --metrics {}:{}: {}", command, where.address.to_string(), where.port,
-                         exposer.error().message));
+    complain(fmt::format("{}: --metrics {}: {}", command, to_text(where), exposer.error().message));
     return nullptr;
   }
   metrics->exposer_ = std::move(*exposer);
   return metrics;
 }
 
-void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls) {
-  snapshot.procedures.push_back({"ECHO", service::echo::proc_name(proc), calls});
+void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls,
+                    const protocol::Durations& durations) {
+  snapshot.procedures.push_back({"ECHO", service::echo::proc_name(proc), calls, durations});
 }
 
 }  // namespace rpcrdma::cli

@@ -1,4 +1,4 @@
-// --metrics ADDRESS:PORT of the commands that run an endpoint (docs/metrics.md).
+// --metrics HOST:PORT of the commands that run an endpoint (docs/metrics.md).
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,16 @@ class Metrics {
                                                      const std::vector<metrics::Parts>& parts,
                                                      const char* command);
 
+  // As in a URL: "127.0.0.1:9464".
+  [[nodiscard]] std::string address() const { return exposer_->address(); }
+
  private:
   std::vector<std::unique_ptr<metrics::Source>> sources_;
   std::unique_ptr<metrics::Exposer> exposer_;  // destroyed before the sources
 };
 
 // For metrics::Parts::more: adds the Calls of one procedure of ECHO.
-void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls);
+void add_echo_calls(metrics::Snapshot& snapshot, service::echo::Proc proc, std::uint64_t calls,
+                    const protocol::Durations& durations);
 
 }  // namespace rpcrdma::cli

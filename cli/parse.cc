@@ -133,6 +133,18 @@ std::int64_t parse_fraction(const char*& p) {
   return ns;
 }
 
+// Parses "", "Z" or "+HH:MM" as seconds east of Greenwich. Moves `p` past it.
+std::optional<std::int64_t> parse_zone(const char*& p) {
+  if (*p == 'Z') ++p;
+  if (*p != '+' && *p != '-') return 0;
+  const std::int64_t sign = *p == '-' ? -1 : 1;
+  std::tm tm{};
+  const char* const rest = strptime(p + 1, "%H:%M", &tm);
+  if (rest == nullptr) return std::nullopt;
+  p = rest;
+  return sign * (tm.tm_hour * 3600 + tm.tm_min * 60);
+}
+
 }  // namespace
 
 std::optional<Moment> parse_moment(const std::string& text) {
@@ -149,14 +161,24 @@ std::optional<Moment> parse_moment(const std::string& text) {
   }
   std::tm tm{};
   rest = strptime(text.c_str(), "%Y-%m-%d", &tm);
-  if (rest == nullptr || (*rest != ' ' && *rest != 'T')) return std::nullopt;
-  rest = strptime(rest + 1, "%H:%M:%S", &tm);
+  const bool date = rest != nullptr;
+  if (date && *rest != ' ' && *rest != 'T') return std::nullopt;
+  rest = strptime(date ? rest + 1 : text.c_str(), "%H:%M", &tm);
   if (rest == nullptr) return std::nullopt;
   std::int64_t fraction = 0;
-  if (*rest == '.') fraction = parse_fraction(++rest);
-  if (*rest == 'Z') ++rest;
-  if (rest != end) return std::nullopt;
-  return Moment{false, static_cast<std::int64_t>(timegm(&tm)) * kSecond + fraction};
+  if (*rest == ':') {
+    rest = strptime(rest + 1, "%S", &tm);
+    if (rest == nullptr) return std::nullopt;
+    if (*rest == '.') fraction = parse_fraction(++rest);
+  }
+  const auto east = parse_zone(rest);
+  if (!east || rest != end) return std::nullopt;
+  if (date) {
+    return Moment{false, (static_cast<std::int64_t>(timegm(&tm)) - *east) * kSecond + fraction};
+  }
+  constexpr std::int64_t kDay = 86400;
+  const std::int64_t seconds_of_day = tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec - *east;
+  return Moment{false, (seconds_of_day + kDay) % kDay * kSecond + fraction, true};
 }
 
 }  // namespace rpcrdma::cli

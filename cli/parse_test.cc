@@ -57,6 +57,26 @@ TEST(ParseMoment, RelativeAndAbsolute) {
   EXPECT_EQ(parse_moment("2023-11-14T22:13:20Z")->ns, 1700000000000000000);
 }
 
+TEST(ParseMoment, TimesOfDayAndZones) {
+  constexpr std::int64_t kStart = 1700000000000000000;  // 2023-11-14 22:13:20
+  const auto at = [](const char* text) { return parse_moment(text)->absolute(kStart) - kStart; };
+  EXPECT_EQ(at("22:13:20"), 0);
+  EXPECT_EQ(at("22:13:21.5"), 1500000000);
+  EXPECT_EQ(at("22:14"), 40000000000);
+  EXPECT_EQ(at("22:13:10"), -10000000000);   // before the capture began
+  EXPECT_EQ(at("00:13:20"), 7200000000000);  // after midnight
+  EXPECT_EQ(at("23:13:20+01:00"), 0);
+  EXPECT_EQ(at("00:13:20+02:00"), 0);
+  EXPECT_EQ(at("2023-11-14 22:13"), -20000000000);
+  EXPECT_EQ(at("2023-11-14T17:13:20-05:00"), 0);
+  EXPECT_EQ(at("2023-11-14 22:13:20Z"), 0);
+  for (const char* bad :
+       {"25:00", "12:60", "12", "12:00+", "12:00+1", "12:00:00x", "2023-11-14 "}) {
+    const auto m = parse_moment(bad);
+    EXPECT_TRUE(!m || m->relative) << bad;
+  }
+}
+
 TEST(ParseMoment, Refused) {
   for (const char* bad : {"", "soon", "-1", "1e300", "nan", "2023-11-14", "2023-11-14 22:13:20x"}) {
     EXPECT_FALSE(parse_moment(bad).has_value()) << bad;

@@ -6,13 +6,18 @@
 #include "output_file.h"
 #include "terminal.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/parse.h>
 #include <rpcrdma/report/report_csv.h>
 #include <rpcrdma/report/report_html.h>
 #include <rpcrdma/report/report_json.h>
@@ -22,6 +27,9 @@
 namespace rpcrdma::cli {
 
 namespace {
+
+constexpr std::array kSeverities{rules::Severity::kError, rules::Severity::kWarning,
+                                 rules::Severity::kNote};
 
 std::string title_of(const std::vector<std::string>& paths) {
   constexpr std::size_t kNamed = 3;
@@ -56,8 +64,18 @@ std::string names_a_file(const std::string& name) {
   return name.empty() || name == "-" ? "needs the name of a file or directory" : "";
 }
 
+int status_of(const report::Report& report, rules::Severity fail_on) {
+  const auto is_severe = [&](const report::Finding& f) { return f.severity <= fail_on; };
+  if (std::any_of(report.findings.begin(), report.findings.end(), is_severe)) return kFindings;
+  for (const rules::Severity s : kSeverities) {
+    const bool any = report.findings_omitted[static_cast<std::size_t>(s)] != 0;
+    if (s <= fail_on && any) return kFindings;
+  }
+  return kOk;
+}
+
 bool plots_wanted(const ReportOutput& output) {
-  return !output.no_plots && (output.plots || isatty(fileno(stdout)) == 1);
+  return !output.by && !output.no_plots && (output.plots || isatty(fileno(stdout)) == 1);
 }
 
 }  // namespace
@@ -65,13 +83,49 @@ bool plots_wanted(const ReportOutput& output) {
 void add_report_output(command_line::Command& command, ReportOutput& output) {
   command_line::Option& json =
       command.flag("--json", output.json, "Print one JSON object (docs/json.md)");
+  std::vector<std::string> tables;
+  for (const report::LatencyBy by : report::kLatencyTables) {
+    tables.emplace_back(report::latency_by_name(by));
+  }
+  command
+      .option(
+          "--by",
+          [&output](const std::string& name) {
+            for (const report::LatencyBy by : report::kLatencyTables) {
+              if (name == report::latency_by_name(by)) output.by = by;
+            }
+          },
+          "Print only the latency table of connections, clients, servers, procedures or sizes")
+      .one_of(std::move(tables))
+      .value("WHAT")
+      .excludes(json);
   command.flag("--all", output.all, "List all connections and findings, without a limit");
+  command
+      .option("--files", output.files,
+              "List so many of the busiest files, by time and by bytes, or \"all\"")
+      .check([](const std::string& most) -> std::string {
+        return most == "all" || base::parse_u32(most) ? "" : "not a number, and not \"all\"";
+      })
+      .value("N")
+      .show_default();
   command.option("--html", output.html, "Also write a self-contained page for a browser")
       .check(names_a_file)
       .value("FILE");
   command.option("--csv", output.csv, "Also write tables into this directory (docs/csv.md)")
       .check(names_a_file)
       .value("DIR");
+  command
+      .option(
+          "--fail-on",
+          [&output](const std::string& name) {
+            for (const rules::Severity s : kSeverities) {
+              if (name == rules::severity_name(s)) output.fail_on = s;
+            }
+          },
+          "Exit with status 1 for findings of this severity or above: note, warning or error "
+          "(the default)")
+      .value("SEVERITY")
+      .one_of({"note", "warning", "error"});
   command_line::Option& plots =
       command
           .flag("--plots", output.plots,
@@ -101,15 +155,23 @@ int write_report(const report::Report& report, const std::vector<std::string>& p
   const Write write = buffered_stdout();
   if (output.json) {
     report::write_json(report, write, jobs != 0 ? jobs : std::thread::hardware_concurrency());
-    return report.has_errors() ? kFindings : kOk;
+    return status_of(report, output.fail_on);
   }
   const bool colour = colour_wanted(stdout);
-  report::write_text(
-      report, {colour, output.all, isatty(fileno(stdout)) == 1 ? terminal_width() : 0}, write);
+  const bool terminal = isatty(fileno(stdout)) == 1;
+  const std::size_t files =
+      output.all ? SIZE_MAX : base::parse_u32(output.files).value_or(UINT32_MAX);
+  const report::TextOptions options{colour, output.all, terminal ? terminal_width() : 0, files,
+                                    output.by};
+  report::write_text(report, options, write);
   if (plots_wanted(output)) {
     write(report::report_plots(report, {terminal_width(), utf8_wanted(), colour}));
   }
-  return report.has_errors() ? kFindings : kOk;
+  if (terminal) {
+    write("\n");
+    report::write_verdict(report, options, write);
+  }
+  return status_of(report, output.fail_on);
 }
 
 }  // namespace rpcrdma::cli

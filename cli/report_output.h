@@ -1,10 +1,12 @@
 // Report output, shared by `analyze` and `merge`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <rpcrdma/command_line/command.h>
+#include <rpcrdma/report/latency_table.h>
 #include <rpcrdma/report/report.h>
 
 namespace rpcrdma::cli {
@@ -14,9 +16,18 @@ struct ReportOutput {
   bool all = false;
   bool plots = false;
   bool no_plots = false;
-  std::string html;  // a file; empty: none
-  std::string csv;   // a directory; empty: none
+  std::optional<report::LatencyBy> by;  // print only this table
+  std::string files = "10";             // how many files the text lists, or "all"
+  std::string html;                     // a file; empty: none
+  std::string csv;                      // a directory; empty: none
+  rules::Severity fail_on = rules::Severity::kError;
 };
+
+// The exit statuses, for the help.
+inline constexpr const char* kReportStatus =
+    "Exit status: 0 no finding as severe as --fail-on, or more; 1 such a finding; 2 an input "
+    "cannot "
+    "be read, an output cannot be written or an argument is invalid.";
 
 void add_report_output(command_line::Command& command, ReportOutput& output);
 

@@ -1,13 +1,18 @@
 #include "service_manager.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+#include <rpcrdma/base/clock.h>
 
 namespace rpcrdma::cli {
 
@@ -16,6 +21,22 @@ namespace {
 using capture::fail;
 
 constexpr timeval kLongest{.tv_sec = 1, .tv_usec = 0};
+
+capture::Expected<std::optional<fabric::Time>> watchdog_of_environment() {
+  constexpr std::uint32_t kDay = 24U * 60 * 60;
+  const char* const time = std::getenv("WATCHDOG_USEC");
+  if (time == nullptr) return std::nullopt;
+  const char* const process = std::getenv("WATCHDOG_PID");
+  if (process != nullptr && process != fmt::format("{}", ::getpid())) return std::nullopt;
+  const std::string_view text(time);
+  std::uint64_t microseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);
+  if (error != std::errc() || end != text.data() + text.size() || microseconds == 0 ||
+      microseconds > std::uint64_t{kDay} * 1'000'000) {
+    return fail("WATCHDOG_USEC: not a time of at most a day");
+  }
+  return static_cast<fabric::Time>(microseconds) * fabric::kMicrosecond;
+}
 
 }  // namespace
 
@@ -43,15 +64,39 @@ capture::Expected<ServiceManager> ServiceManager::from_environment() {
                                                 &kLongest, sizeof kLongest) != 0) {
     return fail(fmt::format("NOTIFY_SOCKET: {}", std::strerror(errno)));
   }
+  auto watchdog = watchdog_of_environment();
+  if (!watchdog) return tl::unexpected(watchdog.error());
+  manager.watchdog_ = *watchdog;
   return manager;
 }
 
-capture::Expected<void> ServiceManager::ready(std::string_view status) const {
-  std::string line(status);
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string line(text);
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a newline would start another variable
   }
-  return send(fmt::format("READY=1\nSTATUS={}", line));
+  return line;
+}
+
+}  // namespace
+
+capture::Expected<void> ServiceManager::ready(std::string_view status) const {
+  return send(fmt::format("READY=1\nSTATUS={}", one_line(status)));
+}
+
+capture::Expected<void> ServiceManager::reloading() const {
+  return send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=reading the configuration",
+                          base::monotonic_ns() / fabric::kMicrosecond));
+}
+
+capture::Expected<void> ServiceManager::status(std::string_view text) const {
+  return send(fmt::format("STATUS={}", one_line(text)));
+}
+
+capture::Expected<void> ServiceManager::alive() const {
+  return send("WATCHDOG=1");
 }
 
 capture::Expected<void> ServiceManager::stopping() const {

@@ -2,6 +2,7 @@
 // sd_notify(3): datagrams of VARIABLE=VALUE lines to the Unix socket that NOTIFY_SOCKET names.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/capture/error.h>
+#include <rpcrdma/fabric/time.h>
 
 namespace rpcrdma::cli {
 
@@ -17,12 +19,23 @@ class ServiceManager {
  public:
   // Connects to the socket that NOTIFY_SOCKET names; notifies nobody if it is not set. Fails if it
   // is neither an absolute path nor '@' and the name of an abstract socket (unix(7)), or is too
-  // long.
+  // long; or if WATCHDOG_USEC is no time.
   [[nodiscard]] static capture::Expected<ServiceManager> from_environment();
+
+  // Returns whether there is a service manager.
+  [[nodiscard]] bool listens() const { return socket_.get() >= 0; }
 
   // Call once the service answers; `status` is a line for people. Does not wait for an answer, and
   // waits at most a second for a full socket.
   [[nodiscard]] capture::Expected<void> ready(std::string_view status) const;
+  // Call before the configuration is read again, and ready() after that.
+  [[nodiscard]] capture::Expected<void> reloading() const;
+  // Replaces the line for people.
+  [[nodiscard]] capture::Expected<void> status(std::string_view text) const;
+  // Call at least twice in the time after which the manager takes the service for hung: it is
+  // WATCHDOG_USEC, if WATCHDOG_PID is this process or not set. Nothing: it never does.
+  [[nodiscard]] std::optional<fabric::Time> watchdog() const { return watchdog_; }
+  [[nodiscard]] capture::Expected<void> alive() const;
   // Call when the service starts to shut down.
   [[nodiscard]] capture::Expected<void> stopping() const;
 
@@ -32,6 +45,7 @@ class ServiceManager {
   base::FileDescriptor socket_;
   sockaddr_un address_{};
   socklen_t length_ = 0;
+  std::optional<fabric::Time> watchdog_;
 };
 
 }  // namespace rpcrdma::cli

@@ -120,5 +120,38 @@ TEST(ServiceManager, AStatusIsOneLine) {
   EXPECT_EQ(listener.next(), "READY=1\nSTATUS=a MAINPID=1 b");
 }
 
+TEST(ServiceManager, SaysWhatAServiceDoes) {
+  const Listener listener(path_of_length(60));
+  const auto manager = ServiceManager::from_environment();
+  ASSERT_TRUE(manager);
+  EXPECT_TRUE(manager->listens());
+  EXPECT_TRUE(manager->reloading());
+  EXPECT_THAT(listener.next(), ::testing::MatchesRegex("RELOADING=1\nMONOTONIC_USEC=[0-9]+\n"
+                                                       "STATUS=reading the configuration"));
+  EXPECT_TRUE(manager->status("a\nREADY=1"));
+  EXPECT_EQ(listener.next(), "STATUS=a READY=1");
+  EXPECT_TRUE(manager->alive());
+  EXPECT_EQ(listener.next(), "WATCHDOG=1");
+}
+
+TEST(ServiceManager, KnowsHowOftenItMustSayThatItIsAlive) {
+  const Listener listener(path_of_length(60));
+  const auto watchdog = [](const char* time, const char* process) {
+    ::setenv("WATCHDOG_USEC", time, 1);
+    process != nullptr ? ::setenv("WATCHDOG_PID", process, 1) : ::unsetenv("WATCHDOG_PID");
+    auto manager = ServiceManager::from_environment();
+    ::unsetenv("WATCHDOG_USEC");
+    ::unsetenv("WATCHDOG_PID");
+    return manager ? manager->watchdog().value_or(0) : -1;
+  };
+  const std::string own = fmt::format("{}", ::getpid());
+  EXPECT_EQ(watchdog("30000000", nullptr), 30 * fabric::kSecond);
+  EXPECT_EQ(watchdog("1000", own.c_str()), fabric::kMillisecond);
+  EXPECT_EQ(watchdog("1000", "1"), 0);  // it is another process's
+  for (const char* const wrong : {"", "0", "-1", "1s", "99999999999999999999", "86400000001"}) {
+    EXPECT_EQ(watchdog(wrong, nullptr), -1) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace rpcrdma::cli

@@ -4,10 +4,12 @@
 #include "input.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 namespace rpcrdma::cli {
 
 void add_tracing_options(command_line::Command& command, TracingOptions& options) {
+  command.group("Trace events");
   // Set by a function, since an optional target with an empty argument would look as if the option
   // were absent.
   command
@@ -67,6 +69,7 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
       complain(fmt::format("{}: warning: no live packets: {}", command, packets.error().message));
     }
   }
+  if (!plan.ring.on()) tracing.record_ = plan.record;
   if (!plan.record.empty()) {
     if (const auto begun = (*hub)->record(plan.record, plan.ring); !begun) {
       complain(fmt::format("{}: --record: {}", command, begun.error().message));
@@ -97,6 +100,23 @@ std::function<metrics::TraceFigures()> Tracing::figures() const {
   };
 }
 
+void Tracing::rotate() const {
+  if (hub_ == nullptr || record_.empty()) return;
+  if (::access(record_.c_str(), F_OK) == 0) {
+    return complain(fmt::format(
+        "{}: warning: --record {}: the file has not been renamed, so it is not begun again",
+        command_, record_));
+  }
+  const std::size_t before = hub_->recordings().size();
+  if (const auto begun = hub_->record(record_); !begun) {
+    return complain(fmt::format("{}: --record: {}", command_, begun.error().message));
+  }
+  for (const trace::RecordCounters& r : hub_->end_recordings(before)) {
+    inform(fmt::format("{}: {} events recorded, {} lost, in the file that was {}", command_,
+                       r.events, r.lost, r.file));
+  }
+}
+
 int Tracing::finish_packets(int status) const {
   if (packet_file_ == nullptr) return status;
   const soft::PacketLogCounters& c = packet_file_->counters;
@@ -114,8 +134,8 @@ int Tracing::finish(int status) {
   for (const trace::RecordCounters& r : hub_->recordings()) {
     if (!r.error.empty()) status = kUnreadable;
     if (!emit_ && r.error.empty()) continue;
-    complain(fmt::format("{} events recorded{}, {} lost: {}", r.events,
-                         r.error.empty() ? "" : " before that", r.lost, r.file));
+    inform(fmt::format("{} events recorded{}, {} lost: {}", r.events,
+                       r.error.empty() ? "" : " before that", r.lost, r.file));
   }
   return status;
 }

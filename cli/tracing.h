@@ -65,6 +65,11 @@ class Tracing {
   // not outlive this object.
   [[nodiscard]] std::function<metrics::TraceFigures()> figures() const;
 
+  // Records in a new file of the same name from now on, and ends the old one: for --record without
+  // a ring, once another program has renamed the file. Waits for the disk; for any thread, until
+  // finish(). Reports on stderr what was recorded, or why it could not be done.
+  void rotate() const;
+
   // Closes sockets and files, and reports on stderr what was recorded, and how many packets were
   // not. Returns `status`, or an error status if not all could be written.
   [[nodiscard]] int finish(int status);
@@ -75,6 +80,7 @@ class Tracing {
   [[nodiscard]] int finish_packets(int status) const;
 
   const char* command_;
+  std::string record_;  // empty: no recording, or a ring, which has no end
   bool emit_ = true;
   std::shared_ptr<const PacketFile> packet_file_;
   std::unique_ptr<trace::Hub> hub_;  // null: tracing is off

@@ -8,7 +8,7 @@ option(RPCRDMA_LIVE "Capture from interfaces (libpcap)" ON)
 option(RPCRDMA_VERBS "Support RDMA devices through rdma-core (librdmacm, libibverbs)" ON)
 option(RPCRDMA_KERNEL "Trace Linux's own NFS/RDMA by BPF programs (libbpf, clang)" ON)
 option(RPCRDMA_WIRESHARK "Build the Wireshark plugin (libwireshark-dev)" ${PROJECT_IS_TOP_LEVEL})
-option(RPCRDMA_METRICS "Serve metrics as OpenMetrics, for Prometheus (prometheus-cpp, civetweb)" ON)
+option(RPCRDMA_METRICS "Serve metrics as OpenMetrics, for Prometheus (prometheus-cpp, libmicrohttpd)" ON)
 option(RPCRDMA_GUI "Build the window rpcrdma-gui (Qt 6)" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_EXTCAP "Build the extcap program, with which Wireshark captures from endpoints" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_UNITY "Compile files in groups: twice as fast from scratch, slower after a change" OFF)
@@ -35,20 +35,16 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
 endif()
 
 # Found for all directories: targets that link the endpoint's metrics link it too.
-if(RPCRDMA_METRICS)
+find_package(PkgConfig QUIET)
+if(RPCRDMA_METRICS AND PKG_CONFIG_FOUND)
   find_package(prometheus-cpp QUIET COMPONENTS core)
-  # In this order: Debian's civetweb stops CMake if its program is not installed, which comes with
-  # prometheus-cpp.
-  if(prometheus-cpp_FOUND)
-    find_package(civetweb QUIET)
-  endif()
-  if(prometheus-cpp_FOUND AND civetweb_FOUND)
+  pkg_check_modules(microhttpd QUIET IMPORTED_TARGET GLOBAL libmicrohttpd)
+  if(prometheus-cpp_FOUND AND microhttpd_FOUND)
     set(METRICS_FOUND ON)
   endif()
 endif()
 
 # The same for targets that link the verbs provider.
-find_package(PkgConfig QUIET)
 if(RPCRDMA_VERBS AND PKG_CONFIG_FOUND)
   pkg_check_modules(rdma_core QUIET IMPORTED_TARGET GLOBAL librdmacm libibverbs)
 endif()

@@ -51,7 +51,9 @@ int main(int argc, char** argv) {
                                   "more than once",
                                   "ENDPOINT");
   const QCommandLineOption filter({"Y", "filter"}, "Shows only the messages that match", "FILTER");
+  const QCommandLineOption no_icrc("no-icrc", "Accepts packets whatever their ICRC");
   options.addOption(attach);
+  options.addOption(no_icrc);
   options.addOption(filter);
   // process() would print the error with the raw, possibly hostile, names in it.
   if (!options.parse(QCoreApplication::arguments())) {
@@ -61,6 +63,7 @@ int main(int argc, char** argv) {
   options.process(app);  // --help, --version
   QSettings settings;
   rpcrdma::gui::MainWindow window(settings);
+  if (options.isSet(no_icrc)) window.ignore_icrcs();
   window.show();
   if (options.isSet(attach)) {
     window.attach(options.values(attach));

@@ -302,7 +302,8 @@ const char* operation_text(Ref ref, const annotations::OperationNote& o, const M
   if (same) return text.c_str();
   text = "| ";
   text += model::chunk_list_name(o.operation.list);
-  text += " chunk of the Call in ";
+  text += o.operation.list == model::ChunkList::kReplyRead ? " chunk of the Reply to the Call in "
+                                                           : " chunk of the Call in ";
   text += std::to_string(call.frame);
   if (!call.label.empty()) text.append(" (").append(call.label).append(")");
   return text.c_str();

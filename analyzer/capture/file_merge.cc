@@ -16,6 +16,7 @@
 namespace rpcrdma::capture {
 namespace {
 
+constexpr std::size_t kNoteBytes = 1000;  // of notes, after which no more are added
 constexpr std::size_t kDamagedNamed = 8;  // files that a message names; others are counted
 
 struct File {
@@ -54,7 +55,7 @@ class Merge final : public Source {
   explicit Merge(const MergeLimits& limits) : limits_(limits) {}
 
   // Reads each file's first frame.
-  Expected<void> look(const std::vector<std::string>& paths) {
+  Expected<void> look(const std::vector<std::string>& paths, const std::vector<FileClock>& clocks) {
     frames_stay_ = paths.size() <= limits_.staying;
     std::size_t empty = 0;
     files_.reserve(paths.size());
@@ -77,7 +78,16 @@ class Merge final : public Source {
         note_closed(file);
         continue;
       }
-      file.begun_ns = file.head.time_ns;
+      MergedFile& merged = merged_.emplace_back();
+      merged.path = path;
+      merged.recording = file.head.link == LinkType::kUpperPdu;
+      for (const FileClock& clock : clocks) {
+        if (clock.path != path) continue;
+        merged.shift_ns = clock.shift_ns;
+        merged.order_ns = clock.order_ns;
+        merged.run = clock.run;
+      }
+      file.begun_ns = turn_ns(file, files_.size());
       turns_.push_back({file.begun_ns, file.begun_ns, files_.size()});
       if (is_regular(path)) {
         file.source.reset();
@@ -104,6 +114,7 @@ class Merge final : public Source {
       if (!begun || !*begun) return begun;
     }
     frame = files_[*given_].head;
+    frame.time_ns = later(frame.time_ns, merged_[*given_].shift_ns);
     frame.number = ++frames_;
     frame.file = static_cast<std::uint32_t>(*given_);
     frame.lane = files_[*given_].lane;
@@ -113,6 +124,7 @@ class Merge final : public Source {
   }
 
   bool frames_stay() const override { return frames_stay_; }
+  std::span<const MergedFile> files() const override { return merged_; }
 
   const SourceStats& stats() const override {
     stats_ = closed_;
@@ -136,6 +148,15 @@ class Merge final : public Source {
     std::uint64_t passed;
   };
 
+  static std::int64_t later(std::int64_t time_ns, std::int64_t by_ns) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(time_ns, by_ns, &sum) ? time_ns : sum;
+  }
+  // When the turn of the file's next frame comes.
+  [[nodiscard]] std::int64_t turn_ns(const File& file, std::size_t index) const {
+    return later(later(file.head.time_ns, merged_[index].shift_ns), merged_[index].order_ns);
+  }
+
   static void name_damage(SourceStats& stats, std::size_t& damaged, const std::string& path,
                           const std::string& what) {
     if (++damaged > kDamagedNamed) return;
@@ -147,6 +168,9 @@ class Merge final : public Source {
     sum.bytes_read += stats.bytes_read;
     sum.dropped += stats.dropped;
     sum.cut_short |= stats.cut_short;
+    if (!stats.note.empty() && sum.note.size() < kNoteBytes) {
+      sum.note += (sum.note.empty() ? "" : "; ") + path + ": " + stats.note;
+    }
     if (!stats.damage.empty()) name_damage(sum, damaged, path, stats.damage);
   }
   void note_damage(const std::string& path, const std::string& what) {
@@ -174,7 +198,7 @@ class Merge final : public Source {
       file.source.reset();
       return {};
     }
-    const Turn turn{file.head.time_ns, file.begun_ns, index};
+    const Turn turn{turn_ns(file, index), file.begun_ns, index};
     if (turns_.empty() || turns_.front() < turn) return {};
     given_.reset();
     turns_.push_back(turn);
@@ -237,6 +261,7 @@ class Merge final : public Source {
 
   MergeLimits limits_;
   std::vector<File> files_;
+  std::vector<MergedFile> merged_;    // the same files, as users see them
   std::vector<Turn> turns_;           // a heap of all files except the one in given_
   std::optional<std::size_t> given_;  // the file whose head was returned last
   std::vector<std::size_t> open_;     // indexes of open files
@@ -253,18 +278,20 @@ class Merge final : public Source {
 }  // namespace
 
 Expected<std::unique_ptr<Source>> merge_files(const std::vector<std::string>& paths,
-                                              const MergeLimits& limits) {
+                                              const MergeLimits& limits,
+                                              const std::vector<FileClock>& clocks) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     return fail("standard input (-) can be given only once");
   }
   auto merge = std::make_unique<Merge>(limits);
-  if (auto looked = merge->look(paths); !looked) return tl::unexpected(looked.error());
+  if (auto looked = merge->look(paths, clocks); !looked) return tl::unexpected(looked.error());
   return merge;
 }
 
-Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths) {
+Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths,
+                                             const std::vector<FileClock>& clocks) {
   if (paths.size() == 1) return open_file(paths.front());
-  return merge_files(paths, {});
+  return merge_files(paths, {}, clocks);
 }
 
 }  // namespace rpcrdma::capture

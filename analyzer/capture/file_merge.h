@@ -20,7 +20,8 @@ struct MergeLimits {
 };
 
 // Implements open_files() for more than one path.
-[[nodiscard]] Expected<std::unique_ptr<Source>> merge_files(const std::vector<std::string>& paths,
-                                                            const MergeLimits& limits);
+[[nodiscard]] Expected<std::unique_ptr<Source>> merge_files(
+    const std::vector<std::string>& paths, const MergeLimits& limits,
+    const std::vector<FileClock>& clocks = {});
 
 }  // namespace rpcrdma::capture

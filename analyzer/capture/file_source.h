@@ -30,6 +30,14 @@ class Damage {
   std::uint64_t bytes_ = 0;
 };
 
+// How readers recognize records where nothing else shows that there are any: number of consecutive
+// headers that must be valid, and the largest distance in time between such neighbours.
+inline constexpr int kChain = 3;
+inline constexpr std::int64_t kNeighbourSeconds = 86400;
+
+// The largest packet that libpcap itself accepts, whatever a header's snapshot length.
+inline constexpr std::uint32_t kUsualLimit = 262144;
+
 class FileSource : public Source {
  public:
   [[nodiscard]] const SourceStats& stats() const final {
@@ -71,6 +79,29 @@ class FileSource : public Source {
   [[nodiscard]] bool stop(const std::string& reason, std::uint64_t offset);
 
   void skipped(std::uint64_t offset, const std::string& reason, std::uint64_t bytes);
+
+  // Called at an impossible record header: goes to the next place at which `begins` returns true.
+  // Each byte is examined a bounded number of times, and what is found is then read as records, so
+  // the whole walk stays linear. False: there is none nearby, and the walk ends.
+  template <typename Begins>
+  [[nodiscard]] bool resynchronise(const std::string& reason, std::size_t header_bytes,
+                                   Begins&& begins) {
+    constexpr std::uint64_t kSearchBytes = std::uint64_t{16} << 20;
+    const std::uint64_t from = feed_->offset();
+    const std::string hopeless = reason + ", with no record found after it,";
+    while (feed_->offset() - from < kSearchBytes) {
+      if (feed_->need(header_bytes + 1) == nullptr) {
+        // The next call reports a read error.
+        return !feed_->failure().empty() || stop(hopeless, from);
+      }
+      feed_->skip(1);
+      if (begins()) {
+        skipped(from, reason, feed_->offset() - from);
+        return true;
+      }
+    }
+    return stop(hopeless, from);
+  }
 
   // Frame::room of the frame just read.
   [[nodiscard]] std::uint32_t room_taken() {

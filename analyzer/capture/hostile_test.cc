@@ -1,6 +1,7 @@
 // Files crafted to be expensive. The tests state the most bytes and allocations that each may cost,
 // and check that a file of twice the length costs no more.
 #include "compress_for_tests.h"
+#include "records_for_tests.h"
 #include "support/live_bytes.h"
 #include "support/traffic_count.h"
 
@@ -102,6 +103,45 @@ TEST(HostilePcap, RecordsOfNothing) {
   const Cost cost = cost_of(head + repeat(kWriter.record(0, 0, {}), many(1000000)));
   EXPECT_EQ(cost.frames, many(1000000));
   EXPECT_LE(cost.peak, kMiB);
+}
+
+TEST(HostileErf, RecordsOfNothing) {
+  const ByteVector record = ErfRecord{.time = erf_time(9), .type = 22, .on_wire = 1}.with({});
+  const Cost cost = cost_of(repeat(record, many(1000000)));
+  EXPECT_EQ(cost.frames, many(1000000));
+  EXPECT_LE(cost.peak, kMiB);
+}
+
+TEST(HostileErf, ImpossibleLengths) {
+  expect_bounded(repeat(ErfRecord{.time = erf_time(9)}.with({1}), 4), ByteVector(8), kMiB);
+}
+
+TEST(HostileSnoop, RecordsOf4GiB) {
+  expect_bounded(snoop_header(), ByteVector(24, 0xff), kMiB);
+}
+
+// Files of some KiB that inflate to a thousand times their length, and empty parts without end.
+TEST(HostileCodecs, MostlyNothing) {
+  const ByteVector zeros(64 * kMiB);
+  for (const auto compress : {xz, bzip2, lz4}) {
+    TempFolder folder;
+    const ByteVector bomb = compress(kWriter.pcap_header() + zeros);
+    ASSERT_LT(bomb.size(), kMiB);
+    const std::string file = folder.file("bomb", bomb);
+    const Cost cost = cost_of([&] { return open_file(file); });
+    EXPECT_EQ(cost.frames, zeros.size() / 16);
+    EXPECT_LE(cost.peak, 16 * kMiB);
+  }
+}
+
+TEST(HostileCodecs, PartsOfNothing) {
+  for (const auto compress : {xz, bzip2, lz4}) {
+    TempFolder folder;
+    const std::string file = folder.file("empty", repeat(compress({}), 100000));
+    const Cost cost = cost_of([&] { return open_file(file); });
+    EXPECT_EQ(cost.frames, 0U);
+    EXPECT_LE(cost.peak, 16 * kMiB);
+  }
 }
 
 // A file of some KiB that inflates to a thousand times its length.

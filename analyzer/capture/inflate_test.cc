@@ -118,7 +118,10 @@ ByteVector gzip_of(const ByteVector& bytes) {
 
 INSTANTIATE_TEST_SUITE_P(Codecs, InflateTest,
                          ::testing::Values(Codec{"gzip", inflate_gzip, gzip_of},
-                                           Codec{"zstd", inflate_zstd, zstd}),
+                                           Codec{"zstd", inflate_zstd, zstd},
+                                           Codec{"xz", inflate_xz, xz},
+                                           Codec{"bzip2", inflate_bzip2, bzip2},
+                                           Codec{"lz4", inflate_lz4, lz4}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 // RFC 1952 and RFC 1951 by hand: a header with a file name, and one stored block that says "hi".
@@ -135,6 +138,18 @@ TEST(Gzip, StoredBlockWithFileName) {
   const Inflated r = inflate(inflate_gzip, good, 1, 100);
   EXPECT_EQ(r.bytes, from_hex("6869"));
   EXPECT_THAT(r.damage, IsEmpty());
+}
+
+// Preset 9 has a dictionary of 64 MiB, the largest that xz(1) chooses by itself.
+TEST(Xz, LargestPreset) {
+  const ByteVector plain = sample();
+  EXPECT_EQ(inflate(inflate_xz, xz_with(plain, 64 << 20), 65536, 4096).bytes, plain);
+}
+
+TEST(Xz, MemoryIsBounded) {
+  const Inflated r = inflate(inflate_xz, xz_with(sample(), 1U << 30), 65536, 4096);
+  EXPECT_THAT(r.bytes, IsEmpty());
+  EXPECT_THAT(r.damage, HasSubstr("needs more than 192 MiB of memory"));
 }
 
 TEST(Gzip, ZerosBehindTheDataArePadding) {

@@ -12,6 +12,7 @@ inline constexpr std::uint16_t kEtherRoceV1 = 0x8915;
 
 // IP protocol numbers and IPv6 next headers.
 inline constexpr std::uint8_t kHopByHop = 0;
+inline constexpr std::uint8_t kIpTcp = 6;
 inline constexpr std::uint8_t kUdp = 17;
 inline constexpr std::uint8_t kRouting = 43;
 inline constexpr std::uint8_t kIpv6Fragment = 44;

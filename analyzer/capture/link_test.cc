@@ -37,7 +37,7 @@ Dissected dissect(LinkType link, ByteVector data, std::uint16_t port = 4791) {
   frame.link = link;
   frame.data = d.data;
   frame.original = static_cast<std::uint32_t>(d.data.size());
-  d.result = dissect_link(frame, d.packet, port);
+  d.result = dissect_link(frame, d.packet, {.roce_port = port, .vxlan_ports = {}});
   return d;
 }
 
@@ -180,7 +180,16 @@ TEST(Link, Ipv6Fragments) {
   EXPECT_EQ(dissect(LinkType::kIpv6, with_extensions(44, from_hex("1100000100000000"))).result,
             LinkResult::kFragment);
   EXPECT_EQ(dissect(LinkType::kIpv6, with_extensions(44, from_hex("1100000900000000"))).result,
+            LinkResult::kFragment);
+  // ICMPv6 carries no RDMA.
+  EXPECT_EQ(dissect(LinkType::kIpv6, with_extensions(44, from_hex("3a00000900000000"))).result,
             LinkResult::kNotRoce);
+}
+
+TEST(Link, Ipv6AtomicFragmentIsAWholeDatagram) {
+  const Dissected d = dissect(LinkType::kIpv6, with_extensions(44, from_hex("1100000000000007")));
+  EXPECT_EQ(d.result, LinkResult::kRoce);
+  EXPECT_EQ(d.packet.bth, 56U);
 }
 
 TEST(Link, Ipv4Fragments) {
@@ -188,8 +197,10 @@ TEST(Link, Ipv4Fragments) {
   ip[6] = 0x20;
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kFragment);
   EXPECT_EQ(dissect(LinkType::kIpv4, ip, 4792).result, LinkResult::kNotRoce);
-  // Later fragments have no port; the bytes in its place mean something else.
+  // Later fragments have no port: they may belong to any datagram of UDP.
   ip[7] = 0x01;
+  EXPECT_EQ(dissect(LinkType::kIpv4, ip, 4792).result, LinkResult::kFragment);
+  ip[9] = 1;  // ICMP
   EXPECT_EQ(dissect(LinkType::kIpv4, ip).result, LinkResult::kNotRoce);
 }
 
@@ -320,7 +331,7 @@ TEST(Link, OtherTraffic) {
             LinkResult::kNotRoce);
   ByteVector tcp = kIpv4 + kUdp + kTransport;
   tcp[9] = 6;
-  EXPECT_EQ(dissect(LinkType::kIpv4, tcp).result, LinkResult::kNotRoce);
+  EXPECT_EQ(dissect(LinkType::kIpv4, tcp).result, LinkResult::kTcp);
 }
 
 TEST(Link, UnknownLinkTypes) {

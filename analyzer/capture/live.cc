@@ -2,9 +2,11 @@
 #include <array>
 #include <atomic>
 
+#include <fmt/core.h>
 #include <pcap/pcap.h>
 #include <poll.h>
 
+#include <rpcrdma/capture/link.h>
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {
@@ -138,19 +140,44 @@ Expected<void> set_filter(pcap_t* handle, const Interface& interface) {
   return {};
 }
 
-// `vlan` shifts the offsets of all that follows it, so it comes last.
-const char* roce_filter(LinkType link) {
+// What carries RoCE in IP: UDP ports and IP protocols of tunnels, segment routing, and fragments,
+// of which only the first shows its port. `ip6[6]` is the next header; "ip6 protochain" would
+// follow them all, but the kernel does not run its loop.
+constexpr const char* kTunnelsInIp =
+    " or udp dst port 4789 or udp dst port 8472 or udp dst port 4790 or udp dst port 6081"
+    " or udp dst port 2152 or udp dst port 6635 or udp dst port 4754 or udp dst port 6080"
+    " or udp dst port 4341 or udp dst port 37008"
+    " or proto 47 or proto 4 or proto 41 or proto 97 or proto 137 or ip6 proto 143"
+    " or ip6[6] = 43 or ip6[6] = 44 or ip6[6] = 60 or ip6[6] = 0 or (ip proto 17 and ip[6:2] & "
+    "0x3fff != 0)";
+// MPLS, PPPoE, VN-Tag, E-Tag, Cisco metadata, MACsec, NSH, PBB, TRILL, FabricPath.
+constexpr const char* kTunnelsInEthernet =
+    " or ether proto 0x8847 or ether proto 0x8848 or ether proto 0x8864 or ether proto 0x8926"
+    " or ether proto 0x893f or ether proto 0x8909 or ether proto 0x88e5 or ether proto 0x894f"
+    " or ether proto 0x88e7 or ether proto 0x22f3 or ether proto 0x8903";
+
+// RoCE, and iWARP at the port of NFS/RDMA. `vlan` shifts the offsets of all that follows it, so it
+// comes last.
+std::string roce_filter(LinkType link, bool tunnels) {
+  std::string ip = "udp port 4791 or tcp port 20049";
+  std::string ethernet = ip + " or ether proto 0x8915";
+  if (tunnels) {
+    ip += kTunnelsInIp;
+    for (const std::uint16_t port : link_options.vxlan_ports) {
+      if (port != 0) ip += fmt::format(" or udp dst port {}", port);
+    }
+    ethernet = ip + " or ether proto 0x8915" + kTunnelsInEthernet;
+  }
   switch (link) {
     case LinkType::kEthernet:
-      return "udp port 4791 or ether proto 0x8915 or (vlan and (udp port 4791 or ether proto "
-             "0x8915 or (vlan and (udp port 4791 or ether proto 0x8915))))";
+      return fmt::format("{0} or (vlan and ({0} or (vlan and ({0}))))", ethernet);
     case LinkType::kLinuxSll:
     case LinkType::kLinuxSll2:
-      return "udp port 4791 or ether proto 0x8915";
+      return ethernet;
     case LinkType::kRaw:
     case LinkType::kIpv4:
     case LinkType::kIpv6:
-      return "udp port 4791";
+      return ip;
     default:
       return "";
   }
@@ -164,9 +191,9 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
     return fail("snapshot length " + std::to_string(options.snaplen) + " is over " +
                 std::to_string(kWholeFrame) + " bytes");
   }
-  if (options.buffer_mib > kMaxBufferMib) {
-    return fail("capture buffer of " + std::to_string(options.buffer_mib) + " MiB is over " +
-                std::to_string(kMaxBufferMib) + " MiB");
+  if (options.buffer_mib == 0 || options.buffer_mib > kMaxBufferMib) {
+    return fail("capture buffer of " + std::to_string(options.buffer_mib) +
+                " MiB is not from 1 to " + std::to_string(kMaxBufferMib) + " MiB");
   }
   Handle handle(pcap_create(options.interface.c_str(), text.data()));
   if (!handle) return fail(options.interface + ": " + text.data());
@@ -174,9 +201,7 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
                    options.snaplen == 0 ? kWholeFrame : static_cast<int>(options.snaplen));
   pcap_set_promisc(handle.get(), options.promiscuous ? 1 : 0);
   pcap_set_timeout(handle.get(), kTimeoutMs);
-  if (options.buffer_mib != 0) {
-    pcap_set_buffer_size(handle.get(), static_cast<int>(options.buffer_mib << 20));
-  }
+  pcap_set_buffer_size(handle.get(), static_cast<int>(options.buffer_mib << 20));
   // Devices that only have microseconds refuse this; they then use microseconds.
   pcap_set_tstamp_precision(handle.get(), PCAP_TSTAMP_PRECISION_NANO);
   const int code = pcap_activate(handle.get());
@@ -184,7 +209,8 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
   const LinkType link = file_link_type(pcap_datalink(handle.get()));
   Interface interface {
     .name = options.interface,
-    .filter = options.filter.empty() && options.only_roce ? roce_filter(link) : options.filter,
+    .filter = options.filter.empty() && options.only_roce ? roce_filter(link, options.tunnels)
+                                                          : options.filter,
     .link = link, .snaplen = static_cast<std::uint32_t>(pcap_snapshot(handle.get()))
   };
   if (auto set = set_filter(handle.get(), interface); !set) return tl::unexpected(set.error());

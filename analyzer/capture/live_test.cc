@@ -153,13 +153,27 @@ TEST_F(Live, RoceOnlyUnlessAFilterIsGiven) {
   options.only_roce = true;
   const auto source = open_live(options);
   ASSERT_TRUE(source) << source.error().message;
-  EXPECT_THAT((*source)->interface().filter, HasSubstr("udp port 4791 or ether proto 0x8915"));
+  EXPECT_THAT((*source)->interface().filter,
+              HasSubstr("udp port 4791 or tcp port 20049 or ether proto 0x8915"));
   EXPECT_EQ((*source)->interface().link, LinkType::kEthernet);
   EXPECT_EQ((*source)->interface().name, "lo");
   EXPECT_GT((*source)->interface().snaplen, 65535u);
   // Links without an Ethernet header have no VLAN tags to match.
   options.interface = "any";
-  EXPECT_EQ(open_live(options).value()->interface().filter, "udp port 4791 or ether proto 0x8915");
+  EXPECT_EQ(open_live(options).value()->interface().filter,
+            "udp port 4791 or tcp port 20049 or ether proto 0x8915");
+}
+
+TEST_F(Live, TunnelsOnRequest) {
+  LiveOptions options = on_loopback("");
+  options.only_roce = options.tunnels = true;
+  for (const char* interface : {"lo", "any"}) {
+    options.interface = interface;
+    const auto source = open_live(options);
+    ASSERT_TRUE(source) << source.error().message;
+    EXPECT_THAT((*source)->interface().filter, HasSubstr("udp dst port 4789"));
+    EXPECT_THAT((*source)->interface().filter, HasSubstr("ether proto 0x8847"));
+  }
 }
 
 TEST_F(Live, StopFromAnotherThreadEndsTheWait) {

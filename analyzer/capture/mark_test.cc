@@ -1,4 +1,4 @@
-#include "capture_for_tests.h"
+#include "records_for_tests.h"
 
 #include <cstdio>
 #include <fstream>
@@ -86,6 +86,34 @@ TEST(Mark, PcapngIsReadOnFromAnyFrame) {
 
 TEST(Mark, PcapIsReadOnFromAnyFrame) {
   expect_same_from_every_mark(std::string(RPCRDMA_TEST_CAPTURES) + "/roce-icrc-oracle.pcap");
+}
+
+TEST(Mark, ErfIsReadOnFromAnyFrame) {
+  ByteVector bytes;
+  for (std::uint8_t i = 0; i < 9; ++i) {
+    bytes = bytes + ErfRecord{.time = erf_time(100 + i), .flags = i}.with({i, i});
+    if (i == 4) bytes = bytes + ErfRecord{.type = 48}.with(ByteVector(16));
+  }
+  const TemporaryFile file(bytes);
+  expect_same_from_every_mark(file.path());
+}
+
+TEST(Mark, SnoopIsReadOnFromAnyFrame) {
+  ByteVector bytes = snoop_header();
+  for (std::uint8_t i = 0; i < 9; ++i) bytes = bytes + snoop_record(i, i, ByteVector(i + 1U, i));
+  const TemporaryFile file(bytes);
+  expect_same_from_every_mark(file.path());
+}
+
+// Frame 7 shows that times are in nanoseconds; frame 12 does not.
+TEST(Mark, PcapKeepsItsResolutionOfTime) {
+  const Writer le;
+  ByteVector bytes = le.pcap_header();
+  for (std::uint32_t i = 0; i < 6; ++i) bytes = bytes + le.record(7, 1000 * i, {1});
+  for (std::uint32_t i = 0; i < 5; ++i) bytes = bytes + le.record(7, 50'000'000 + i, {2});
+  for (std::uint32_t i = 0; i < 5; ++i) bytes = bytes + le.record(8, 1000 * i, {3});
+  const TemporaryFile file(bytes);
+  expect_same_from_every_mark(file.path());
 }
 
 TEST(Mark, AFileThatBecameAnotherIsDistinguished) {

@@ -1,10 +1,12 @@
 // Chooses the reader for a path: detects the kind of file by its first bytes.
 #include "byte_stream.h"
+#include "erf_reader.h"
 #include "helper_stream.h"
 #include "inflate.h"
 #include "kernel_trace.h"
 #include "pcap_reader.h"
 #include "pcapng_reader.h"
+#include "snoop_reader.h"
 #include "stream_feed.h"
 #include "window_file.h"
 
@@ -38,7 +40,7 @@ using namespace std::string_view_literals;
 // Bytes at the start of a file that suffice to distinguish kinds; a shorter file is passed whole.
 constexpr std::size_t kKindBytes = 512;
 
-enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
+enum class Compression : std::uint8_t { kNone, kGzip, kZstd, kXz, kBzip2, kLz4 };
 constexpr std::size_t kCompressionBytes = 4;
 
 struct Signature {
@@ -47,20 +49,30 @@ struct Signature {
 };
 
 constexpr auto kSignatures = std::to_array<Signature>({
-    {"\xfd"
-     "7zXZ"sv,
-     "an xz-compressed file (decompress it first)"},
-    {"BZh"sv, "a bzip2-compressed file (decompress it first)"},
-    {"\x04\x22\x4d\x18"sv, "an lz4-compressed file (decompress it first)"},
-    {"PK\x03\x04"sv, "a zip archive (unpack it first)"},
+    {"\x02\x21\x4c\x18"sv, "an lz4 file in the legacy format: decompress it first"},
+    {"\x5d\x00\x00"sv, "an lzma-compressed file: decompress it first"},
+    {"\x1f\x9d"sv, "a file of compress(1): decompress it first"},
+    {"LZIP"sv, "an lzip-compressed file: decompress it first"},
+    {"\x89LZO"sv, "an lzop-compressed file: decompress it first"},
+    {"PK\x03\x04"sv, "a zip archive: extract it first"},
+    {"7z\xbc\xaf\x27\x1c"sv, "a 7-Zip archive: extract it first"},
+    {"Rar!"sv, "a RAR archive: extract it first"},
+    {"\xed\xab\xee\xdb"sv, "an RPM package"},
+    {"!<arch>"sv, "an ar archive or Debian package: extract it first"},
     {"\x7f"
      "ELF"sv,
      "an ELF program or core file"},
-    {"snoop\0\0\0"sv, "a snoop capture (convert it with editcap)"},
-    {"GMBU"sv, "a Microsoft Network Monitor capture (convert it with editcap)"},
-    {"RTSS"sv, "a Microsoft Network Monitor capture (convert it with editcap)"},
-    {"\x1c\x00\x01\xac"sv, "an IXIA lcap capture (convert it with editcap)"},
-    {"\xac\x01\x00\x1c"sv, "an IXIA lcap capture (convert it with editcap)"},
+    {"GMBU"sv, "a Microsoft Network Monitor capture: convert it with editcap"},
+    {"RTSS"sv, "a Microsoft Network Monitor capture: convert it with editcap"},
+    {"\x1c\x00\x01\xac"sv, "an IXIA lcap capture: convert it with editcap"},
+    {"\xac\x01\x00\x1c"sv, "an IXIA lcap capture: convert it with editcap"},
+    {"TRSNIFF data"sv, "a Sniffer capture: convert it with editcap"},
+    {"XCP\0"sv, "a Sniffer capture: convert it with editcap"},
+    {"\x7fver"sv, "an OmniPeek capture: convert it with editcap"},
+    {"ObserverPktBuffer"sv, "an Observer capture: convert it with editcap"},
+    {"\x05VNF"sv, "a Visual Networks capture: convert it with editcap"},
+    {"iptrace "sv, "an AIX iptrace capture: convert it with editcap"},
+    {"btsnoop\0"sv, "a Bluetooth capture: it holds no RDMA"},
     {"%PDF"sv, "a PDF document"},
     {"\x89PNG"sv, "a PNG image"},
     {"SQLite format 3"sv, "an SQLite database"},
@@ -87,11 +99,64 @@ std::string hex(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
+// Every tar format has a checksum over its first block: the sum of the bytes, in octal, with the
+// field itself as spaces.
+bool is_tar(std::span<const std::uint8_t> start) {
+  constexpr std::size_t kBlock = 512, kFieldAt = 148, kField = 8;
+  if (start.size() < kBlock) return false;
+  std::uint32_t sum = kField * ' ';
+  std::uint32_t stored = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const std::uint8_t b = start[i];
+    if (i < kFieldAt || i >= kFieldAt + kField) {
+      sum += b;
+    } else if (b >= '0' && b <= '7') {
+      stored = stored * 8 + (b - std::uint32_t{'0'});
+      any = true;
+    }
+  }
+  return any && sum == stored;
+}
+
+// A Windows event trace begins with a buffer of the session, whose first event is the header of the
+// log file.
+bool is_event_trace(std::span<const std::uint8_t> start) {
+  constexpr std::size_t kEventAt = 0x48;
+  if (start.size() < kEventAt + 8) return false;
+  const std::uint32_t buffer = base::ByteOrder{false}.u32(start.data());
+  const std::uint8_t kind = start[kEventAt + 2];
+  return buffer >= 1024 && buffer <= 16U << 20 && buffer % 512 == 0 && start[kEventAt + 1] == 0 &&
+         (kind == 1 || kind == 2) && start[kEventAt + 3] == 0xc0;
+}
+
+bool ends_with(std::string_view name, std::string_view suffix) {
+  if (name.size() < suffix.size()) return false;
+  name.remove_prefix(name.size() - suffix.size());
+  return std::equal(name.begin(), name.end(), suffix.begin(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+const Signature* signature(std::span<const std::uint8_t> start) {
+  const auto* const found =
+      std::find_if(kSignatures.begin(), kSignatures.end(),
+                   [&](const Signature& s) { return starts_with(start, s.magic); });
+  return found == kSignatures.end() ? nullptr : found;
+}
+
 // Names the kind of a file that is not a capture, for the error message: "an ELF program", "plain
-// text", "a file that begins 7f 00 01 02".
-std::string file_kind(std::span<const std::uint8_t> start) {
-  for (const Signature& s : kSignatures) {
-    if (starts_with(start, s.magic)) return s.name;
+// text", "a file that begins 7f 00 01 02". Formats without a signature are recognized by the
+// file's name.
+std::string file_kind(std::span<const std::uint8_t> start, std::string_view name) {
+  if (const Signature* const s = signature(start)) return s->name;
+  if (is_tar(start)) return "a tar archive: extract it first";
+  if (is_event_trace(start) || ends_with(name, ".etl")) {
+    return "a Windows event trace (netsh trace, pktmon): convert it with etl2pcapng or "
+           "\"pktmon etl2pcap\"";
+  }
+  if (ends_with(name, ".ncf") || ends_with(name, ".ncfx")) {
+    return "a CommView capture: convert it with editcap";
   }
   if (std::all_of(start.begin(), start.end(), [](std::uint8_t b) { return b == 0; })) {
     return "a file of zeros";
@@ -108,6 +173,11 @@ Compression compression(std::span<const std::uint8_t> start) {
       starts_with(start.subspan(1), "\x2a\x4d\x18"sv)) {
     return Compression::kZstd;
   }
+  if (starts_with(start, "\xfd\x37\x7a\x58"sv)) return Compression::kXz;
+  if (starts_with(start, "BZh"sv) && start.size() >= 4 && start[3] >= '1' && start[3] <= '9') {
+    return Compression::kBzip2;
+  }
+  if (starts_with(start, "\x04\x22\x4d\x18"sv)) return Compression::kLz4;
   return Compression::kNone;
 }
 
@@ -124,7 +194,8 @@ OpenedFile not_a_capture(Feed& feed, const std::string& name) {
   if (size == 0) {
     return fail(name + ": " + (damage.empty() ? "the file is empty" : feed.damage()));
   }
-  return fail(name + ": not a capture file: it looks like " + file_kind({start, size}) + damage);
+  return fail(name + ": not a capture file: it looks like " + file_kind({start, size}, name) +
+              damage);
 }
 
 OpenedFile open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t bytes_total) {
@@ -140,6 +211,14 @@ OpenedFile open_feed(std::unique_ptr<Feed> feed, std::string name, std::uint64_t
       return PcapReader::open(std::move(feed), magic, order, std::move(name), bytes_total);
     }
   }
+  if (const std::uint8_t* const snoop = feed->need(kSnoopMagicBytes);
+      snoop != nullptr && SnoopReader::begins(snoop)) {
+    return SnoopReader::open(std::move(feed), std::move(name), bytes_total);
+  }
+  if (signature({feed->need(kMagicBytes), std::min(feed->available(), kKindBytes)}) == nullptr &&
+      ErfReader::begins(*feed)) {
+    return std::make_unique<ErfReader>(std::move(feed), std::move(name), bytes_total);
+  }
   return not_a_capture(*feed, name);
 }
 
@@ -149,6 +228,12 @@ std::unique_ptr<ByteStream> decompressed(Compression how, std::unique_ptr<ByteSt
       return inflate_gzip(std::move(stream));
     case Compression::kZstd:
       return inflate_zstd(std::move(stream));
+    case Compression::kXz:
+      return inflate_xz(std::move(stream));
+    case Compression::kBzip2:
+      return inflate_bzip2(std::move(stream));
+    case Compression::kLz4:
+      return inflate_lz4(std::move(stream));
     case Compression::kNone:
       break;
   }

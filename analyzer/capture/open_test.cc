@@ -18,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 void expect_same(const Walk& a, const Walk& b) {
@@ -86,6 +87,18 @@ TEST(OpenFile, ZstdIsTheSame) {
   const Walk w = walk(open_file(folder.file("a.zst", packed)));
   expect_same(w, walk_memory(plain));
   EXPECT_EQ(w.stats.bytes_total, packed.size());
+}
+
+TEST(OpenFile, OtherCompressionsAreTheSame) {
+  const ByteVector plain = read_all(real_capture("linux-nfs41.pcap"));
+  for (const auto compress : {xz, bzip2, lz4}) {
+    TempFolder folder;
+    const ByteVector packed = compress(plain);
+    const Walk w = walk(open_file(folder.file("a", packed)));
+    expect_same(w, walk_memory(plain));
+    EXPECT_EQ(w.stats.bytes_read, packed.size());
+    expect_same(walk_memory(packed), walk_memory(plain));
+  }
 }
 
 TEST(OpenFile, CutCompressedFileKeepsTheFramesBefore) {
@@ -251,11 +264,54 @@ TEST(OpenErrors, SayWhatTheFileLooksLike) {
   EXPECT_THAT(error_of(bytes_of("\x7f"
                                 "ELF\x02\x01")),
               HasSubstr("an ELF program"));
-  EXPECT_THAT(error_of(from_hex("fd377a585a00")), HasSubstr("an xz-compressed file"));
-  EXPECT_THAT(error_of(from_hex("736e6f6f7000000000")), HasSubstr("a snoop capture"));
+  EXPECT_THAT(error_of(bytes_of("TRSNIFF data    \x1a")),
+              EndsWith("a Sniffer capture: convert it with editcap"));
   EXPECT_THAT(error_of(from_hex("0102030405060708ff")),
               EndsWith("a file that begins 01 02 03 04 05 06 07 08"));
   EXPECT_THAT(error_of({0xd4}), EndsWith("a file that begins d4"));
+}
+
+// A tar archive with one empty file, as tar(1) writes it.
+ByteVector tar_of(const std::string& member, bool ustar) {
+  ByteVector block(512);
+  std::copy(member.begin(), member.end(), block.begin());
+  const auto put = [&](std::size_t at, const std::string& text) {
+    std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  put(100, "0000644");
+  put(124, "00000000000");
+  if (ustar) put(257, "ustar");
+  unsigned sum = 8 * ' ';
+  for (const std::uint8_t b : block) sum += b;
+  char text[8];
+  std::snprintf(text, sizeof text, "%06o", sum);
+  put(148, text);
+  block[155] = ' ';
+  return block + ByteVector(1024);
+}
+
+TEST(OpenErrors, ArchivesHaveToBeExtracted) {
+  const auto hint = EndsWith("it looks like a tar archive: extract it first");
+  EXPECT_THAT(error_of(tar_of("a.pcap", true)), hint);
+  EXPECT_THAT(error_of(tar_of("a.pcap", false)), hint);
+  EXPECT_THAT(error_of(gzip(tar_of("a.pcap", true))), hint);
+  EXPECT_THAT(error_of(xz(tar_of("a.pcap", true))), hint);
+  ByteVector damaged = tar_of("a.pcap", true);
+  damaged[3] ^= 1;
+  EXPECT_THAT(error_of(damaged), Not(HasSubstr("tar")));
+  EXPECT_THAT(error_of(bytes_of("PK\x03\x04")), EndsWith("a zip archive: extract it first"));
+}
+
+TEST(OpenErrors, WindowsTracesHaveToBeConverted) {
+  // A buffer of 64 KiB whose first event is the 64-bit header of a log file.
+  ByteVector bytes =
+      from_hex("00000100") + ByteVector(68, 1) + from_hex("020002c0") + ByteVector(400, 7);
+  const auto hint = HasSubstr("a Windows event trace (netsh trace, pktmon): convert it with");
+  EXPECT_THAT(error_of(bytes), hint);
+  bytes[75] = 0;
+  EXPECT_THAT(error_of(bytes), Not(hint));
+  TempFolder folder;
+  EXPECT_THAT(walk(open_file(folder.file("NetTrace.ETL", bytes))).error, hint);
 }
 
 TEST(OpenErrors, LookInsideCompressedFiles) {
@@ -267,6 +323,10 @@ TEST(OpenErrors, DecompressionThatFailsAtTheStart) {
   EXPECT_THAT(error_of(from_hex("1f8b08000000000000ff ffffffffffff")),
               HasSubstr("the gzip data is damaged"));
   EXPECT_THAT(error_of(from_hex("28b52ffd 08000000000000")), HasSubstr("the zstd data is damaged"));
+  EXPECT_THAT(error_of(from_hex("fd377a585a00 0004 00000000")),
+              HasSubstr("the xz data is damaged"));
+  EXPECT_THAT(error_of(from_hex("425a6839 000000000000")), HasSubstr("the bzip2 data is damaged"));
+  EXPECT_THAT(error_of(from_hex("04224d18 ffffffffffffff")), HasSubstr("the lz4 data is damaged"));
 }
 
 TEST(OpenErrors, SystemErrors) {

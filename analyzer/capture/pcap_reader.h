@@ -1,5 +1,6 @@
-// Classic pcap (draft-ietf-opsawg-pcap): microseconds and nanoseconds in either byte order, and the
-// longer record headers of the "modified" variant.
+// Classic pcap (draft-ietf-opsawg-pcap): microseconds and nanoseconds in either byte order, the
+// longer record headers of the "modified" variant, and the versions before 2.4. Some programs write
+// nanoseconds under the magic number of microseconds, or the reverse; the records show it.
 #pragma once
 
 #include "file_source.h"
@@ -18,6 +19,9 @@ inline constexpr std::uint32_t kPcapMicroseconds = 0xa1b2c3d4;
 inline constexpr std::uint32_t kPcapNanoseconds = 0xa1b23c4d;
 inline constexpr std::uint32_t kPcapModified = 0xa1b2cd34;
 
+// Which of a record's two lengths comes first.
+enum class PcapLengths : std::uint8_t { kCapturedFirst, kOriginalFirst, kUnknown };
+
 class PcapReader final : public FileSource {
  public:
   // `magic` is the magic number at the cursor, in `order`.
@@ -28,13 +32,14 @@ class PcapReader final : public FileSource {
                                                                   std::uint64_t bytes_total);
 
   [[nodiscard]] Expected<bool> next(Frame& frame) override;
-  [[nodiscard]] std::optional<Mark> mark() const override {
-    if (!marks_) return std::nullopt;
-    return Mark{feed_->offset(), stats_.frames, nullptr};
-  }
+  [[nodiscard]] std::optional<Mark> mark() const override;
 
  private:
-  [[nodiscard]] bool take_format(const Mark& mark) override { return mark.format == nullptr; }
+  // Nanoseconds in a unit of a record's fraction of a second.
+  static constexpr std::uint32_t kNanoseconds = 1;
+  static constexpr std::uint32_t kMicroseconds = 1000;
+
+  [[nodiscard]] bool take_format(const Mark& mark) override;
 
   struct Record {
     std::uint32_t seconds;
@@ -49,15 +54,29 @@ class PcapReader final : public FileSource {
   [[nodiscard]] bool possible(const Record& r) const {
     return r.captured <= limit_ && r.fraction < fraction_limit_;
   }
-  [[nodiscard]] bool resynchronise(const Record& bad);
+  // The lengths are those of a packet.
+  [[nodiscard]] bool fits(const Record& r) const {
+    return r.captured != 0 && r.captured <= r.original && r.captured <= limit_ &&
+           r.original <= limit_;
+  }
+  void check_scale();
+  [[nodiscard]] bool finer_scale(const Record& r);
+  [[nodiscard]] bool mostly_nanoseconds(bool beginning);
+  [[nodiscard]] bool only_microseconds();
+  void set_scale(std::uint32_t scale);
+  void use_scale(std::uint32_t scale);
+  [[nodiscard]] bool skip_to_record(const Record& bad);
   [[nodiscard]] bool chain_at_cursor();
 
   base::ByteOrder order_;
   LinkType link_;
-  std::uint32_t limit_;           // largest record, bytes
-  std::uint32_t fraction_limit_;  // of a second
-  std::uint32_t fraction_ns_;
-  std::uint32_t header_bytes_;  // of a record
+  std::uint32_t limit_;  // largest record, bytes
+  std::uint32_t scale_;  // of the fraction of a second
+  std::uint32_t fraction_limit_;
+  std::uint32_t announced_;  // the scale by the magic number
+  PcapLengths lengths_;
+  std::uint32_t header_bytes_;                  // of a record
+  std::shared_ptr<const Mark::Format> format_;  // null while the scale is the announced one
 };
 
 }  // namespace rpcrdma::capture

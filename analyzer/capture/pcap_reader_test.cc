@@ -2,6 +2,9 @@
 #include "capture_for_tests.h"
 #include "compress_for_tests.h"
 
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +73,111 @@ TEST(Pcap, UnsupportedVersionIsNamed) {
   ByteVector bytes = Writer{}.pcap_header();
   bytes[4] = 3;
   EXPECT_THAT(walk_memory(bytes).error, HasSubstr("pcap version 3.4"));
+}
+
+// Before version 2.3 the length on the wire came first.
+TEST(Pcap, VersionsBefore24) {
+  const Writer be{.big = true};
+  const ByteVector swapped = be.u32(1) + be.u32(2) + be.u32(9) + be.u32(2) + from_hex("aabb");
+  const ByteVector plain = be.u32(1) + be.u32(2) + be.u32(2) + be.u32(9) + from_hex("ccdd");
+  for (const std::uint8_t minor : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{2}}) {
+    ByteVector bytes = be.pcap_header() + swapped + swapped;
+    bytes[7] = minor;
+    const Walk w = walk_memory(bytes);
+    ASSERT_EQ(w.frames.size(), 2u) << w.error << w.stats.damage;
+    EXPECT_EQ(w.frames[0].frame.original, 9u);
+    EXPECT_EQ(w.frames[1].data, from_hex("aabb"));
+  }
+  ByteVector either = be.pcap_header() + swapped + plain;  // writers of version 2.3 differ
+  either[7] = 3;
+  const Walk w = walk_memory(either);
+  ASSERT_EQ(w.frames.size(), 2u) << w.error << w.stats.damage;
+  EXPECT_EQ(w.frames[0].data, from_hex("aabb"));
+  EXPECT_EQ(w.frames[1].data, from_hex("ccdd"));
+  EXPECT_EQ(w.frames[0].frame.original, 9u);
+  EXPECT_EQ(w.frames[1].frame.original, 9u);
+  ByteVector dgux = be.pcap_header() + swapped;
+  dgux[4] = 0x02, dgux[5] = 0x1f, dgux[7] = 0;
+  EXPECT_EQ(walk_memory(dgux).frames.size(), 1u);
+}
+
+// ---- The resolution of times that the magic number announces and the records contradict.
+
+ByteVector records_at(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& times,
+                      std::uint32_t magic) {
+  const Writer le;
+  ByteVector bytes = le.pcap_header(magic);
+  for (const auto& [seconds, fraction] : times) {
+    bytes = bytes + le.record(seconds, fraction, ByteVector(40, 1));
+  }
+  return bytes;
+}
+
+TEST(PcapScale, NanosecondsUnderMicroseconds) {
+  const Walk w = walk_memory(records_at(
+      {{7, 60'394'488}, {7, 60'396'001}, {7, 999'999'999}, {8, 17}, {8, 5'000'000}}, 0xa1b2c3d4));
+  ASSERT_EQ(w.frames.size(), 5u) << w.error << w.stats.damage;
+  EXPECT_EQ(w.frames[0].frame.time_ns, 7'060'394'488);
+  EXPECT_EQ(w.frames[3].frame.time_ns, 8'000'000'017);
+  EXPECT_THAT(w.stats.damage, IsEmpty());
+  EXPECT_THAT(w.stats.note, HasSubstr("read as nanoseconds"));
+}
+
+TEST(PcapScale, OneRecordIsEnoughForAFileOfOne) {
+  const Walk w = walk_memory(records_at({{7, 60'394'488}}, 0xa1b2c3d4));
+  ASSERT_EQ(w.frames.size(), 1u);
+  EXPECT_EQ(w.frames[0].frame.time_ns, 7'060'394'488);
+}
+
+// One time in a thousand is possible in both units.
+TEST(PcapScale, TheFirstRecordMayBeAmbiguous) {
+  const Walk w = walk_memory(
+      records_at({{7, 500}, {7, 60'394'488}, {7, 60'396'001}, {7, 70'000'000}}, 0xa1b2c3d4));
+  ASSERT_EQ(w.frames.size(), 4u) << w.stats.damage;
+  EXPECT_EQ(w.frames[0].frame.time_ns, 7'000'000'500);
+}
+
+TEST(PcapScale, SeenLateIsSaid) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> times;
+  for (std::uint32_t i = 0; i < 6; ++i) times.emplace_back(7, 1000 * i);
+  for (std::uint32_t i = 0; i < 6; ++i) times.emplace_back(7, 50'000'000 + 1000 * i);
+  const ByteVector bytes = records_at(times, 0xa1b2c3d4);
+  const Walk w = walk_memory(bytes);
+  ASSERT_EQ(w.frames.size(), 12u) << w.stats.damage;
+  EXPECT_EQ(w.frames[5].frame.time_ns, 7'005'000'000);
+  EXPECT_EQ(w.frames[6].frame.time_ns, 7'050'000'000);
+  EXPECT_THAT(w.stats.note, HasSubstr("those of the first 6 frames are not"));
+}
+
+TEST(PcapScale, DamagedRecordsDoNotChangeIt) {
+  for (const std::size_t at : {0U, 4U, 9U}) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> times;
+    for (std::uint32_t i = 0; i < 10; ++i) times.emplace_back(7 + i, 1000 * i);
+    times[at].second = 60'394'488;
+    const Walk w = walk_memory(records_at(times, 0xa1b2c3d4));
+    EXPECT_THAT(w.stats.note, IsEmpty()) << at;
+    ASSERT_EQ(w.frames.size(), 9u) << at;
+    EXPECT_EQ(w.frames[8].frame.time_ns, at == 9 ? 15'008'000'000 : 16'009'000'000);
+    EXPECT_THAT(w.stats.damage, HasSubstr("impossible fraction of a second 60394488"));
+  }
+}
+
+TEST(PcapScale, MicrosecondsUnderNanoseconds) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> times;
+  for (std::uint32_t i = 0; i < 60; ++i) times.emplace_back(7 + i / 10, i % 10 * 99'000);
+  const Walk w = walk_memory(records_at(times, 0xa1b23c4d));
+  ASSERT_EQ(w.frames.size(), 60u) << w.stats.damage;
+  EXPECT_EQ(w.frames[59].frame.time_ns, 12'891'000'000);
+  EXPECT_THAT(w.stats.note, HasSubstr("read as microseconds"));
+}
+
+TEST(PcapScale, NanosecondsStayWhereTheyArePossible) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> times;
+  for (std::uint32_t i = 0; i < 60; ++i) times.emplace_back(7, i * 15'000);  // within a millisecond
+  EXPECT_THAT(walk_memory(records_at(times, 0xa1b23c4d)).stats.note, IsEmpty());
+  for (std::uint32_t i = 0; i < 60; ++i) times.emplace_back(8 + i / 10, i % 10 * 99'000);
+  times[40].second = 1'000'000;
+  EXPECT_THAT(walk_memory(records_at(times, 0xa1b23c4d)).stats.note, IsEmpty());
 }
 
 TEST(Pcap, StatsShowBytesAndFrames) {

@@ -117,14 +117,14 @@ Expected<bool> PcapngReader::end_of_file() {
 std::optional<Mark> PcapngReader::mark() const {
   if (!marks_) return std::nullopt;
   if (format_ == nullptr) {
-    format_ =
-        std::make_shared<const Mark::Format>(Mark::Format{order_, first_interface_, interfaces_});
+    format_ = std::make_shared<const Mark::Format>(
+        Mark::Format{0, order_, first_interface_, interfaces_});
   }
   return Mark{feed_->offset(), stats_.frames, format_};
 }
 
 bool PcapngReader::take_format(const Mark& mark) {
-  if (mark.format == nullptr) return false;
+  if (mark.format == nullptr || mark.format->pcap_scale != 0) return false;
   order_ = mark.format->order;
   first_interface_ = mark.format->first_interface;
   interfaces_ = mark.format->interfaces;

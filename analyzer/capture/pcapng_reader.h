@@ -96,6 +96,7 @@ class PcapngReader final : public FileSource {
 };
 
 struct Mark::Format {
+  std::uint32_t pcap_scale = 0;  // of a pcap file; see PcapReader
   base::ByteOrder order;
   std::uint32_t first_interface = 0;
   std::vector<PcapngReader::Interface> interfaces;

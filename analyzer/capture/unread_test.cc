@@ -55,8 +55,8 @@ TEST(UnreadFrame, IsATunnelByItsUdpPort) {
 
 TEST(UnreadFrame, IsATunnelByItsIpProtocol) {
   EXPECT_EQ(ethernet("0800 " + ipv4("2f", "0000 0800")), "GRE");
-  EXPECT_EQ(ethernet("0800 " + ipv4("2f", "1000 88be")), "ERSPAN");
-  EXPECT_EQ(ethernet("0800 " + ipv4("2f", "1000 22eb")), "ERSPAN");
+  EXPECT_EQ(ethernet("0800 " + ipv4("2f", "1000 88be")), "ERSPAN II");
+  EXPECT_EQ(ethernet("0800 " + ipv4("2f", "1000 22eb")), "ERSPAN III");
   EXPECT_EQ(ethernet("0800 " + ipv4("04", "45")), "IP in IP");
   EXPECT_EQ(ethernet("0800 " + ipv4("29", "60")), "6in4");
   EXPECT_EQ(ethernet("86dd 60000000 0050 04 40 " + kIpv6Addresses), "4in6");
@@ -74,7 +74,8 @@ TEST(UnreadFrame, IsSegmentRouting) {
 TEST(UnreadFrame, IsNamedByItsEthertype) {
   EXPECT_EQ(ethernet("8847 00001140"), "MPLS");
   EXPECT_EQ(ethernet("8864 11000001 0050 0021"), "PPPoE");
-  EXPECT_EQ(ethernet("88e5 2c000000"), "MACsec");
+  EXPECT_EQ(ethernet("88e5 20000000"), "MACsec");
+  EXPECT_EQ(ethernet("88e5 2c000000"), "encrypted MACsec");
   EXPECT_EQ(ethernet("8926 00000001 0800"), "VN-Tag");
   EXPECT_EQ(ethernet("8100 0001 8847 00001140"), "MPLS");  // after a VLAN tag
   EXPECT_EQ(ethernet("9998 0000"), "ethertype 0x9998");
@@ -84,13 +85,24 @@ TEST(UnreadFrame, IsNamedByItsEthertype) {
 }
 
 TEST(UnreadFrame, IsOfAnUnknownLinkType) {
-  EXPECT_EQ(name(static_cast<LinkType>(108), "00000002 45"), "link type 108 (OpenBSD loopback)");
-  EXPECT_EQ(name(static_cast<LinkType>(150), "00"), "link type 150");
+  EXPECT_EQ(name(static_cast<LinkType>(105), "00000002 45"), "link type 105 (IEEE 802.11)");
+  EXPECT_EQ(name(static_cast<LinkType>(150), "00"), "link type 150 (reserved for private use)");
+  EXPECT_EQ(name(static_cast<LinkType>(9999), "00"), "link type 9999");
 }
 
 TEST(UnreadFrame, OtherLinksAreLookedIntoAlike) {
   EXPECT_EQ(name(LinkType::kRaw, ipv4("11", udp("12b5"))), "VXLAN");
   EXPECT_EQ(name(LinkType::kLinuxSll, "0000 0001 0006 020000000001 0000 8847 00001140"), "MPLS");
+}
+
+TEST(UnreadFrame, RecordsOfErfWithoutAPacketAreNone) {
+  const auto erf = [](const std::string& type) {
+    return name(LinkType::kErf, "0000000000000000 " + type + " 00 0020 0000 0000" +
+                                    "00000000000000000000000000000000");
+  };
+  EXPECT_EQ(erf("1b"), "");  // provenance
+  EXPECT_EQ(erf("30"), "");  // padding
+  EXPECT_NE(erf("18"), "");  // raw link
 }
 
 TEST(UnreadFrame, RoceIsNone) {
@@ -122,14 +134,6 @@ TEST(UnreadFrames, OfATcpConnectionAreIwarpFromMpaOn) {
                      ipv4("06", kToServer + "0044")}),
             (Counts{{"iWARP", 3}}));
   EXPECT_EQ(counted({ipv4("06", kToServer + "0044")}), Counts{});
-}
-
-// To port 4791; the second fragment has an offset and no port.
-TEST(UnreadFrames, LaterFragmentsFollowTheirFirst) {
-  const std::string first = ipv4("11", udp("12b7"), "2000");
-  const std::string later = ipv4("11", "0000", "0010");
-  EXPECT_EQ(counted({first, later}), (Counts{{"IP fragments", 2}}));
-  EXPECT_EQ(counted({later}), Counts{});
 }
 
 TEST(UnreadFrames, MoreKindsThanAreKeptAreOne) {

@@ -1,5 +1,6 @@
 // The DDP-eligible arguments of NFS versions 2, 3 and 4 (RFC 8267 sections 4 and 6.1).
 #include "compound.h"
+#include "eligible_shapes.h"
 #include "xdr_shape.h"
 
 #include <rpcrdma/decode/programs.h>
@@ -22,15 +23,6 @@ constexpr Field kSetTime = union_of(kSetTimeArms);
 constexpr Field kNfs3Symlink[] = {kOpaque,       kOpaque,       kOptionalWord,
                                   kOptionalWord, kOptionalWord, kOptionalHyper,
                                   kSetTime,      kSetTime,      kDdpOpaque};
-
-// Returns the shape of arguments with a DDP-eligible item, outside COMPOUND; otherwise void.
-Shape eligible_arguments(const ProcedureId& id) {
-  if (id.version == 2 && id.procedure == 8) return kNfs2Write;
-  if (id.version == 2 && id.procedure == 13) return kNfs2Symlink;
-  if (id.version == 3 && id.procedure == 7) return kNfs3Write;
-  if (id.version == 3 && id.procedure == 10) return kNfs3Symlink;
-  return {};
-}
 
 // Notes which opaque's data each chunk removed.
 class ArgumentReduction final : public Reduction {
@@ -83,6 +75,15 @@ void walk_compound(const ProcedureId& id, wire::Bytes args, ArgumentReduction& r
 }
 
 }  // namespace
+
+Shape eligible_arguments(const ProcedureId& id) {
+  if (id.program != kProgNfs) return {};
+  if (id.version == 2 && id.procedure == 8) return kNfs2Write;
+  if (id.version == 2 && id.procedure == 13) return kNfs2Symlink;
+  if (id.version == 3 && id.procedure == 7) return kNfs3Write;
+  if (id.version == 3 && id.procedure == 10) return kNfs3Symlink;
+  return {};
+}
 
 bool has_binding(const ProcedureId& id) {
   if (procedure_name(id.program, id.version, id.procedure) == nullptr) return false;

@@ -38,6 +38,8 @@ class CompoundReader {
   // The offset of the next byte to read; after next(), that of the operation's arguments or
   // results.
   [[nodiscard]] std::size_t offset() const { return reader_.offset(); }
+  // False after bytes that cannot be parsed.
+  [[nodiscard]] bool ok() const { return reader_.ok(); }
   // The index in the COMPOUND of the operation that next() returned.
   [[nodiscard]] std::uint32_t index() const { return seen_ - 1; }
   // The operations parsed so far; `complete` is valid once next() has returned nullptr.

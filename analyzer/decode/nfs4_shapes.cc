@@ -10,21 +10,12 @@ using namespace nfs4;
 
 constexpr const Field& kChangeInfo = kBytes<20>;
 
-// CREATE. createtype4: link text, device numbers, nothing for the other types.
-constexpr Arm kCreateTypeArms[] = {{3, kHyper}, {4, kHyper}, {5, kDdpOpaque}};
-constexpr Field kCreateType = union_of(kCreateTypeArms, Shape{});
-
 // LOCK, LOCKT. locker4: a new lock owner, an existing one.
 constexpr Arm kLockerArms[] = {{0, kBytes<20>}, {1, kMembers<kBytes<24>, kOwner>}};
 constexpr Field kLocker = union_of(kLockerArms);
 constexpr Shape kLockDenied = kMembers<kRange, kWord, kOwner>;
 
 // OPEN.
-constexpr Arm kCreateHowArms[] = {
-    {0, kFattr}, {1, kFattr}, {2, kVerifier}, {3, kMembers<kVerifier, kFattr>}};
-constexpr Field kCreateHow = union_of(kCreateHowArms);
-constexpr Arm kOpenFlagArms[] = {{1, kCreateHow}};
-constexpr Field kOpenFlag = union_of(kOpenFlagArms, Shape{});
 constexpr Arm kOpenClaimArms[] = {{0, kComponent}, {1, kWord}, {2, kMembers<kStateid, kComponent>},
                                   {3, kComponent}, {4, {}},    {5, kStateid},
                                   {6, {}}};

@@ -22,6 +22,17 @@ inline constexpr Field kAce = kStruct<kBytes<12>, kOpaque>;   // type, flag, mas
 // write_response4: optional callback ID; count, stable_how4, verifier.
 inline constexpr Field kWriteResponse = kStruct<kArrayOf<kStateid>, kBytes<20>>;
 
+// CREATE. createtype4: link text, device numbers, nothing for the other types.
+inline constexpr Arm kCreateTypeArms[] = {{3, kHyper}, {4, kHyper}, {5, kDdpOpaque}};
+inline constexpr Field kCreateType = union_of(kCreateTypeArms, Shape{});
+
+// OPEN. openflag4: UNCHECKED, GUARDED, EXCLUSIVE, EXCLUSIVE4_1.
+inline constexpr Arm kCreateHowArms[] = {
+    {0, kFattr}, {1, kFattr}, {2, kVerifier}, {3, kMembers<kVerifier, kFattr>}};
+inline constexpr Field kCreateHow = union_of(kCreateHowArms);
+inline constexpr Arm kOpenFlagArms[] = {{1, kCreateHow}};
+inline constexpr Field kOpenFlag = union_of(kOpenFlagArms, Shape{});
+
 // open_delegation4. Types 4 and 5 come from RFC 9754.
 inline constexpr Arm kSpaceLimitArms[] = {{1, kHyper}, {2, kHyper}};
 inline constexpr Field kSpaceLimit = union_of(kSpaceLimitArms);

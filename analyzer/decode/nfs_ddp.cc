@@ -1,6 +1,7 @@
 // The DDP-eligible results of NFS versions 2, 3 and 4 (RFC 8267 sections 4 and 6.1), and a guess
 // for programs without a binding.
 #include "compound.h"
+#include "eligible_shapes.h"
 #include "xdr_shape.h"
 
 #include <algorithm>
@@ -27,29 +28,26 @@ constexpr Field kNfs3Read = union_of(kNfs3ReadArms, Shape{});
 constexpr Arm kNfs3ReadlinkArms[] = {{0, kMembers<kPostOpAttr, kDdpOpaque>}};
 constexpr Field kNfs3Readlink = union_of(kNfs3ReadlinkArms, Shape{});
 
-// Returns the shape of results with a DDP-eligible item, outside COMPOUND; otherwise void.
-Shape eligible_results(const ProcedureId& id) {
-  constexpr std::uint32_t kReadlink = 5;  // the same number in versions 2 and 3
-  constexpr std::uint32_t kRead = 6;
-  if (id.program != kProgNfs) return {};
-  if (id.version == 2 && id.procedure == kRead) return kNfs2Read;
-  if (id.version == 2 && id.procedure == kReadlink) return kNfs2Readlink;
-  if (id.version == 3 && id.procedure == kRead) return kNfs3Read;
-  if (id.version == 3 && id.procedure == kReadlink) return kNfs3Readlink;
-  return {};
-}
-
 // Assigns the Write chunks to the eligible items in order (RFC 8166 section 4.3.2) and records the
 // items.
 class ResultReduction final : public Reduction {
  public:
   // `whole`: whether `stream_bytes` is certainly the length of the stream.
   ResultReduction(std::uint64_t stream_bytes, bool whole,
-                  std::span<const std::uint64_t> chunk_lengths, std::span<DdpItem> items)
-      : stream_bytes_(stream_bytes), whole_(whole), chunk_lengths_(chunk_lengths), items_(items) {}
+                  std::span<const std::uint64_t> chunk_lengths, std::span<DdpItem> items,
+                  std::span<const Removed> reads)
+      : stream_bytes_(stream_bytes),
+        whole_(whole),
+        chunk_lengths_(chunk_lengths),
+        items_(items),
+        reads_(reads) {}
 
   bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override {
-    if (!ddp_eligible) return false;
+    if (!reads_.empty() && was_read(count_offset + 4 + moved_)) {
+      if (ddp_eligible && next_chunk_ < chunk_lengths_.size()) ++next_chunk_;
+      return true;
+    }
+    if (!ddp_eligible || lost_) return false;
     DdpItem item;
     item.count_offset = static_cast<std::uint32_t>(count_offset);
     item.length = length;
@@ -59,7 +57,10 @@ class ResultReduction final : public Reduction {
       ++next_chunk_;
     }
     const bool removed = item.chunk >= 0;
-    if (removed) stray_roundup_ = static_cast<std::uint32_t>(wire::xdr_padded(length) - length);
+    if (removed) {
+      stray_roundup_ = static_cast<std::uint32_t>(wire::xdr_padded(length) - length);
+      moved_ += wire::xdr_padded(length);
+    }
     item.absent = !removed && count_offset + 4 + std::uint64_t{length} > stream_bytes_;
     if ((!item.absent || whole_) && found_ < items_.size()) items_[found_++] = item;
     return removed;
@@ -74,10 +75,25 @@ class ResultReduction final : public Reduction {
   [[nodiscard]] std::size_t found() const { return found_; }
 
  private:
+  // Whether a Read chunk removed the data at this offset in the whole results.
+  bool was_read(std::uint64_t offset) {
+    const bool found = reads_.front().offset == offset;
+    // It removed something other than an opaque: the bytes here are not what was sent.
+    lost_ |= reads_.front().offset < offset;
+    if (found) {
+      moved_ += wire::xdr_padded(reads_.front().length);
+      reads_ = reads_.subspan(1);
+    }
+    return found;
+  }
+
   std::uint64_t stream_bytes_;
   bool whole_;
   std::span<const std::uint64_t> chunk_lengths_;
   std::span<DdpItem> items_;
+  std::span<const Removed> reads_;  // those not reached yet
+  std::uint64_t moved_ = 0;         // bytes so far that are not in the stream
+  bool lost_ = false;
   std::size_t next_chunk_ = 0;
   std::size_t found_ = 0;
   std::uint32_t operation_ = 0;
@@ -123,14 +139,25 @@ bool knows_results(const ProcedureId& id) {
 
 }  // namespace
 
+Shape eligible_results(const ProcedureId& id) {
+  constexpr std::uint32_t kReadlink = 5;  // the same number in versions 2 and 3
+  constexpr std::uint32_t kRead = 6;
+  if (id.program != kProgNfs) return {};
+  if (id.version == 2 && id.procedure == kRead) return kNfs2Read;
+  if (id.version == 2 && id.procedure == kReadlink) return kNfs2Readlink;
+  if (id.version == 3 && id.procedure == kRead) return kNfs3Read;
+  if (id.version == 3 && id.procedure == kReadlink) return kNfs3Readlink;
+  return {};
+}
+
 std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                               std::span<const std::uint64_t> chunk_lengths,
                               std::span<DdpItem> items, CompoundOps* ops,
-                              std::optional<std::uint64_t> whole) {
+                              std::optional<std::uint64_t> whole, std::span<const Removed> reads) {
   if (ops != nullptr) *ops = {};
   if (!knows_results(id)) return guess_item(results, chunk_lengths, items);
-  ResultReduction reduction(whole.value_or(results.size()), whole.has_value(), chunk_lengths,
-                            items);
+  ResultReduction reduction(whole.value_or(results.size()), whole.has_value(), chunk_lengths, items,
+                            reads);
   if (is_compound(id)) {
     const CompoundOps walked = walk_compound(id, results, reduction);
     if (ops != nullptr) *ops = walked;

@@ -48,7 +48,8 @@ constexpr const char* kNfsAcl3[] = {"NULL", "GETACL", "SETACL", "GETXATTRDIR"};
 constexpr const char* kRdmaConfig[] = {"NULL", "CONF_RDMA"};
 
 // engine/service/echo.x.
-constexpr const char* kEcho[] = {"NULL", "ECHO", "SINK", "SOURCE", "ECHO_BULK", "LIST", "SLEEP"};
+constexpr const char* kEcho[] = {"NULL",      "ECHO", "SINK",  "SOURCE",
+                                 "ECHO_BULK", "LIST", "SLEEP", "COUNT"};
 // engine/service/callback.x, cli/selftest/selftest.x.
 constexpr const char* kEchoCallback[] = {"NULL", "START", "WAIT", "END", "STOP"};
 constexpr const char* kTransfer[] = {"NULL", "TRANSFER"};

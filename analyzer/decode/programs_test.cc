@@ -23,9 +23,9 @@ TEST(ProgramNameTest, KnowsTheRegisteredPrograms) {
 TEST(ProgramNameTest, KnowsTheEchoProgram) {
   EXPECT_EQ(text(program_name(0x20525244, 1, 0)), "ECHO");
   std::vector<std::string_view> names;
-  for (std::uint32_t n = 0; n < 7; ++n) names.push_back(text(procedure_name(0x20525244, 1, n)));
+  for (std::uint32_t n = 0; n < 8; ++n) names.push_back(text(procedure_name(0x20525244, 1, n)));
   EXPECT_EQ(names, (std::vector<std::string_view>{"NULL", "ECHO", "SINK", "SOURCE", "ECHO_BULK",
-                                                  "LIST", "SLEEP"}));
+                                                  "LIST", "SLEEP", "COUNT"}));
 }
 
 TEST(ProgramNameTest, KnowsAProgramOfAnyVersion) {
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProcedureCase{100021, 3, 23, "FREE_ALL"}, ProcedureCase{100021, 4, 23, "FREE_ALL"},
         ProcedureCase{100024, 1, 6, "NOTIFY"}, ProcedureCase{100227, 2, 5, "GETXATTRDIR"},
         ProcedureCase{100227, 3, 3, "GETXATTRDIR"}, ProcedureCase{100417, 1, 1, "CONF_RDMA"},
-        ProcedureCase{0x20525244, 1, 6, "SLEEP"}, ProcedureCase{0x40000000, 1, 1, "CB_COMPOUND"}));
+        ProcedureCase{0x20525244, 1, 7, "COUNT"}, ProcedureCase{0x40000000, 1, 1, "CB_COMPOUND"}));
 
 TEST(ProcedureNameTest, FollowsTheVersion) {
   EXPECT_EQ(text(procedure_name(100003, 2, 8)), "WRITE");

@@ -2,12 +2,16 @@
 // results.
 #include "rpc_decoder.h"
 
+#include "session_fields.h"
+
 #include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <optional>
+#include <vector>
 
 #include <rpcrdma/decode/decoder.h>
+#include <rpcrdma/decode/nfs_items.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/wire/rdmaconfig.h>
 #include <rpcrdma/wire/rpc.h>
@@ -134,9 +138,52 @@ std::uint32_t first_position(const wire::ReadListView& reads) {
   return first;
 }
 
+class NfsItems final : public NfsItemSink {
+ public:
+  explicit NfsItems(Bytes stream) : stream_(stream) {}
+
+  void item(const NfsItem& item) override { list_.push_back(item); }
+
+  // Reports those of operations before `end` that were not reported yet.
+  void report(const FieldWriter& out, std::uint32_t end) {
+    for (; next_ < list_.size() && list_[next_].operation < end; ++next_) field(out, list_[next_]);
+  }
+
+ private:
+  void field(const FieldWriter& out, const NfsItem& item) const {
+    const Bytes bytes = stream_.subspan(item.offset, item.length);
+    switch (item.kind) {
+      case NfsItem::Kind::kHandle:
+        return out.number(FieldId::kNfsFh, item.offset, item.length, item.value);
+      case NfsItem::Kind::kName:
+        return out.text(FieldId::kNfsName, item.offset, bytes);
+      case NfsItem::Kind::kOffset:
+        return out.number(FieldId::kNfsOffset, item.offset, item.length, item.value);
+      case NfsItem::Kind::kCount:
+        return out.number(FieldId::kNfsCount, item.offset, item.length, item.value);
+      case NfsItem::Kind::kStateid:
+        return out.bytes(FieldId::kNfsStateid, item.offset, bytes);
+    }
+  }
+
+  Bytes stream_;
+  std::vector<NfsItem> list_;
+  std::size_t next_ = 0;
+};
+
+// Arguments in front of data that a Read chunk removed; none if there may be padding in them.
+Bytes removed_front(Bytes args, std::span<const Removed> removed, std::uint32_t padded_from) {
+  if (padded_from != kNotPadded) return {};
+  for (const Removed& chunk : removed) {
+    if (chunk.length != 0 && chunk.offset < args.size()) return args.first(chunk.offset);
+  }
+  return args;
+}
+
 // The offsets of single operations are not known: each points at the whole stream that contains it.
+// What an operation names follows it.
 void compound(const FieldWriter& out, const ProcedureId& id, const CompoundOps& ops,
-              std::size_t length, bool reply) {
+              std::size_t length, bool reply, NfsItems& items, SessionFields sessions) {
   if (ops.announced == 0) return;
   const bool callback = is_transient_program(id.program);
   Summary summary;
@@ -161,6 +208,8 @@ void compound(const FieldWriter& out, const ProcedureId& id, const CompoundOps& 
   for (std::uint32_t i = 0; i < ops.kept; ++i) {
     out.number(FieldId::kNfsOp, 0, length, ops.op[i],
                or_unknown(nfs4_op_name(ops.op[i], callback)));
+    items.report(out, i + 1);
+    sessions.report(out, i + 1);
   }
   out.close();
 }
@@ -220,10 +269,13 @@ void call_arguments(const FieldWriter& out, const wire::RpcView& view, const Pro
   std::array<Removed, kMaxChunks> removed;
   const auto count = removed_data(context.reads, view.length + plain->offset, removed);
   if (!count) return;
-  compound(
-      inside, id,
-      parse_compound_call(id, plain->bytes, std::span(removed).first(*count), context.padded_from),
-      plain->bytes.size(), false);
+  const auto taken = std::span(removed).first(*count);
+  NfsItems items(plain->bytes);
+  find_nfs_items(id, plain->bytes, taken, context.padded_from, items);
+  compound(inside, id, parse_compound_call(id, plain->bytes, taken, context.padded_from),
+           plain->bytes.size(), false, items,
+           SessionFields::of_call(id, removed_front(plain->bytes, taken, context.padded_from)));
+  items.report(inside, UINT32_MAX);
 }
 
 void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
@@ -245,6 +297,18 @@ void reply_fields(const FieldWriter& out, const wire::RpcReply& reply) {
   if (mismatch) {
     out.word(FieldId::kRpcMismatchLow, *mismatch, reply.low);
     out.word(FieldId::kRpcMismatchHigh, *mismatch + 4, reply.high);
+  }
+}
+
+// Reports how RPCSEC_GSS protects a Reply: only the Call states it.
+void gss_service_of_reply(const FieldWriter& out, const ProcedureId& id,
+                          const wire::RpcReply& reply) {
+  if (reply.stat != wire::ReplyStat::kAccepted ||
+      reply.verf.flavor != static_cast<std::uint32_t>(wire::AuthFlavor::kRpcsecGss)) {
+    return;
+  }
+  if (const auto service = gss_service(wrapping_of_reply(id.wrapping, reply))) {
+    out.number(FieldId::kGssService, 0, 0, *service);
   }
 }
 
@@ -284,7 +348,11 @@ void reply_results(const FieldWriter& out, const wire::RpcReply& reply, Bytes re
   std::array<DdpItem, kMaxChunks> items;
   static_cast<void>(
       find_result_items(*context.call, walked, std::span(lengths).first(count), items, &ops));
-  compound(inside, *context.call, ops, plain->bytes.size(), true);
+  NfsItems found(walked);
+  find_nfs_result_items(*context.call, walked, std::span(lengths).first(count), found);
+  compound(inside, *context.call, ops, plain->bytes.size(), true, found,
+           SessionFields::of_reply(*context.call, walked, std::span(lengths).first(count)));
+  found.report(inside, UINT32_MAX);
 }
 
 Summary describe_rpc(const wire::RpcView& view, const ProcedureId* id) {
@@ -358,7 +426,10 @@ void decode_rpc_fields(const FieldWriter& out, Bytes rpc, const RpcContext& cont
     call_fields(out, view.call, own);
     call_arguments(rest, view, own, rpc.subspan(view.length), context);
   } else {
-    if (id != nullptr) answered_call(out, *id);
+    if (id != nullptr) {
+      answered_call(out, *id);
+      gss_service_of_reply(out, *id, view.reply);
+    }
     reply_fields(out, view.reply);
     reply_results(rest, view.reply, rpc.subspan(view.length), first - view.length, context);
   }

@@ -11,6 +11,7 @@
 namespace rpcrdma::decode {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -65,7 +66,7 @@ TEST(DecodeRpc, GssCredential) {
                        "        GSS version: 1\n"
                        "        GSS procedure: RPCSEC_GSS_DATA (0)\n"
                        "        GSS sequence number: 9\n"
-                       "        GSS service: rpc_gss_svc_privacy (3)\n"
+                       "        GSS service: krb5p (3)\n"
                        "        GSS context handle: cafe0001 (4 bytes)\n"
                        "    Verifier: RPCSEC_GSS\n"
                        "        Flavor: RPCSEC_GSS (6)\n"
@@ -85,6 +86,17 @@ TEST(DecodeRpc, WrappedArgumentsAreNotTakenForACompound) {
               Not(HasSubstr("COMPOUND: ")));
 }
 
+// A Reply does not state its service; its Call does.
+TEST(DecodeRpc, AReplyHasTheServiceOfItsCall) {
+  const std::string reply =
+      "0000002a 00000001 00000000 00000006 00000004 01020304 00000000"
+      "0000000c 00000009 00000046 00000000 00000004 01020304";
+  ProcedureId call{100003, 3, 1, Wrapping::kIntegrity};
+  EXPECT_THAT(rpc_text(reply, &call), HasSubstr("[GSS service: krb5i (2)]\n"));
+  call.wrapping = Wrapping::kUnknown;
+  EXPECT_THAT(rpc_text(reply, &call), Not(HasSubstr("GSS service")));
+}
+
 TEST(DecodeRpc, CompoundCallWithAReadChunk) {
   EXPECT_THAT(
       message_text(from_hex(kWriteCall)),
@@ -92,14 +104,24 @@ TEST(DecodeRpc, CompoundCallWithAReadChunk) {
                "    NFSv4 COMPOUND: minor version 1: SEQUENCE, PUTFH, WRITE, GETATTR\n"
                "        Minor version: 1\n"
                "        Operation: SEQUENCE (53)\n"
+               "        Session ID: 5253016b4fde46c40100000000000000 (16 bytes)\n"
+               "        Sequence ID: 25\n"
+               "        Slot: 0\n"
+               "        Highest slot: 0\n"
                "        Operation: PUTFH (22)\n"
+               "        File handle: 0xf9e70e3a\n"
                "        Operation: WRITE (38)\n"
+               "        State ID: 000000005253016b4fde46c403000000 (16 bytes)\n"
+               "        Offset: 0\n"
+               "        Count: 65536\n"
                "        Operation: GETATTR (9)\n"));
 }
 
 TEST(DecodeRpc, ReverseCall) {
-  EXPECT_THAT(message_text(from_hex(kRecallCall)),
-              HasSubstr("    NFSv4 COMPOUND: minor version 1: CB_SEQUENCE, CB_RECALL\n"));
+  EXPECT_THAT(
+      message_text(from_hex(kRecallCall)),
+      AllOf(HasSubstr("    NFSv4 COMPOUND: minor version 1: CB_SEQUENCE, CB_RECALL\n"),
+            HasSubstr("CB_SEQUENCE (11)\n        Session ID: "), HasSubstr("        Slot: 0\n")));
 }
 
 TEST(DecodeRpc, ReplyAloneSaysNothingOfItsProcedure) {
@@ -129,6 +151,12 @@ TEST(DecodeRpc, ReplyWithItsCallKnown) {
   EXPECT_THAT(text, EndsWith("    NFSv4 COMPOUND: NFS4_OK: SEQUENCE, PUTROOTFH, SECINFO_NO_NAME\n"
                              "        Status: NFS4_OK (0)\n"
                              "        Operation: SEQUENCE (53)\n"
+                             "        Session ID: 5253016b4fde46c40100000000000000 (16 bytes)\n"
+                             "        Sequence ID: 2\n"
+                             "        Slot: 0\n"
+                             "        Highest slot: 29\n"
+                             "        Target highest slot: 29\n"
+                             "        Status flags: 0x00000000\n"
                              "        Operation: PUTROOTFH (24)\n"
                              "        Operation: SECINFO_NO_NAME (52)\n"));
 }

@@ -136,7 +136,28 @@ void later_message(const FieldWriter& out, wire::Bytes send, wire::Dialect diale
   }
 }
 
+// An RDMA_MSGP. Offsets behind padding count without it.
+void padded_rpc(const FieldWriter& out, wire::Bytes payload, const HeaderView& header,
+                RpcContext context) {
+  context.padded_from = padded_from(header.align, header.thresh, payload.size());
+  const auto rpc = wire::decode_rpc(payload);
+  if (context.padded_from == kNotPadded || !rpc || !header.reads.empty() ||
+      !header.writes.empty()) {
+    return decode_rpc_fields(out, payload, context);
+  }
+  const auto padding =
+      find_padding({header.align, header.thresh, header.length}, payload, {}, context.call);
+  if (!padding) return decode_rpc_fields(out, payload, context);
+  context.padded_from = kNotPadded;
+  decode_rpc_fields(out, without_padding(payload, *padding), context);
+}
+
 }  // namespace
+
+bool begins_with_rpc(wire::Bytes payload, std::uint32_t xid) {
+  const auto rpc = wire::decode_rpc(payload);
+  return rpc && (rpc->type == wire::MsgType::kCall ? rpc->call.xid : rpc->reply.xid) == xid;
+}
 
 void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call, wire::Dialect dialect) {
   const FieldWriter out(sink);
@@ -170,9 +191,12 @@ void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call, wire:
     }
     RpcContext context{header.reads, header.writes, call};
     if (header.proc == Proc::kMsgp) {
-      context.padded_from = padded_from(header.align, header.thresh, payload.size());
+      padded_rpc(out.at(header.length), payload, header, context);
+    } else {
+      decode_rpc_fields(out.at(header.length), payload, context);
     }
-    decode_rpc_fields(out.at(header.length), payload, context);
+  } else if (header.proc == Proc::kOptional && begins_with_rpc(payload, header.xid)) {
+    decode_rpc_fields(out.at(header.length), payload, {{}, {}, call});
   } else if (!payload.empty()) {
     out.bytes(FieldId::kPayload, header.length, payload);
   }

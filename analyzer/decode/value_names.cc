@@ -66,11 +66,16 @@ ValueNames make_value_names() {
                         {8, "bad response"},
                         {9, "retries exceeded"},
                         {10, "RNR retries exceeded"}};
-  names.trace_call_status = {{0, "replied"},   {1, "timed out"}, {2, "ERR_VERS"},
-                             {3, "ERR_CHUNK"}, {4, "bad Reply"}, {5, "cannot be sent"},
-                             {6, "closed"}};
+  names.trace_call_status = {{0, "replied"},      {1, "timed out"},  {2, "ERR_VERS"},
+                             {3, "ERR_CHUNK"},    {4, "bad Reply"},  {5, "cannot be sent"},
+                             {6, "closed"},       {7, "CANT_REPLY"}, {8, "INVAL_PROC"},
+                             {9, "INVAL_OPTION"}, {10, "sent"}};
   names.trace_fabric = {{1, "retransmission"}, {2, "NAK"}, {3, "RNR NAK"}, {4, "timeout"}};
   names.trace_fault_direction = {{0, "incoming"}, {1, "outgoing"}};
+  names.trace_duplicate = {{1, "answered with the first Reply"},
+                           {2, "waits for the first"},
+                           {3, "dropped"},
+                           {4, "executed, not protected"}};
   names.trace_fault_action = {{0, "pass"},    {1, "drop"},  {2, "duplicate"},
                               {3, "reorder"}, {4, "delay"}, {5, "corrupt"}};
 
@@ -79,8 +84,8 @@ ValueNames make_value_names() {
                     {1, "RPCSEC_GSS_INIT"},
                     {2, "RPCSEC_GSS_CONTINUE_INIT"},
                     {3, "RPCSEC_GSS_DESTROY"}};
-  names.gss_service = {
-      {1, "rpc_gss_svc_none"}, {2, "rpc_gss_svc_integrity"}, {3, "rpc_gss_svc_privacy"}};
+  // As mount options name them (sec=).
+  names.gss_service = {{1, "krb5"}, {2, "krb5i"}, {3, "krb5p"}};
   names.reply_stat = {{0, "MSG_ACCEPTED"}, {1, "MSG_DENIED"}};
   names.accept_stat = collect(5, wire::accept_stat_name);
   names.reject_stat = collect(1, wire::reject_stat_name);

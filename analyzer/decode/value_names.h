@@ -30,6 +30,7 @@ struct ValueNames {
   std::vector<ValueName> trace_fabric;
   std::vector<ValueName> trace_fault_direction;
   std::vector<ValueName> trace_fault_action;
+  std::vector<ValueName> trace_duplicate;
 
   std::vector<ValueName> auth_flavor;
   std::vector<ValueName> gss_proc;

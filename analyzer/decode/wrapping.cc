@@ -53,6 +53,19 @@ std::optional<Unwrapped> unwrap(Wrapping wrapping, wire::Bytes body) {
                    kCount + kSequence};
 }
 
+std::optional<std::uint32_t> gss_service(Wrapping wrapping) {
+  switch (wrapping) {
+    case Wrapping::kNone:
+      return kServiceNone;
+    case Wrapping::kIntegrity:
+      return kServiceIntegrity;
+    case Wrapping::kPrivacy:
+      return kServicePrivacy;
+    default:
+      return std::nullopt;
+  }
+}
+
 const char* wrapping_name(Wrapping wrapping) {
   switch (wrapping) {
     case Wrapping::kUnknown:

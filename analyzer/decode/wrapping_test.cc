@@ -36,6 +36,14 @@ TEST(WrappingOfReply, WithoutItsCallIsByTheVerifier) {
   EXPECT_EQ(wrapping_of_reply(Wrapping::kPrivacy, gss), Wrapping::kPrivacy);
 }
 
+TEST(GssService, IsTheNumberOfTheCredential) {
+  for (std::uint32_t service = 1; service <= 3; ++service) {
+    EXPECT_EQ(gss_service(of(0, service)), service);
+  }
+  EXPECT_FALSE(gss_service(Wrapping::kControl));
+  EXPECT_FALSE(gss_service(Wrapping::kUnknown));
+}
+
 TEST(Unwrap, IntegrityLeavesLengthSequenceAndChecksumOut) {
   // Eight bytes: seq_num and a status of 70; then a checksum.
   const auto body = stream("8 5 46 1c *28");

@@ -1,8 +1,10 @@
 // Checks a parsed filter against the field schema, and turns its literals into constants.
 #include "check.h"
 
+#include "aliases.h"
 #include "fail.h"
 #include "literal.h"
+#include "operations.h"
 #include "suggest.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ namespace rpcrdma::filter {
 
 namespace {
 
+using decode::FieldId;
 using decode::FieldSpec;
 using decode::FieldType;
 using Read = tl::expected<Constant, FilterError>;
@@ -28,8 +31,14 @@ Failure fail(const Literal& at, std::string message) {
 }
 
 tl::expected<const FieldSpec*, FilterError> find(const Literal& name) {
-  const FieldSpec* field = decode::find_field(name.text);
+  const FieldSpec* field = decode::find_field(lower(name.text));
+  if (const Alias* const alias = find_alias(name.text); field == nullptr && alias != nullptr) {
+    field = decode::find_field(alias->field);
+  }
   if (field == nullptr) {
+    if (const std::string_view hint = hint_for(name.text); !hint.empty()) {
+      return fail(name, fmt::format("there is no field {}: {}", name.text, hint));
+    }
     std::vector<std::string_view> names;
     for (const FieldSpec& f : decode::schema()) {
       if (is_filter_field(f.id)) names.emplace_back(f.name);
@@ -78,21 +87,6 @@ std::string relations_of(ValueClass type) {
   return list + " in";
 }
 
-std::uint64_t largest(FieldType type) {
-  switch (type) {
-    case FieldType::kUint8:
-      return 0xff;
-    case FieldType::kUint16:
-      return 0xffff;
-    case FieldType::kUint24:
-      return 0xffffff;
-    case FieldType::kUint32:
-      return 0xffffffff;
-    default:
-      return UINT64_MAX;
-  }
-}
-
 Constant number_constant(std::uint64_t value) {
   Constant c;
   c.low = c.high = value;
@@ -105,12 +99,56 @@ Constant text_constant(std::string text) {
   return c;
 }
 
+// Returns the names that values of a field can have. Fields that repeat a number's name as text
+// have the names of that number.
+std::vector<decode::ValueName> names_of(FieldId id) {
+  switch (id) {
+    case FieldId::kRpcProgramName:
+      return decode::possible_names(FieldId::kRpcProgram);
+    case FieldId::kNfsOp:
+    case FieldId::kNfsOpName:
+    case FieldId::kRpcProcedure:
+    case FieldId::kRpcProcedureName: {
+      const bool procedure = id == FieldId::kRpcProcedure || id == FieldId::kRpcProcedureName;
+      auto names = decode::possible_names(FieldId::kNfsOp);
+      const auto more =
+          procedure ? decode::possible_names(FieldId::kRpcProcedure) : early_nfs_procedures();
+      names.insert(names.end(), more.begin(), more.end());
+      return names;
+    }
+    default:
+      return decode::possible_names(id);
+  }
+}
+
+// Whether a string field holds the name of a number.
+bool repeats_a_name(FieldId id) {
+  return id == FieldId::kRpcProgramName || id == FieldId::kRpcProcedureName ||
+         id == FieldId::kNfsOpName;
+}
+
+// NFS3ERR_NOENT and NFS4ERR_NOENT are one number, which ERR_NOENT or NOENT means in either version.
+bool is_short_name(std::string_view name, std::string_view word) {
+  const std::size_t prefix = std::string_view("NFS3").size();
+  if (!name.starts_with("NFS") || name.size() <= prefix) return false;
+  std::string_view rest = name.substr(prefix);
+  if (equal_names(rest, word)) return true;
+  constexpr std::string_view kError = "ERR_";
+  return rest.starts_with(kError) && equal_names(rest.substr(kError.size()), word);
+}
+
 // Reads a named value. `order`: values are compared by order, not just for equality.
 Read read_name(const FieldSpec& field, const Literal& literal, bool order) {
-  const auto names = decode::possible_names(field.id);
-  const auto found = std::find_if(names.begin(), names.end(), [&](const decode::ValueName& n) {
+  const auto names = names_of(field.id);
+  auto found = std::find_if(names.begin(), names.end(), [&](const decode::ValueName& n) {
     return equal_names(n.name, literal.text);
   });
+  if (found == names.end() && field.id == FieldId::kNfsStatus && !order) {
+    found = std::find_if(names.begin(), names.end(), [&](const decode::ValueName& n) {
+      return is_short_name(n.name, literal.text);
+    });
+    if (found != names.end()) return number_constant(found->value);
+  }
   if (found == names.end()) {
     std::vector<std::string_view> words;
     for (const decode::ValueName& n : names) words.emplace_back(n.name);
@@ -120,7 +158,11 @@ Read read_name(const FieldSpec& field, const Literal& literal, bool order) {
                              : fmt::format("{} has no value {}{}", field.name, literal.text,
                                            suggestion(literal.text, words)));
   }
-  if (field.type == FieldType::kString) return text_constant(found->name);
+  if (field.type == FieldType::kString) {
+    Constant c = text_constant(found->name);
+    c.by_name = repeats_a_name(field.id);
+    return c;
+  }
   if (!decode::names_depend_on_context(field.id)) return number_constant(found->value);
   if (order) {
     return fail(literal, fmt::format("the number of {} is not the same in every message: use the "
@@ -153,7 +195,8 @@ Read read_bool(const FieldSpec& field, const Literal& literal) {
 }
 
 Read read_text(const FieldSpec& field, const Literal& literal, Relation relation) {
-  if (!field.values.empty() && relation != Relation::kContains) {
+  const bool named = !field.values.empty() || repeats_a_name(field.id);
+  if (named && relation != Relation::kContains) {
     return read_name(field, literal, false);
   }
   if (!literal.quoted) {
@@ -187,6 +230,15 @@ Read read_address(const FieldSpec& field, const Literal& literal) {
 Read read_clock(const FieldSpec& field, const Literal& literal) {
   const bool time = field.type == FieldType::kTime;
   const auto ns = time ? parse_time(literal.text) : parse_duration(literal.text);
+  // A number of milliseconds or microseconds is meant, as in the tools that print them.
+  constexpr std::int64_t kLongest = 100'000'000'000;
+  const bool bare =
+      !time && field.id != FieldId::kFrameTimeRelative && parse_integer(literal.text).has_value();
+  if (ns && bare && *ns >= kLongest) {
+    return fail(literal, fmt::format("{0} without a unit means {0} seconds: write {0}us, {0}ms or "
+                                     "{0}s",
+                                     literal.text));
+  }
   if (ns) return number_constant(rank(*ns));
   return fail(literal,
               time ? fmt::format("{} is a time: write \"YYYY-MM-DD HH:MM:SS\" (UTC), or seconds "
@@ -259,7 +311,65 @@ tl::expected<std::shared_ptr<const re2::RE2>, FilterError> pattern(const FieldSp
   return compiled;
 }
 
+// A string with a list of values has none that a test on its parts could find.
+std::optional<FilterError> matches_no_name(const Condition& c, const FieldSpec& field,
+                                           const Test& test) {
+  if (field.type != FieldType::kString || field.values.empty()) return std::nullopt;
+  if (c.relation != Relation::kContains && c.relation != Relation::kMatches) return std::nullopt;
+  const bool some =
+      std::any_of(field.values.begin(), field.values.end(), [&](const decode::ValueName& value) {
+        if (c.pattern != nullptr) return re2::RE2::PartialMatch(value.name, *c.pattern);
+        return std::string_view(value.name).find(c.constants.front().low_text) !=
+               std::string_view::npos;
+      });
+  if (some) return std::nullopt;
+  return fail(test.operands.front().low,
+              fmt::format("no value of {} fits: the filter can match nothing", field.name))
+      .value();
+}
+
+// The type of an RPC message is one of two: a third is none.
+std::optional<FilterError> outside_enumeration(const Condition& c, const FieldSpec& field,
+                                               const Test& test) {
+  if (field.id != FieldId::kRpcMsgType ||
+      (c.relation != Relation::kEqual && c.relation != Relation::kIn)) {
+    return std::nullopt;
+  }
+  const bool some = std::any_of(c.constants.begin(), c.constants.end(),
+                                [](const Constant& k) { return k.by_name || k.low <= 1; });
+  if (some) return std::nullopt;
+  return fail(test.operands.front().low,
+              fmt::format("{} is 0 (Call) or 1 (Reply): the filter can match nothing", field.name))
+      .value();
+}
+
 }  // namespace
+
+std::uint64_t largest(FieldType type) {
+  switch (type) {
+    case FieldType::kUint8:
+      return 0xff;
+    case FieldType::kUint16:
+      return 0xffff;
+    case FieldType::kUint24:
+      return 0xffffff;
+    case FieldType::kUint32:
+      return 0xffffffff;
+    default:
+      return UINT64_MAX;
+  }
+}
+
+std::optional<std::int64_t> parse_span(std::string_view text) {
+  const auto ns = parse_duration(text);
+  return ns && *ns >= 0 ? ns : std::nullopt;
+}
+
+tl::expected<FieldId, std::string> field_named(std::string_view name) {
+  const auto found = find(Literal{std::string(name), false, 0, name.size()});
+  if (!found) return tl::unexpected(found.error().message);
+  return (*found)->id;
+}
 
 tl::expected<Condition, FilterError> check(const Test& test) {
   const auto found = find(test.field);
@@ -285,6 +395,7 @@ tl::expected<Condition, FilterError> check(const Test& test) {
     auto compiled = pattern(field, test.operands.front().low);
     if (!compiled) return Failure(std::move(compiled.error()));
     c.pattern = std::move(*compiled);
+    if (auto error = matches_no_name(c, field, test)) return Failure(std::move(*error));
     return c;
   }
   for (const Operand& operand : test.operands) {
@@ -292,6 +403,8 @@ tl::expected<Condition, FilterError> check(const Test& test) {
     if (!constant) return Failure(std::move(constant.error()));
     c.constants.push_back(std::move(*constant));
   }
+  if (auto error = matches_no_name(c, field, test)) return Failure(std::move(*error));
+  if (auto error = outside_enumeration(c, field, test)) return Failure(std::move(*error));
   return c;
 }
 

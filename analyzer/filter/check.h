@@ -10,6 +10,9 @@
 
 namespace rpcrdma::filter {
 
+// The largest value of an integer type.
+[[nodiscard]] std::uint64_t largest(decode::FieldType type);
+
 [[nodiscard]] tl::expected<Condition, FilterError> check(const Test& test);
 
 }  // namespace rpcrdma::filter

@@ -2,6 +2,7 @@
 // themselves.
 #include "condition.h"
 
+#include "operations.h"
 #include "suggest.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ bool fits(const Condition& c, const Constant& constant, const Values::Value& val
     case ValueClass::kAddress:
       return compare_addresses(c.relation, text, constant);
     default:
-      return compare_numbers(c.relation, value.number, constant);
+      // A value that has only a name has no order, and equals no number.
+      return value.number != kNameOnly && compare_numbers(c.relation, value.number, constant);
   }
 }
 

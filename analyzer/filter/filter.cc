@@ -1,3 +1,5 @@
+#include "empty.h"
+#include "operations.h"
 #include "parser.h"
 #include "program.h"
 #include "values.h"
@@ -89,6 +91,7 @@ bool Filter::matches(const Inputs& in) {
   f.values.clear();
   f.values.accept(f.of_model);
   model_fields(in, f.of_model, f.values);
+  add_operations(*in.message, f.of_model, f.values);
   bool decoded = false;
   return run(f.program, [&](const Condition& c) {
     // Bytes are decoded only when a condition needs them; often none does.
@@ -106,6 +109,7 @@ tl::expected<Filter, FilterError> compile(std::string_view text) {
   if (!expression) return tl::unexpected(expression.error());
   auto program = compile_program(*expression);
   if (!program) return tl::unexpected(std::move(program.error()));
+  if (auto empty = why_empty(*expression)) return tl::unexpected(std::move(*empty));
   return Filter(std::make_unique<Filter::Impl>(std::move(*program)));
 }
 

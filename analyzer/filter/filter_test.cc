@@ -96,10 +96,10 @@ TEST_F(FilterTest, Strings) {
   expect({"rpc.program_name == \"NFS\"", "rpc.program_name contains \"FS\"",
           "rpc.program_name matches \"^nfs$\"", "rpc.procedure_name ~ r\"\\bCOMP\"",
           "rpcrdma.finding == \"FC-01\"", "rpcrdma.finding in {\"X\", \"WR-03\"}",
-          "rpcrdma.finding != \"FC-02\"", "rpcrdma.kind contains \"al\""},
-         {"rpc.program_name == \"nfs\"", "rpc.program_name contains \"fs\"",
-          "rpcrdma.finding == \"FC-02\"", "rpcrdma.finding != \"FC-01\"",
-          "rpc.program_name matches \"^fs\""});
+          "rpcrdma.finding != \"FC-02\"", "rpcrdma.kind contains \"al\"",
+          "rpc.program_name == \"nfs\""},
+         {"rpc.program_name contains \"fs\"", "rpcrdma.finding == \"FC-02\"",
+          "rpcrdma.finding != \"FC-01\"", "rpc.program_name matches \"^fs\""});
 }
 
 TEST_F(FilterTest, WhatStandsInTheBytesAlone) {

@@ -146,7 +146,10 @@ class Lexer {
     if (c == '=') {
       message = "= is not an operator: write ==";
     } else if (c == '&' || c == '|') {
-      message = fmt::format("{0} is not an operator: write {0}{0}", c);
+      message = fmt::format("{0} is not an operator: write {0}{0}{1}", c,
+                            c == '&' ? ", or compare with a range instead of a mask" : "");
+    } else if (c == '^') {
+      message = "^ is not an operator: write (a || b) && !(a && b)";
     } else if (c == '\'') {
       message = "strings must be in double quotes";
     } else if (c > ' ' && c <= '~') {

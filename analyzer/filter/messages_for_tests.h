@@ -49,6 +49,7 @@ struct Sample {
     m.bytes = model::testing::message(
         header, model::testing::rpc_call(m.xid, m.rpc.program, 4, 1, arguments));
     m.wire_length = m.bytes.size();
+    name_file();
     call.operations_total = 2;
     call.chunks.resize(1);
     call.chunks[0].moved = 4196;
@@ -71,6 +72,20 @@ struct Sample {
     client.qpn = 17;
     server.qpn = 18;
     client.qpn_known = server.qpn_known = true;
+  }
+
+  // The file that it reads, with a name from an earlier LOOKUP.
+  void name_file() {
+    using Item = decode::NfsItem::Kind;
+    call.has_file = true;
+    model::FileUse& use = call.file;
+    use.text = "dir/big0123456789abcdef";
+    use.name_length = 7;
+    use.handle = 0x1a2b3c4d;
+    use.values = {{Item::kHandle, 0, 0, 0x1a2b3c4d},
+                  {Item::kStateid, 7, 16, 0},
+                  {Item::kOffset, 0, 0, 65536},
+                  {Item::kCount, 0, 0, 4096}};
   }
 
   [[nodiscard]] Inputs inputs() const {

@@ -81,15 +81,35 @@ class Reporter {
     sink_.close();
   }
 
-  void side(const roce::Side* side, FieldId address, FieldId qpn) {
+  void side(const roce::Side* side, FieldId address, FieldId qpn, FieldId port) {
     if (side == nullptr) return;
     const wire::Bytes bytes(side->address.bytes.data(), address_length(side->address.kind));
     for (const FieldId id : {address, FieldId::kAddress}) {
       if (wanted(id) && !bytes.empty()) sink_.bytes(id, 0, 0, bytes);
     }
     if (!side->qpn_known) return;
-    number(qpn, side->qpn);
-    number(FieldId::kQpn, side->qpn);
+    number(side->is_port ? port : qpn, side->qpn);
+    number(side->is_port ? FieldId::kPort : FieldId::kQpn, side->qpn);
+  }
+
+  void tunnels(const roce::Side* side) {
+    if (side == nullptr) return;
+    const auto address = [&](FieldId id, const capture::Address& a) {
+      const wire::Bytes bytes(a.bytes.data(), address_length(a.kind));
+      if (wanted(id) && !bytes.empty()) sink_.bytes(id, 0, 0, bytes);
+    };
+    for (const roce::TunnelsSeen& seen : side->tunnels) {
+      const capture::Tunnels& t = seen.tunnels;
+      for (std::size_t i = 0; i < t.count; ++i) {
+        text(FieldId::kTunnelType, capture::tunnel_name(t.kind[i]));
+        if (t.has_key(i)) number(FieldId::kTunnelKey, t.key[i]);
+      }
+      address(FieldId::kTunnelSource, t.src);
+      address(FieldId::kTunnelDestination, t.dst);
+      if (t.erspan_session != capture::Tunnels::kNoSession) {
+        number(FieldId::kTunnelErspanSession, t.erspan_session);
+      }
+    }
   }
 
   void capture_fields() {
@@ -103,12 +123,14 @@ class Reporter {
     if (m_.kind != Kind::kMalformed) {
       text(FieldId::kPeer, (m_.sender == m_.caller) != in_.reverse ? "client" : "server");
     }
-    side(in_.sender, FieldId::kSource, FieldId::kSourceQpn);
-    side(in_.receiver, FieldId::kDestination, FieldId::kDestinationQpn);
+    side(in_.sender, FieldId::kSource, FieldId::kSourceQpn, FieldId::kSourcePort);
+    side(in_.receiver, FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kDestinationPort);
+    tunnels(in_.sender);
     if (!absent(roce::kAbsentLengths)) number(FieldId::kSendLength, m_.wire_length);
     if (absent(roce::kAbsentBytes)) text(FieldId::kFieldsOnly, model::kFieldsOnly);
     number(FieldId::kComplete, m_.complete ? 1 : 0);
     number(FieldId::kBadIcrc, m_.suspect ? 1 : 0);
+    number(FieldId::kCongestion, m_.ce ? 1 : 0);
     if (!wanted(FieldId::kIncomplete)) return;
     const model::Incomplete unfit = model::unfit_for_rebuild(m_, in_.call);
     if (const char* why = model::incomplete_reason(unfit)) text(FieldId::kIncomplete, why);
@@ -184,6 +206,58 @@ class Reporter {
     if (rpc.program == decode::kProgNfs || decode::is_transient_program(rpc.program)) {
       nfs(rpc, procedure);
     }
+    if (in_.call != nullptr && in_.call->file_use() != nullptr) file(*in_.call->file_use());
+  }
+
+  // What the Call names, and which file it is about. A Reply has the same.
+  void file(const model::FileUse& use) {
+    using Item = decode::NfsItem::Kind;
+    const bool reply = m_.kind == Kind::kReply;
+    for (const model::FileUse::Value& value : use.values) {
+      switch (value.kind) {
+        case Item::kHandle:
+          number(FieldId::kNfsFh, value.number);
+          break;
+        case Item::kName:
+          text(FieldId::kNfsName, use.text_of(value));
+          break;
+        case Item::kOffset:
+          number(FieldId::kNfsOffset, value.number);
+          break;
+        case Item::kCount:
+          if (!reply || !use.moved) number(FieldId::kNfsCount, value.number);
+          break;
+        case Item::kStateid: {
+          const std::string_view id = use.text_of(value);
+          if (!wanted(FieldId::kNfsStateid)) break;
+          sink_.bytes(FieldId::kNfsStateid, 0, 0,
+                      {reinterpret_cast<const std::uint8_t*>(id.data()), id.size()});
+          break;
+        }
+      }
+    }
+    if (reply && use.moved) number(FieldId::kNfsCount, *use.moved);
+    file_name(use);
+  }
+
+  // The path, and its last component, where no item has them.
+  void file_name(const model::FileUse& use) {
+    const std::string_view path = use.name();
+    const std::string_view last = path.substr(path.rfind('/') + 1);
+    const auto is_item = [&](std::string_view name) {
+      return std::any_of(use.values.begin(), use.values.end(), [&](const auto& value) {
+        return value.kind == decode::NfsItem::Kind::kName && use.text_of(value) == name;
+      });
+    };
+    if (!path.empty()) {
+      text(FieldId::kNfsPath, path);
+    } else if (use.handle && wanted(FieldId::kNfsPath)) {
+      text(FieldId::kNfsPath, fmt::format("fh:{:08x}", *use.handle));
+    }
+    if (!path.empty() && !is_item(path)) text(FieldId::kNfsName, path);
+    if (!last.empty() && last.size() != path.size() && !is_item(last)) {
+      text(FieldId::kNfsName, last);
+    }
   }
 
   // `procedure`: its name, null if it has none.
@@ -239,9 +313,9 @@ class Reporter {
     }
     if ((wanted_ & operation_fields()).none()) return;
     // Only those that had to end before this message could be sent or answered.
-    const roce::OpKind mine = m_.kind == Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+    // And the Reads of a Reply's Read chunks.
     for (const model::ChunkOperation& o : in_.call->operations) {
-      if (o.kind == mine) operation(o);
+      if (model::is_of_reply(o) != (m_.kind == Kind::kCall)) operation(o);
     }
   }
 
@@ -300,11 +374,20 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kSourceQpn,
                                                               FieldId::kDestinationQpn,
                                                               FieldId::kQpn,
+                                                              FieldId::kTunnelType,
+                                                              FieldId::kTunnelSource,
+                                                              FieldId::kTunnelDestination,
+                                                              FieldId::kTunnelKey,
+                                                              FieldId::kTunnelErspanSession,
+                                                              FieldId::kSourcePort,
+                                                              FieldId::kDestinationPort,
+                                                              FieldId::kPort,
                                                               FieldId::kSendLength,
                                                               FieldId::kFieldsOnly,
                                                               FieldId::kComplete,
                                                               FieldId::kIncomplete,
                                                               FieldId::kBadIcrc,
+                                                              FieldId::kCongestion,
                                                               FieldId::kFinding,
                                                               FieldId::kTransport,
                                                               FieldId::kXid,
@@ -343,6 +426,12 @@ const FieldSet& fields_of_model() {
                                                               FieldId::kNfsStatus,
                                                               FieldId::kNfsOp,
                                                               FieldId::kNfsOpName,
+                                                              FieldId::kNfsFh,
+                                                              FieldId::kNfsName,
+                                                              FieldId::kNfsPath,
+                                                              FieldId::kNfsOffset,
+                                                              FieldId::kNfsCount,
+                                                              FieldId::kNfsStateid,
                                                               FieldId::kCreditRequested,
                                                               FieldId::kCreditGranted,
                                                               FieldId::kCreditInUse,

@@ -46,7 +46,7 @@ CountingSink reported(const testing::Sample& sample, const FieldSet& wanted) {
 
 // Samples that together have every field that a model knows.
 std::vector<testing::Sample> samples() {
-  std::vector<testing::Sample> all(5);
+  std::vector<testing::Sample> all(6);
   all[1].message.kind = model::Kind::kReply;
   all[1].message.rpc.has_status = true;
   all[1].message.has_reply_chunk = true;
@@ -56,6 +56,15 @@ std::vector<testing::Sample> samples() {
   all[2].message.rpc.reply_stat = wire::ReplyStat::kDenied;
   all[3].message.kind = model::Kind::kError;
   all[4].message.absent = roce::kAbsentBytes;
+  roce::TunnelsSeen mirror;
+  mirror.tunnels.count = 1;
+  mirror.tunnels.kind[0] = capture::TunnelKind::kErspan2;
+  mirror.tunnels.keyed = 1;
+  mirror.tunnels.key[0] = 9;
+  mirror.tunnels.erspan_session = 100;
+  mirror.tunnels.src = mirror.tunnels.dst = all[5].client.address;
+  all[5].client.tunnels = {mirror};
+  all[5].client.is_port = all[5].server.is_port = true;
   return all;
 }
 

@@ -3,8 +3,11 @@
 
 #include "fail.h"
 #include "lexer.h"
+#include "suggest.h"
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,7 +38,7 @@ constexpr std::array kOperators = {
 
 std::optional<Relation> relation_of(const Token& token) {
   for (const Operator& o : kOperators) {
-    if (token.kind == TokenKind::kWord ? token.text == o.word
+    if (token.kind == TokenKind::kWord ? equal_names(token.text, o.word)
                                        : token.kind == o.kind && token.kind != TokenKind::kEnd) {
       return o.relation;
     }
@@ -52,21 +55,51 @@ class Parser {
     Parsed expression = either(0);
     if (!expression) return expression;
     if (here().kind == TokenKind::kClose) return fail("this ) has no matching (");
-    if (here().kind != TokenKind::kEnd) return fail("an operator, && or || is expected here");
+    if (here().kind != TokenKind::kEnd) return fail(after_a_test());
     return expression;
   }
 
  private:
   [[nodiscard]] const Token& here() const { return tokens_[at_]; }
-  Token take() { return std::move(tokens_[at_++]); }
+  Token take() { return tokens_[at_++]; }
 
   // `word`: the operator spelled out.
   bool accept(TokenKind kind, std::string_view word) {
-    if (here().kind != kind && (here().kind != TokenKind::kWord || here().text != word)) {
+    if (here().kind != kind &&
+        (here().kind != TokenKind::kWord || !equal_names(here().text, word))) {
       return false;
     }
     ++at_;
     return true;
+  }
+
+  // Returns what is wrong with the word after a whole test; habits of other languages get an
+  // answer.
+  [[nodiscard]] std::string after_a_test() const {
+    const std::string& before = tokens_[at_ - 1].text;
+    const std::string& word = here().text;
+    const bool two_words = here().kind == TokenKind::kWord && !before.empty();
+    const auto is_one = [](const std::string& text, std::initializer_list<std::string_view> list) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](std::string_view name) { return equal_names(name, text); });
+    };
+    if (two_words && is_one(before, {"host", "net", "src", "dst"})) {
+      return fmt::format("this is the language of capture filters: write rpcrdma.addr == {}", word);
+    }
+    if (two_words && is_one(before, {"port", "udp", "tcp", "proto", "vlan", "ip"})) {
+      return "this is the language of capture filters: write rpcrdma.connection, rpcrdma.qpn or "
+             "rpcrdma.port";
+    }
+    if (two_words && is_one(before, {"any"})) return "every test means any value: leave any out";
+    if (two_words && is_one(before, {"all"})) {
+      return "a test means any value: write !(FIELD != VALUE) for all";
+    }
+    if (two_words && is_one(word, {"ns", "us", "ms", "s", "m", "min", "h"}) &&
+        before.front() >= '0' && before.front() <= '9') {
+      return fmt::format("write {}{}, without a space", before, word);
+    }
+    if (two_words && is_one(word, {"xor"})) return "write (a || b) && !(a && b)";
+    return "an operator, && or || is expected here";
   }
 
   [[nodiscard]] Failure fail(std::string message) const {

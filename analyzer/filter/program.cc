@@ -1,8 +1,11 @@
 #include "program.h"
 
+#include "aliases.h"
 #include "check.h"
 
 #include <optional>
+
+#include <rpcrdma/decode/programs.h>
 
 namespace rpcrdma::filter {
 
@@ -33,9 +36,36 @@ class Compiler {
   std::optional<FilterError> test(const Test& t) {
     auto condition = check(t);
     if (!condition) return std::move(condition.error());
-    program_.instructions.push_back({Instruction::Kind::kTest, program_.conditions.size()});
-    program_.conditions.push_back(std::move(*condition));
+    const Alias* const alias = find_alias(t.field.text);
+    const bool guarded = alias != nullptr && alias->nfs_version != 0;
+    const std::size_t first = program_.instructions.size();
+    if (guarded) {
+      only_if(decode::FieldId::kRpcProgram, decode::kProgNfs);
+      only_if(decode::FieldId::kRpcProgramVersion, alias->nfs_version);
+    }
+    push(std::move(*condition));
+    for (std::size_t at = first; guarded && at < program_.instructions.size(); ++at) {
+      Instruction& i = program_.instructions[at];
+      if (i.kind == Instruction::Kind::kJumpIfFalse) i.argument = program_.instructions.size();
+    }
     return std::nullopt;
+  }
+
+  void push(Condition condition) {
+    program_.instructions.push_back({Instruction::Kind::kTest, program_.conditions.size()});
+    program_.conditions.push_back(std::move(condition));
+  }
+
+  // The test that follows is false unless a number has this value.
+  void only_if(decode::FieldId field, std::uint64_t value) {
+    Condition c;
+    c.field = field;
+    c.type = ValueClass::kNumber;
+    c.relation = Relation::kEqual;
+    c.constants.emplace_back();
+    c.constants.back().low = c.constants.back().high = value;
+    push(std::move(c));
+    program_.instructions.push_back({Instruction::Kind::kJumpIfFalse, 0});
   }
 
   // Evaluates the parts in turn, until one decides.

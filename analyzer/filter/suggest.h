@@ -6,15 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include <rpcrdma/filter/nearest.h>
+
 namespace rpcrdma::filter {
 
 // Number of insertions, deletions, substitutions and swaps of neighbours that turn one into the
 // other, ignoring case.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
-
-// Returns the nearest of `names` if it is near enough to be meant; the first among equals.
-[[nodiscard]] std::optional<std::string_view> nearest(std::string_view word,
-                                                      std::span<const std::string_view> names);
 
 // ", did you mean NAME?" or nothing.
 [[nodiscard]] std::string suggestion(std::string_view word,

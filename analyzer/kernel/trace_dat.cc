@@ -97,8 +97,8 @@ class Cursor {
   bool cut_short_ = false;
 };
 
-tl::unexpected<base::Error> ends_in_head() {
-  return fail("the file ends within its head, before the events");
+tl::unexpected<base::Error> ends_in_tables() {
+  return fail("the file is truncated: it ends before the tables that locate its events");
 }
 
 std::string_view until_nul(Bytes bytes) {
@@ -184,14 +184,14 @@ base::Expected<TraceDat> Reader::read() {
 base::Expected<void> Reader::begin(Cursor& at) {
   (void)at.take(kMagic.size());
   const std::string_view version = at.word();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   dat_.version = static_cast<unsigned>(signed_number(version.substr(0, 8)));
   if (dat_.version != 6 && dat_.version != 7) {
     return fail(
         fmt::format("version {} of trace.dat is not supported, only 6 and 7", dat_.version));
   }
   const std::uint8_t endian = at.u8();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (endian > 1) return fail("its byte order is invalid");
   order_ = {.swapped = endian == 1};
   dat_.layout.order = order_;
@@ -200,7 +200,7 @@ base::Expected<void> Reader::begin(Cursor& at) {
   (void)at.u8();  // the size of a long in user space
   at.set_order(order_);
   page_bytes_ = at.u32();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (page_bytes_ < kLeastPage || page_bytes_ > kMostPage) {
     return fail(fmt::format("its page size of {} bytes is invalid", page_bytes_));
   }
@@ -209,14 +209,14 @@ base::Expected<void> Reader::begin(Cursor& at) {
 
 base::Expected<void> Reader::header_info(Cursor& at) {
   const std::string_view page = at.word();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (page != "header_page") return fail("the description of its pages is missing");
   const std::string_view layout = at.text(at.u64());
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (!dat_.layout.take(layout)) return fail("the description of its pages is invalid");
   if (at.word() != "header_event") return fail("the description of its records is missing");
   (void)at.take(at.u64());
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   return {};
 }
 
@@ -306,7 +306,7 @@ base::Expected<void> Reader::cpu_table(Cursor& at, std::uint32_t cpus) {
   for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
     const std::uint64_t offset = at.u64();
     const std::uint64_t size = at.u64();
-    if (at.cut_short()) return ends_in_head();
+    if (at.cut_short()) return ends_in_tables();
     if (const auto ok = add_cpu(cpu, offset, size, false, page_bytes_); !ok) return ok;
   }
   return {};
@@ -336,7 +336,7 @@ base::Expected<void> Reader::version6(Cursor& at) {
     }
     kind = until_nul(at.take(kKindBytes));
   }
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (kind.starts_with("latency")) {
     return fail("it holds the text of a latency tracer, not records of events");
   }
@@ -345,7 +345,7 @@ base::Expected<void> Reader::version6(Cursor& at) {
   for (const std::uint64_t offset : buffers6_) {
     Cursor buffer = at_offset(offset);
     kind = until_nul(buffer.take(kKindBytes));
-    if (buffer.cut_short()) return ends_in_head();
+    if (buffer.cut_short()) return ends_in_tables();
     if (!kind.starts_with("flyrecord")) return fail("the table of a buffer's pages is missing");
     if (const auto ok = cpu_table(buffer, cpus); !ok) return ok;
   }
@@ -355,7 +355,7 @@ base::Expected<void> Reader::version6(Cursor& at) {
 base::Expected<Bytes> Reader::section(std::uint64_t offset, std::uint16_t id) {
   Cursor at = at_offset(offset);
   const std::uint16_t found = at.u16();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (found != id) return fail(fmt::format("a section has the number {} instead of {}", found, id));
   constexpr std::uint16_t kCompressed = 1;
   const bool compressed = (at.u16() & kCompressed) != 0;
@@ -364,7 +364,7 @@ base::Expected<Bytes> Reader::section(std::uint64_t offset, std::uint16_t id) {
   const std::uint32_t stored = compressed ? at.u32() : 0;
   const std::uint32_t whole = compressed ? at.u32() : 0;
   const Bytes content = at.take(compressed ? stored : size);
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   if (!compressed) return content;
   if (const auto ok = inflate_section(compression_, content, whole, inflated_); !ok) {
     return tl::unexpected(ok.error());
@@ -399,7 +399,7 @@ base::Expected<void> Reader::version7(Cursor& at) {
   compression_ = at.word().substr(0, 64);
   (void)at.word();  // its version
   std::uint64_t next = at.u64();
-  if (at.cut_short()) return ends_in_head();
+  if (at.cut_short()) return ends_in_tables();
   std::uint64_t header_info_at = 0, formats_at = 0;
   for (std::size_t sections = 0; next != 0; ++sections) {
     if (sections >= kMostOptionSections) return fail("its sections of options have no end");

@@ -219,7 +219,7 @@ TEST(TraceDat, AMillionCpus) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t cpus_at = text.find("options  ") - 4;
   bytes[cpus_at + 3] = 0x7f;
-  EXPECT_THAT(visit(bytes).failure, HasSubstr("ends within its head"));
+  EXPECT_THAT(visit(bytes).failure, HasSubstr("ends before the tables that locate its events"));
   for (std::size_t c = 0; c < 70000; ++c) b.buffers[0][c] = TraceBytes(64, 0);
   b.page_bytes = 64;
   EXPECT_EQ(visit(b.version7(false)).failure, "it has pages of more than 65536 CPUs");
@@ -242,7 +242,7 @@ TEST(TraceDat, HeadsThatMakeNoSense) {
   // A version without an end.
   TraceBytes endless{0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
   endless.resize(1 << 20, '7');
-  EXPECT_THAT(visit(endless).failure, HasSubstr("ends within its head"));
+  EXPECT_THAT(visit(endless).failure, HasSubstr("ends before the tables that locate its events"));
 }
 
 TEST(TraceDat, SectionsOfOptionsWithoutEnd) {

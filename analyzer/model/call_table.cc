@@ -2,15 +2,19 @@
 #include "call_table.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace rpcrdma::model {
 
 namespace {
 
-// One handle in many segments of many Calls is legal but rare; searching more than the newest few
-// would make a hostile capture cost quadratic time.
-constexpr std::size_t kMaxSegmentsOfHandle = 64;
+// One handle in many segments is legal but rare. So few are searched one by one; if there are more,
+// an index finds them by their offsets, in logarithmic time even in a hostile capture.
+constexpr std::size_t kSearchedOneByOne = 64;
+// Segments of one handle that begin before an operation does and may contain it: more than one only
+// if they overlap.
+constexpr std::size_t kMaxOverlapping = 64;
 
 bool same(const CallRef& a, const CallRef& b) {
   return a.slot == b.slot && a.generation == b.generation;
@@ -73,17 +77,26 @@ Call* CallPool::get(CallRef ref) {
   return slot.generation == ref.generation ? &slot.call : nullptr;
 }
 
-void CallTable::insert(CallPool& pool, CallRef ref) {
+void CallTable::insert(CallPool& pool, CallRef ref, std::uint32_t first) {
   Call& call = *pool.get(ref);
   by_xid_[call.message.xid] = ref;
-  for (std::uint32_t i = 0; i < call.segments.size(); ++i) {
+  for (std::uint32_t i = first; i < call.segments.size(); ++i) {
     SegmentRef& newest = by_handle_[call.segments[i].target.handle];
     call.segments[i].older = newest;
+    bool many = false;
     if (Call* const holder = pool.get(newest.call)) {
-      holder->segments[newest.segment].newer = {ref, i};
+      CallSegment& older = holder->segments[newest.segment];
+      older.newer = {ref, i};
+      call.segments[i].depth =
+          static_cast<std::uint8_t>(std::min<std::size_t>(older.depth + 1U, kSearchedOneByOne));
+      if (call.segments[i].depth >= kSearchedOneByOne && !older.indexed) {
+        call.segments[i].depth = static_cast<std::uint8_t>(count_older(pool, newest));
+      }
+      many = older.indexed || call.segments[i].depth >= kSearchedOneByOne;
       mark_shared(pool, ref, call.segments[i]);
     }
     newest = {ref, i};
+    if (many) index_by_offset(pool, newest);
   }
   trim_order();
   order_.emplace_back(call.message.xid, ref);
@@ -104,10 +117,10 @@ void CallTable::mark_shared(CallPool& pool, CallRef ref, CallSegment& segment) {
   }
 }
 
-void CallTable::erase(CallPool& pool, CallRef ref) {
+void CallTable::erase(CallPool& pool, CallRef ref, std::uint32_t first) {
   Call& call = *pool.get(ref);
   by_xid_.erase(call.message.xid);
-  for (CallSegment& segment : call.segments) unlink(pool, segment);
+  for (std::uint32_t i = first; i < call.segments.size(); ++i) unlink(pool, ref, i);
   if (by_xid_.empty()) give_back();
 }
 
@@ -116,11 +129,49 @@ void CallTable::give_back() {
   if (by_xid_.bucket_count() > kKeptEntries) by_xid_ = {};
   if (by_handle_.bucket_count() > kKeptEntries) by_handle_ = {};
   if (order_.capacity() > kKeptEntries) order_ = {};
+  by_offset_.reset();
   order_.clear();
   order_begin_ = 0;
 }
 
-void CallTable::unlink(CallPool& pool, CallSegment& segment) {
+// Returns how many segments there are from `at` to the oldest, at most kSearchedOneByOne.
+std::uint32_t CallTable::count_older(CallPool& pool, SegmentRef at) {
+  std::uint32_t count = 0;
+  for (const Call* holder = pool.get(at.call); holder != nullptr && count < kSearchedOneByOne;
+       holder = pool.get(at.call)) {
+    ++count;
+    at = holder->segments[at.segment].older;
+  }
+  return count;
+}
+
+// Indexes a segment and all older ones of its handle that are not indexed yet.
+void CallTable::index_by_offset(CallPool& pool, SegmentRef at) {
+  while (Call* const holder = pool.get(at.call)) {
+    CallSegment& segment = holder->segments[at.segment];
+    if (segment.indexed) return;
+    segment.indexed = true;
+    if (by_offset_ == nullptr) by_offset_ = std::make_unique<ByOffset>();
+    const ByOffset::Set::value_type value{segment.target.handle, segment.target.offset,
+                                          at.call.slot, at.segment};
+    if (by_offset_->spare.empty()) {
+      by_offset_->segments.insert(value);
+    } else {
+      by_offset_->spare.back().value() = value;
+      by_offset_->segments.insert(std::move(by_offset_->spare.back()));
+      by_offset_->spare.pop_back();
+    }
+    at = segment.older;
+  }
+}
+
+void CallTable::unlink(CallPool& pool, CallRef ref, std::uint32_t index) {
+  CallSegment& segment = pool.get(ref)->segments[index];
+  if (segment.indexed) {
+    auto node = by_offset_->segments.extract(
+        {segment.target.handle, segment.target.offset, ref.slot, index});
+    if (by_offset_->spare.size() < kKeptEntries) by_offset_->spare.push_back(std::move(node));
+  }
   Call* const older = pool.get(segment.older.call);
   Call* const newer = pool.get(segment.newer.call);
   if (older != nullptr) older->segments[segment.older.segment].newer = segment.newer;
@@ -144,7 +195,11 @@ SegmentRef CallTable::find_segment(CallPool& pool, std::uint32_t handle, std::ui
   const auto it = by_handle_.find(handle);
   if (it == by_handle_.end()) return second_best;
   SegmentRef at = it->second;
-  for (std::size_t n = 0; n < kMaxSegmentsOfHandle; ++n) {
+  const Call* const newest = pool.get(at.call);
+  if (newest != nullptr && newest->segments[at.segment].indexed) {
+    return find_by_offset(pool, handle, offset, length);
+  }
+  for (std::size_t n = 0; n < kSearchedOneByOne; ++n) {
     const Call* call = pool.get(at.call);
     if (call == nullptr) break;
     const wire::Segment& s = call->segments[at.segment].target;
@@ -155,6 +210,30 @@ SegmentRef CallTable::find_segment(CallPool& pool, std::uint32_t handle, std::ui
     at = call->segments[at.segment].older;
   }
   return second_best;
+}
+
+SegmentRef CallTable::find_by_offset(CallPool& pool, std::uint32_t handle, std::uint64_t offset,
+                                     std::uint64_t length) const {
+  SegmentRef best;
+  bool best_fits = false;
+  std::uint64_t best_id = 0;
+  const ByOffset::Set& segments = by_offset_->segments;  // the handle has indexed ones
+  auto it = segments.upper_bound({handle, offset, UINT32_MAX, UINT32_MAX});
+  for (std::size_t n = 0; n < kMaxOverlapping && it != segments.begin(); ++n) {
+    const auto& [of, begin, slot, index] = *--it;
+    if (of != handle) break;
+    const CallRef ref = pool.ref_of(slot);
+    const Call& call = *pool.get(ref);
+    const wire::Segment& s = call.segments[index].target;
+    const std::uint64_t into = offset - begin;
+    if (into >= s.length && (into != 0 || s.length != 0)) continue;
+    const bool fits = length <= s.length - into;
+    if (best_id != 0 && (fits != best_fits ? best_fits : call.message.id <= best_id)) continue;
+    best = {ref, index};
+    best_fits = fits;
+    best_id = call.message.id;
+  }
+  return best;
 }
 
 bool CallTable::has_handle(std::uint32_t handle) const {

@@ -1,9 +1,12 @@
-// The in-flight Calls of one side of one connection, found by XID, by handle, and in order.
+// The in-flight Calls of one side of one connection, or those whose Replies are being read, found
+// by XID, by handle, and in order.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include <tsl/robin_map.h>
@@ -41,13 +44,13 @@ class CallPool {
 
 class CallTable {
  public:
-  // The Call's segments must not change after this.
-  void insert(CallPool& pool, CallRef ref);
-  void erase(CallPool& pool, CallRef ref);
+  // Only its segments from `first` on are found. They must not change while it is in the table.
+  void insert(CallPool& pool, CallRef ref, std::uint32_t first = 0);
+  void erase(CallPool& pool, CallRef ref, std::uint32_t first = 0);
 
   [[nodiscard]] CallRef find(std::uint32_t xid) const;  // generation 0: none
-  // Returns the segment of `handle` that contains [offset, offset + length), searching the newest
-  // Call first; otherwise the segment that contains `offset`, so that an operation that overruns
+  // Returns the segment of `handle` that contains [offset, offset + length), the newest Call's
+  // first; otherwise the segment that contains `offset`, so that an operation that overruns
   // the segment is still joined. Generation 0: none.
   [[nodiscard]] SegmentRef find_segment(CallPool& pool, std::uint32_t handle, std::uint64_t offset,
                                         std::uint64_t length) const;
@@ -62,13 +65,25 @@ class CallTable {
   tsl::robin_map<std::uint32_t, CallRef> by_xid_;
   // The newest segment with a handle; older ones are chained in CallSegment::older.
   tsl::robin_map<std::uint32_t, SegmentRef> by_handle_;
+  // The segments of handles that very many segments have: by handle, offset, slot of the Call and
+  // index.
+  struct ByOffset {
+    using Set = std::set<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t>>;
+    Set segments;
+    std::vector<Set::node_type> spare;  // of segments that were removed, for the next ones
+  };
+  std::unique_ptr<ByOffset> by_offset_;  // null: there are none
   // Insertion order; entries of ended Calls are skipped and removed in bulk.
   std::vector<std::pair<std::uint32_t, CallRef>> order_;
   std::size_t order_begin_ = 0;
 
   void trim_order();
   void give_back();
-  void unlink(CallPool& pool, CallSegment& segment);
+  void unlink(CallPool& pool, CallRef ref, std::uint32_t index);
+  [[nodiscard]] static std::uint32_t count_older(CallPool& pool, SegmentRef at);
+  void index_by_offset(CallPool& pool, SegmentRef newest);
+  [[nodiscard]] SegmentRef find_by_offset(CallPool& pool, std::uint32_t handle,
+                                          std::uint64_t offset, std::uint64_t length) const;
   static void mark_shared(CallPool& pool, CallRef ref, CallSegment& segment);
   [[nodiscard]] bool current(const std::pair<std::uint32_t, CallRef>& entry) const;
 };

@@ -28,6 +28,7 @@ const char* kind_name(Kind kind) {
 const char* chunk_list_name(ChunkList list) {
   switch (list) {
     case ChunkList::kRead:
+    case ChunkList::kReplyRead:
       return "read";
     case ChunkList::kWrite:
       return "write";
@@ -55,8 +56,14 @@ bool is_external(const Message& m) {
   return m.proc == wire::kCallExternal || m.proc == wire::kReplyExternal;
 }
 
+bool is_option(const Message& m) {
+  return m.kind == Kind::kOption || (m.version == 2 && !later_dialect(m) && !m.malformed &&
+                                     m.proc == static_cast<std::uint32_t>(wire::Proc::kOptional));
+}
+
 std::uint32_t padded_from(const Message& m) {
-  if (m.version != 1 || m.proc != static_cast<std::uint32_t>(wire::Proc::kMsgp)) {
+  if (m.version != 1 || m.proc != static_cast<std::uint32_t>(wire::Proc::kMsgp) ||
+      m.padding_found) {
     return decode::kNotPadded;
   }
   return decode::padded_from(m.align, m.thresh, m.wire_length - m.header_length);
@@ -87,6 +94,8 @@ void Message::reset() {
   segment_index = length_needed = 0;
   inv_handle = opttype = header_length = 0;
   align = thresh = 0;
+  padding_found = false;
+  padding.clear();
   last_part = false;
   direction = wire::MsgType::kCall;
   xid = version = credit = proc = 0;
@@ -103,11 +112,14 @@ void Call::reset() {
   segments.clear();
   operations.clear();
   operations_total = 0;
-  first_op_ns = last_op_ns = acknowledged_after_ns = -1;
+  first_op_ns = last_op_ns = first_reply_read_ns = last_reply_read_ns = acknowledged_after_ns = -1;
+  reply.reset();
+  own_segments = unread_segments = 0;
   losses_before = 0;
   digest = 0;
   results_asked.reset();
-  identified = doubled = false;
+  if (has_file) file.clear();
+  identified = doubled = has_file = false;
   ending = Ending::kClosed;
   counted = 0;
 }
@@ -116,10 +128,15 @@ std::size_t Call::footprint() const {
   const auto list = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   // Entries in the tables of Calls, including the free space between them.
   constexpr std::size_t kEntry = 64;
-  const Message& m = message;
-  return sizeof(Call) + kEntry * (1 + segments.size()) + list(chunks) + list(segments) +
-         list(operations) + list(m.reads) + list(m.write_segments) + list(m.write_counts) +
-         list(m.reply_segments) + list(m.bytes) + list(m.encoded);
+  const auto indexed = static_cast<std::size_t>(std::count_if(
+      segments.begin(), segments.end(), [](const CallSegment& s) { return s.indexed; }));
+  const auto lists = [&](const Message& m) {
+    return list(m.reads) + list(m.write_segments) + list(m.write_counts) + list(m.reply_segments) +
+           list(m.bytes) + list(m.encoded);
+  };
+  return sizeof(Call) + kEntry * (1 + segments.size() + indexed) + list(chunks) + list(segments) +
+         list(operations) + lists(message) + file.footprint() +
+         (reply != nullptr ? sizeof(Message) + lists(*reply) : 0);
 }
 
 }  // namespace rpcrdma::model

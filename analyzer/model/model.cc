@@ -9,6 +9,7 @@
 #include "arrivals.h"
 #include "call_table.h"
 #include "early_operations.h"
+#include "file_tracker.h"
 #include "reduction.h"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <variant>
 
+#include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/predecode.h>
@@ -93,6 +95,19 @@ struct Model::Impl {
     std::array<Arrivals, 2> arrivals;                 // by sender
     std::array<EarlyOperations, 2> early_operations;  // by whose memory it is
   };
+  // Replies with Read chunks (RFC 5666 section 3.5); most connections have none.
+  struct ReplyReads {
+    std::array<CallTable, 2> calls;  // whose Replies are being read, by caller
+    // The latest Replies that no RDMA_DONE has released yet.
+    struct Unreleased {
+      std::uint8_t caller = 0;
+      std::uint32_t xid = 0;
+      std::uint64_t frame = 0;  // 0: none
+      std::int64_t time_ns = 0;
+    };
+    std::array<Unreleased, 64> unreleased{};
+    std::size_t next = 0;
+  };
   struct Connection {
     ConnectionModel pub;
     std::unique_ptr<DirectionState> direction_state;
@@ -114,6 +129,7 @@ struct Model::Impl {
     std::array<Option, 8> options{};
     std::size_t next_option = 0;
     bool draft02_answered = false;  // a Call and its Reply decoded as draft-02
+    std::unique_ptr<ReplyReads> reply_reads;
   };
 
   const ObserverList& observers;
@@ -123,7 +139,9 @@ struct Model::Impl {
   std::uint64_t next_id = 1;
   std::uint64_t kept_bytes = 0;
   std::size_t outstanding_bytes = 0;
-  Message scratch;  // reused for every message that is not a Call
+  Message scratch;                     // reused for every message that is not a Call
+  std::vector<std::uint8_t> unpadded;  // of the latest RDMA_MSGP
+  FileTracker files;
 
   Connection& at(std::uint32_t index) { return connections[index]; }
   static DirectionState& direction_state_of(Connection& c) {
@@ -145,17 +163,33 @@ struct Model::Impl {
 
   static void fill_lists(const Incoming& in, Message& m);
   void begin_message(const roce::Connection& rc, const Incoming& in, Message& m);
-  void set_call_chunks(Call& call);
-  void decode_call_rpc(Call& call, wire::Bytes rpc_message, const PredecodedSend* predecoded);
+  static void set_call_chunks(Call& call);
+  void find_padding(Message& m, const decode::ProcedureId* call);
+  void decode_call_rpc(const roce::Connection& rc, Call& call, wire::Bytes rpc_message,
+                       const PredecodedSend* predecoded);
+  void note_files(const roce::Connection& rc, Call& call, const wire::RpcView& rpc,
+                  wire::Bytes rpc_message);
+  // How many first bytes of a Position Zero chunk or a Reply chunk are kept of a Call.
+  [[nodiscard]] std::uint32_t head_of(const Call& call) const {
+    // The names in a directory, as Linux reads it.
+    constexpr std::uint32_t kDirectory = 1U << 16;
+    return call.file.lists ? std::max(options.head_bytes, kDirectory) : options.head_bytes;
+  }
   static void note_procedure(Call& call, wire::Bytes first_words);
-  static void decode_reply_rpc(Message& m, wire::Bytes rpc_message,
-                               const PredecodedSend* predecoded);
+  void decode_reply_rpc(Message& m, Call* call, wire::Bytes rpc_message,
+                        const PredecodedSend* predecoded);
+  void note_file_results(const Message& m, Call& call, wire::Bytes results);
   void call(const roce::Connection& rc, Connection& c, const Incoming& in);
   void answer(Connection& c, const Incoming& in, Message& m);
   void no_header(const roce::Connection& rc, Connection& c, const Incoming& in,
                  wire::DecodeError error);
   void end_call(Connection& c, std::uint8_t caller, CallRef ref, Ending ending,
                 const Message* answer);
+  void release(CallRef ref);
+  void read_reply(Connection& c, std::uint8_t caller, CallRef ref, const Message& reply);
+  void end_reply_read(Connection& c, std::uint8_t caller, CallRef ref);
+  void end_reply_reads(Connection& c);
+  void done(Connection& c, Message& m);
   void close_calls(Connection& c);
   void note_setup(const roce::Connection& rc);
   void thresholds(Connection& c, const roce::Connection& rc);
@@ -178,6 +212,7 @@ struct Model::Impl {
     constexpr std::uint32_t kNear = 0x10000;
     return c.pub.caller[sender].calls != 0 && xid - c.latest_xid[sender] + kNear < 2 * kNear;
   }
+  void note_owner(Connection& c, std::uint8_t owner);
   void note_credits(Connection& c, Message& m);
   static void note_absent(Connection& c, std::size_t caller, roce::Absent what);
   static void note_grant(Connection& c, CallerCounts& counts, const Message& m);
@@ -242,6 +277,11 @@ void Model::on_cm(const roce::CmMessage& event) {
   impl_->observers.notify<&Observer::on_cm>(event);
 }
 
+void Model::on_mpa(const roce::MpaMessage& event) {
+  impl_->note_setup(event.connection);
+  impl_->observers.notify<&Observer::on_mpa>(event);
+}
+
 std::uint64_t losses(const roce::Connection& connection) {
   std::uint64_t n = connection.events_lost;
   for (const roce::Side& side : connection.side) {
@@ -276,7 +316,7 @@ void Model::Impl::note_setup(const roce::Connection& rc) {
 }
 
 void Model::on_open(const roce::Connection& connection) {
-  impl_->at(connection.index);
+  impl_->at(connection.index).pub.absent |= connection.absent;
   if (connection.recorded) impl_->note_setup(connection);
   impl_->observers.notify<&Observer::on_open>(connection);
 }
@@ -286,6 +326,8 @@ void Model::on_merge(const roce::Merge& event) {
   const roce::Connection& from = event.from;
   Impl::Connection& a = impl_->at(into.index);
   Impl::Connection& b = impl_->at(from.index);
+  // A Reply was matched to its Call, so this was not one direction alone.
+  if (b.reply_reads != nullptr) impl_->end_reply_reads(b);
   b.merged_into = into.index;
   // Side 0 of `from` is side 1 of `into`.
   const auto join = [](CallerCounts& to, const CallerCounts& other) {
@@ -373,6 +415,10 @@ void Model::on_acknowledge(const roce::Acknowledgement& event) {
       });
 }
 
+void Model::on_congestion(const roce::CongestionSignal& event) {
+  impl_->observers.notify<&Observer::on_congestion>(event);
+}
+
 void Model::on_retransmission(const roce::Retransmission& event) {
   impl_->observers.notify<&Observer::on_retransmission>(event);
 }
@@ -382,6 +428,7 @@ void Model::on_sent_again(const roce::RepeatedRequest& event) {
 }
 
 void Model::Impl::close_calls(Connection& c) {
+  if (c.reply_reads != nullptr) end_reply_reads(c);
   for (std::uint8_t caller = 0; caller < 2; ++caller) {
     for (const CallRef ref : c.calls[caller].in_order()) {
       end_call(c, caller, ref, Ending::kClosed, nullptr);
@@ -434,8 +481,10 @@ void Model::Impl::begin_message(const roce::Connection& rc, const Incoming& in, 
   m.wire_length = send.wire_length;
   m.complete = send.complete;
   m.suspect = send.suspect;
+  m.ce = send.ce;
   m.has_invalidate = send.has_invalidate;
   m.invalidated_handle = send.invalidate_handle;
+  m.has_immediate = send.has_immediate;
   m.absent = static_cast<std::uint16_t>(send.absent | (rc.absent & roce::kAbsentOperations));
   const bool bytes = !is_absent(m, roce::kAbsentBytes);
   if (options.keep_bytes) (bytes ? m.bytes : m.encoded).assign(send.data.begin(), send.data.end());
@@ -462,7 +511,8 @@ MsgType Model::Impl::direction_of_later(Connection& c, const roce::SendMessage& 
     const bool long_reply = h.reads.empty() && h.reply && !h.reply->empty();
     if (long_call) shown = 0;
     if (long_reply) shown = 1;
-  } else if (h.proc == Proc::kMsg && send.data.size() >= h.length + 8 &&
+  } else if ((h.proc == Proc::kMsg || h.proc == Proc::kOptional) &&
+             send.data.size() >= h.length + 8 &&
              wire::load_be32(send.data.data() + h.length) == h.xid) {
     shown = wire::load_be32(send.data.data() + h.length + 4);
   }
@@ -527,7 +577,8 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   // Too little was captured to recognise anything.
   if (!send.complete && data.size() < wire::kPrefixBytes) return;
   if (c.pub.speaks != Speaks::kRpc) {
-    if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data))) {
+    if (!impl_->options.all_speak && !recognise(data) && !(c.expected && resembles(data)) &&
+        (send.complete || !recognise_front(data))) {
       // The front of a message may be too little to recognise it.
       if (send.complete && c.pub.speaks == Speaks::kUnknown && ++c.unknown_sends >= 16) {
         c.pub.speaks = Speaks::kOther;
@@ -548,20 +599,24 @@ void Model::on_send(const roce::Connection& rc, const roce::SendMessage& send) {
   }
   if (!header) return impl_->no_header(rc, c, in, header.error());
   in.header = &*header;
-  const bool is_call =
-      header->proc == Proc::kMsg || header->proc == Proc::kNomsg || header->proc == Proc::kMsgp
-          ? impl_->direction(rc, c, send, *header, in.predecoded) == MsgType::kCall
-          : false;
-  if (is_call) return impl_->call(rc, c, in);
+  const bool option_with_rpc = header->proc == Proc::kOptional &&
+                               decode::begins_with_rpc(data.subspan(header->length), header->xid);
+  const bool conveys = header->proc == Proc::kMsg || header->proc == Proc::kNomsg ||
+                       header->proc == Proc::kMsgp || option_with_rpc;
+  if (option_with_rpc) ++c.pub.options;
+  if (conveys && impl_->direction(rc, c, send, *header, in.predecoded) == MsgType::kCall) {
+    return impl_->call(rc, c, in);
+  }
   Message& m = impl_->scratch;
   m.reset();
   impl_->begin_message(rc, in, m);
   Impl::fill_lists(in, m);
   c.pub.version = header->vers;
-  switch (header->proc) {
+  switch (option_with_rpc ? Proc::kMsg : header->proc) {
     case Proc::kDone:
       m.kind = Kind::kDone;
       ++c.pub.done;
+      if (c.reply_reads != nullptr) impl_->done(c, m);
       break;
     case Proc::kOptional:
       m.kind = Kind::kOption;
@@ -758,36 +813,44 @@ void Model::on_call_recorded(const roce::IdentifiedCall& event) {
   info.procedure = procedure.number;
 }
 
+namespace {
+
+void add_segment(Call& call, ChunkList list, std::uint32_t index, std::uint32_t position,
+                 const wire::Segment& target) {
+  if (call.chunks.empty() || call.chunks.back().list != list || call.chunks.back().index != index) {
+    CallChunk& chunk = call.chunks.emplace_back();
+    chunk.list = list;
+    chunk.index = index;
+    chunk.position = position;
+  }
+  CallChunk& chunk = call.chunks.back();
+  CallSegment& s = call.segments.emplace_back();
+  s.list = list;
+  s.chunk = static_cast<std::uint32_t>(call.chunks.size() - 1);
+  s.index = call.segments.size() > 1 && call.segments[call.segments.size() - 2].chunk == s.chunk
+                ? call.segments[call.segments.size() - 2].index + 1
+                : 0;
+  s.position = position;
+  s.target = target;
+  s.base = chunk.length;
+  chunk.length += target.length;
+}
+
+void add_read_chunks(Call& call, ChunkList list, const std::vector<wire::ReadSegment>& reads) {
+  std::uint32_t index = 0;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (i != 0 && reads[i].position != reads[i - 1].position) ++index;
+    add_segment(call, list, index, reads[i].position, reads[i].target);
+  }
+}
+
+}  // namespace
+
 void Model::Impl::set_call_chunks(Call& call) {
   const Message& m = call.message;
-  const auto add = [&](ChunkList list, std::uint32_t index, std::uint32_t position,
-                       const wire::Segment& target) {
-    if (call.chunks.empty() || call.chunks.back().list != list ||
-        call.chunks.back().index != index) {
-      CallChunk& chunk = call.chunks.emplace_back();
-      chunk.list = list;
-      chunk.index = index;
-      chunk.position = position;
-    }
-    CallChunk& chunk = call.chunks.back();
-    CallSegment& s = call.segments.emplace_back();
-    s.list = list;
-    s.chunk = static_cast<std::uint32_t>(call.chunks.size() - 1);
-    s.index = call.segments.size() > 1 && call.segments[call.segments.size() - 2].chunk == s.chunk
-                  ? call.segments[call.segments.size() - 2].index + 1
-                  : 0;
-    s.position = position;
-    s.target = target;
-    s.base = chunk.length;
-    chunk.length += target.length;
-  };
-  std::uint32_t index = 0;
-  for (std::size_t i = 0; i < m.reads.size(); ++i) {
-    if (i != 0 && m.reads[i].position != m.reads[i - 1].position) ++index;
-    add(ChunkList::kRead, index, m.reads[i].position, m.reads[i].target);
-  }
+  add_read_chunks(call, ChunkList::kRead, m.reads);
   for_each_write_chunk(m, [&](std::uint32_t w, std::span<const wire::Segment> segments) {
-    for (const wire::Segment& s : segments) add(ChunkList::kWrite, w, 0, s);
+    for (const wire::Segment& s : segments) add_segment(call, ChunkList::kWrite, w, 0, s);
     // An empty chunk still counts in the list.
     if (segments.empty()) {
       CallChunk& chunk = call.chunks.emplace_back();
@@ -795,10 +858,34 @@ void Model::Impl::set_call_chunks(Call& call) {
       chunk.index = w;
     }
   });
-  for (const wire::Segment& s : m.reply_segments) add(ChunkList::kReply, 0, 0, s);
+  for (const wire::Segment& s : m.reply_segments) add_segment(call, ChunkList::kReply, 0, 0, s);
 }
 
-void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
+// Finds the padding of an RDMA_MSGP, and leaves it out of its payload. `call`: the procedure that a
+// Reply answers, if known.
+void Model::Impl::find_padding(Message& m, const decode::ProcedureId* call) {
+  if (!may_be_padded(m) || !m.complete || is_absent(m, roce::kAbsentBytes)) return;
+  const auto rpc = wire::decode_rpc(m.payload);
+  if (!rpc) return;
+  const auto reads = removed_from_body(m.reads, rpc->length);
+  std::vector<std::uint64_t> written;
+  if (m.kind == Kind::kReply) {
+    for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
+      written.push_back(0);
+      for (const wire::Segment& s : segments) written.back() += s.length;
+    });
+  }
+  auto found =
+      decode::find_padding({m.align, m.thresh, m.header_length}, m.payload, {reads, written}, call);
+  if (!found) return;
+  m.padding = std::move(*found);
+  m.padding_found = true;
+  if (m.padding.empty()) return;
+  unpadded = decode::without_padding(m.payload, m.padding);
+  m.payload = unpadded;
+}
+
+void Model::Impl::decode_call_rpc(const roce::Connection& rc, Call& call, wire::Bytes rpc_message,
                                   const PredecodedSend* predecoded) {
   if (rpc_message.size() >= 4) call.message.rpc_xid = wire::load_be32(rpc_message.data());
   std::optional<wire::Result<wire::RpcView>> decoded;
@@ -825,12 +912,29 @@ void Model::Impl::decode_call_rpc(Call& call, wire::Bytes rpc_message,
   if (predecoded != nullptr && predecoded->ops) {
     info.ops = *predecoded->ops;
     call.results_asked = predecoded->results_asked;
+    if (FileTracker::is_of_files(info)) note_files(rc, call, *rpc, rpc_message);
     return;
   }
   const CallArguments arguments = decode_arguments(rpc->call, rpc_message.subspan(rpc->length),
                                                    removed_by_reads(call, rpc->length), padding);
   info.ops = arguments.ops;
   call.results_asked = arguments.results_asked;
+  if (FileTracker::is_of_files(info)) note_files(rc, call, *rpc, rpc_message);
+}
+
+void Model::Impl::note_files(const roce::Connection& rc, Call& call, const wire::RpcView& rpc,
+                             wire::Bytes rpc_message) {
+  const auto arguments = decode::unwrap(call.message.rpc.wrapping, rpc_message.subspan(rpc.length));
+  const std::uint32_t padding = padded_from(call.message);
+  // The wrapping is an opaque too, and padding may precede it.
+  if (!arguments || (padding != decode::kNotPadded && arguments->offset != 0)) return;
+  call.has_file = true;
+  const std::uint64_t server = capture::hash_value(rc.side[1U - call.message.caller].address);
+  if (call.message.reads.empty()) {
+    return files.note_call(call.file, call.message.rpc, server, arguments->bytes, {}, padding);
+  }
+  files.note_call(call.file, call.message.rpc, server, arguments->bytes,
+                  removed_by_reads(call, rpc.length + arguments->offset), padding);
 }
 
 // The source states the procedure, in the first words of the RPC message, and no more of it.
@@ -845,7 +949,7 @@ void Model::Impl::note_procedure(Call& call, wire::Bytes first_words) {
   call.identified = info.known;
 }
 
-void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
+void Model::Impl::decode_reply_rpc(Message& m, Call* call, wire::Bytes rpc_message,
                                    const PredecodedSend* predecoded) {
   if (rpc_message.size() >= 4) m.rpc_xid = wire::load_be32(rpc_message.data());
   std::optional<wire::Result<wire::RpcView>> decoded;
@@ -871,6 +975,21 @@ void Model::Impl::decode_reply_rpc(Message& m, wire::Bytes rpc_message,
   if (results->bytes.size() < 4 || first < rpc->length + results->offset + 4) return;
   m.rpc.has_status = true;
   m.rpc.status = wire::load_be32(results->bytes.data());
+  if (call == nullptr || !call->has_file || may_be_padded(m)) return;
+  // The data of a Read chunk is not joined to them.
+  const std::size_t certain = first - rpc->length - results->offset;
+  note_file_results(m, *call, results->bytes.first(std::min(certain, results->bytes.size())));
+}
+
+void Model::Impl::note_file_results(const Message& m, Call& call, wire::Bytes results) {
+  std::array<std::uint64_t, 16> lengths{};
+  std::size_t count = 0;
+  for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
+    if (count == lengths.size()) return;
+    for (const wire::Segment& s : segments) lengths[count] += s.length;
+    ++count;
+  });
+  files.note_reply(call.file, m.rpc, results, std::span(lengths).first(count));
 }
 
 void Model::Impl::note_credits(Connection& c, Message& m) {
@@ -920,12 +1039,14 @@ void Model::Impl::call(const roce::Connection& rc, Connection& c, const Incoming
     call.digest = predecoded != nullptr && predecoded->digest != 0 ? predecoded->digest
                                                                    : digest_of(m.payload);
   }
+  if (h != nullptr && h->proc == Proc::kMsgp) [[unlikely]]
+    find_padding(m, nullptr);
   const bool long_call = h != nullptr && h->proc == Proc::kNomsg;
   if (h != nullptr && is_absent(m, roce::kAbsentBytes)) {
     note_procedure(call, send.data.subspan(h->length));
   } else if (h != nullptr && !long_call) {
     if (!m.reads.empty() && !may_be_padded(m)) note_counts(call, m.payload);
-    if (!in.tail_only) decode_call_rpc(call, send.data.subspan(h->length), predecoded);
+    if (!in.tail_only) decode_call_rpc(rc, call, m.payload, predecoded);
   }
   for (const CallChunk& chunk : call.chunks) ++c.pub.chunks[static_cast<std::size_t>(chunk.list)];
 
@@ -955,8 +1076,13 @@ void Model::Impl::count_outstanding(CallRef ref) {
   while (outstanding_bytes > options.max_outstanding_bytes) {
     const CallRef oldest = pool.oldest();
     if (oldest.slot == ref.slot) return;
-    const Message& m = pool.get(oldest)->message;
-    end_call(at(m.connection), m.caller, oldest, Ending::kForgotten, nullptr);
+    const Call& forgotten = *pool.get(oldest);
+    const Message& m = forgotten.message;
+    if (forgotten.reply != nullptr) {
+      end_reply_read(at(m.connection), m.caller, oldest);
+    } else {
+      end_call(at(m.connection), m.caller, oldest, Ending::kForgotten, nullptr);
+    }
   }
 }
 
@@ -1005,7 +1131,8 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
   CallerCounts& counts = c.pub.caller[m.caller];
   if (send.ack_requested)
     direction_state_of(c).arrivals[send.sender].sent(send.psn, send.time_ns, {});
-  c.pub.version = m.version;
+  // An ERR_VERS can copy a version that does not exist.
+  if (m.version == 1 || m.version == 2) c.pub.version = m.version;
   if (m.kind == Kind::kReply) {
     decide_client(c, m.caller, false);
     note_grant(c, counts, m);
@@ -1031,11 +1158,15 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
     call->message.latency_ns = m.latency_ns;
   }
   if (h != nullptr && m.kind == Kind::kReply && !is_absent(m, roce::kAbsentBytes)) {
+    if (h->proc == Proc::kMsgp) [[unlikely]] {
+      const decode::ProcedureId id = procedure_of(m.rpc);
+      find_padding(m, m.rpc.known ? &id : nullptr);
+    }
     if (h->proc != Proc::kNomsg) {
-      if (!in.tail_only) decode_reply_rpc(m, send.data.subspan(h->length), in.predecoded);
+      if (!in.tail_only) decode_reply_rpc(m, call, m.payload, in.predecoded);
     } else if (call != nullptr) {
       for (const CallChunk& chunk : call->chunks) {
-        if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, chunk.data.head(), nullptr);
+        if (chunk.list == ChunkList::kReply) decode_reply_rpc(m, call, chunk.data.head(), nullptr);
       }
     }
   }
@@ -1052,7 +1183,11 @@ void Model::Impl::answer(Connection& c, const Incoming& in, Message& m) {
   if (m.kind == Kind::kError) {
     ++counts.errors;
   } else {
-    ++counts.replies;
+    if (counts.replies++ == 0) {
+      counts.first_reply_frame = m.frame;
+      counts.first_reply_ns = m.time_ns;
+    }
+    counts.last_reply_ns = m.time_ns;
   }
   // The credit ledger after this answer: its Call is no longer in flight.
   note_credits(c, m);
@@ -1069,20 +1204,113 @@ void Model::Impl::end_call(Connection& c, std::uint8_t caller, CallRef ref, Endi
   if (answer == nullptr) ++c.pub.caller[caller].unmatched_calls;
   if (!call.segments.empty()) direction_state_of(c).early_operations[caller].ended(call);
   observers.notify<&Observer::on_call_end>(CallEnded{call, answer});
-  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
-  outstanding_bytes -= call.counted;
   c.calls[caller].erase(pool, ref);
   c.pub.caller[caller].credits.in_use = static_cast<std::uint32_t>(c.calls[caller].size());
+  if (ending == Ending::kReplied && !answer->reads.empty()) [[unlikely]] {
+    return read_reply(c, caller, ref, *answer);
+  }
+  release(ref);
+}
+
+void Model::Impl::release(CallRef ref) {
+  const Call& call = *pool.get(ref);
+  for (const CallChunk& chunk : call.chunks) kept_bytes -= chunk.data.footprint();
+  outstanding_bytes -= call.counted;
   pool.release(ref);
+}
+
+// Keeps a Call that has ended until the Read chunks of its Reply are read.
+void Model::Impl::read_reply(Connection& c, std::uint8_t caller, CallRef ref,
+                             const Message& reply) {
+  if (c.reply_reads == nullptr) c.reply_reads = std::make_unique<ReplyReads>();
+  CallTable& table = c.reply_reads->calls[caller];
+  if (const CallRef old = table.find(reply.xid); old.generation != 0) {
+    end_reply_read(c, caller, old);
+  }
+  if (table.size() >= options.max_outstanding) end_reply_read(c, caller, table.oldest());
+  ReplyReads::Unreleased& unreleased = c.reply_reads->unreleased[c.reply_reads->next];
+  c.reply_reads->next = (c.reply_reads->next + 1) % c.reply_reads->unreleased.size();
+  unreleased = {caller, reply.xid, reply.frame, reply.time_ns};
+
+  Call& call = *pool.get(ref);
+  call.reply = std::make_shared<Message>(reply);
+  call.reply->payload = {};
+  call.own_segments = static_cast<std::uint32_t>(call.segments.size());
+  const std::size_t own_chunks = call.chunks.size();
+  add_read_chunks(call, ChunkList::kReplyRead, reply.reads);
+  for (std::size_t i = own_chunks; i < call.chunks.size(); ++i) {
+    ++c.pub.chunks[static_cast<std::size_t>(ChunkList::kRead)];
+  }
+  for (std::size_t i = call.own_segments; i < call.segments.size(); ++i) {
+    if (call.segments[i].target.length != 0) ++call.unread_segments;
+  }
+  table.insert(pool, ref, call.own_segments);
+  if (call.unread_segments == 0) return end_reply_read(c, caller, ref);
+  outstanding_bytes -= call.counted;
+  count_outstanding(ref);
+}
+
+void Model::Impl::end_reply_read(Connection& c, std::uint8_t caller, CallRef ref) {
+  Call& call = *pool.get(ref);
+  Message& reply = *call.reply;
+  if (is_external(reply) && !reply.rpc.header_seen && !is_absent(reply, roce::kAbsentBytes)) {
+    const auto held = std::find_if(call.chunks.begin(), call.chunks.end(), [](const CallChunk& k) {
+      return k.list == ChunkList::kReplyRead && k.position == 0;
+    });
+    if (held != call.chunks.end()) {
+      decode_reply_rpc(reply, &call, held->data.head(), nullptr);
+      if (is_configuration(reply.rpc)) note_configured(c, held->data.head());
+    }
+  }
+  observers.notify<&Observer::on_reply_read>(ReplyRead{call, reply});
+  c.reply_reads->calls[caller].erase(pool, ref, call.own_segments);
+  release(ref);
+}
+
+void Model::Impl::end_reply_reads(Connection& c) {
+  for (std::uint8_t caller = 0; caller < 2; ++caller) {
+    for (const CallRef ref : c.reply_reads->calls[caller].in_order()) {
+      end_reply_read(c, caller, ref);
+    }
+  }
+}
+
+// An RDMA_DONE releases the memory of a Reply's Read chunks.
+void Model::Impl::done(Connection& c, Message& m) {
+  for (ReplyReads::Unreleased& reply : c.reply_reads->unreleased) {
+    if (reply.frame == 0 || reply.xid != m.xid || reply.caller != m.caller) continue;
+    m.match_frame = reply.frame;
+    m.latency_ns = m.time_ns - reply.time_ns;
+    reply.frame = 0;
+  }
+  const CallRef ref = c.reply_reads->calls[m.caller].find(m.xid);
+  if (ref.generation != 0) end_reply_read(c, m.caller, ref);
+}
+
+// `owner` advertised memory in a Call, and its peer accessed it.
+void Model::Impl::note_owner(Connection& c, std::uint8_t owner) {
+  if (c.pub.client_by_operations && c.pub.client != owner) {
+    // Both sides advertise memory: reverse Calls have chunks here, so chunks prove nothing.
+    c.pub.client_certain = false;
+    c.pub.both_offer_memory = true;
+  } else if (!c.pub.client_certain && !c.pub.both_offer_memory) {
+    decide_client(c, owner, true);
+    c.pub.client_by_operations = true;
+  }
 }
 
 void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
   Impl::Connection& c = impl_->at(rc.index);
   // The responder accesses memory of its peer, which advertised it in its own Call.
   const auto owner = static_cast<std::uint8_t>(1 - op.initiator);
-  const SegmentRef target =
-      c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
+  SegmentRef target = c.calls[owner].find_segment(impl_->pool, op.handle, op.offset, op.length);
   op.tag = 0;
+  const bool in_flight = target.call.generation != 0;
+  // Or the requester reads its Reply.
+  if (!in_flight && c.reply_reads != nullptr) {
+    target = c.reply_reads->calls[op.initiator].find_segment(impl_->pool, op.handle, op.offset,
+                                                             op.length);
+  }
   if (target.call.generation == 0) {
     if (c.pub.speaks == Speaks::kRpc) {
       ++c.pub.unmatched_operations;
@@ -1091,21 +1319,15 @@ void Model::on_operation(const roce::Connection& rc, roce::Operation& op) {
     impl_->observers.notify<&Observer::on_operation>(OperationSeen{rc, op, nullptr, 0});
     return;
   }
-  if (c.pub.client_by_operations && c.pub.client != owner) {
-    // Both sides advertise memory: reverse Calls have chunks here, so chunks prove nothing.
-    c.pub.client_certain = false;
-    c.pub.both_offer_memory = true;
-  } else if (!c.pub.client_certain && !c.pub.both_offer_memory) {
-    impl_->decide_client(c, owner, true);
-    c.pub.client_by_operations = true;
-  }
+  if (in_flight) impl_->note_owner(c, owner);
   op.tag = make_tag(target.call, target.segment);
   Call& call = *impl_->pool.get(target.call);
-  if (call.first_op_ns < 0) call.first_op_ns = op.first_ns;
+  std::int64_t& first_ns = in_flight ? call.first_op_ns : call.first_reply_read_ns;
+  if (first_ns < 0) first_ns = op.first_ns;
   const CallSegment& segment = call.segments[target.segment];
   const CallChunk& chunk = call.chunks[segment.chunk];
-  const bool message_chunk = segment.list == ChunkList::kReply ||
-                             (segment.list == ChunkList::kRead && chunk.position == 0);
+  const bool message_chunk =
+      segment.list == ChunkList::kReply || (is_read_list(segment.list) && chunk.position == 0);
   op.want_data = impl_->options.keep_chunks || message_chunk;
   impl_->observers.notify<&Observer::on_operation>(OperationSeen{rc, op, &call, target.segment});
 }
@@ -1122,9 +1344,8 @@ void Model::on_data(const roce::OperationData& event) {
   if (at >= chunk.length) return;
   std::uint64_t keep = std::min<std::uint64_t>(event.data.size(), chunk.length - at);
   if (!impl_->options.keep_chunks) {
-    keep = at < impl_->options.head_bytes
-               ? std::min<std::uint64_t>(keep, impl_->options.head_bytes - at)
-               : 0;
+    const std::uint32_t head = impl_->head_of(*call);
+    keep = at < head ? std::min<std::uint64_t>(keep, head - at) : 0;
   }
   if (impl_->kept_bytes + keep > impl_->options.max_kept_bytes) {
     chunk.truncated = true;
@@ -1137,7 +1358,7 @@ void Model::on_data(const roce::OperationData& event) {
 }
 
 void Model::Impl::note_moved(Call& call, CallSegment& segment, const roce::Operation& op) {
-  if ((op.kind == roce::OpKind::kRead) != (segment.list == ChunkList::kRead)) return;
+  if ((op.kind == roce::OpKind::kRead) != is_read_list(segment.list)) return;
   // A READ that was answered with too few bytes requested all of them: its responses are at fault.
   const std::uint64_t length = op.answered ? op.length : op.bytes;
   const wire::Segment& target = segment.target;
@@ -1163,11 +1384,14 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   Impl::Connection& c = impl_->at(rc.index);
   CallSegment& segment = call->segments[index];
   CallChunk& chunk = call->chunks[segment.chunk];
+  const bool of_reply = segment.list == ChunkList::kReplyRead;
+  const bool was_read = segment.moved_of_it() >= segment.target.length;
   segment.moved += op.bytes;
   impl_->note_moved(*call, segment, op);
   chunk.moved += op.bytes;
-  c.pub.chunk_bytes[static_cast<std::size_t>(segment.list)] += op.bytes;
-  call->last_op_ns = std::max(call->last_op_ns, op.last_ns);
+  c.pub.chunk_bytes[static_cast<std::size_t>(counted_list(segment.list))] += op.bytes;
+  std::int64_t& last_ns = of_reply ? call->last_reply_read_ns : call->last_op_ns;
+  last_ns = std::max(last_ns, op.last_ns);
   ++call->operations_total;
   if (call->operations.size() < kMaxOperationsKept &&
       impl_->outstanding_bytes < impl_->options.max_outstanding_bytes) {
@@ -1191,15 +1415,20 @@ void Model::on_operation_end(const roce::Connection& rc, const roce::Operation& 
   }
   // The whole message, or as much as is kept, has arrived; or the rest never will, because only its
   // front was captured. Now the program can be decoded.
-  const std::uint64_t wanted =
-      impl_->options.keep_chunks ? chunk.length
-                                 : std::min<std::uint64_t>(chunk.length, impl_->options.head_bytes);
+  const std::uint64_t wanted = impl_->options.keep_chunks
+                                   ? chunk.length
+                                   : std::min<std::uint64_t>(chunk.length, impl_->head_of(*call));
   if (segment.list == ChunkList::kRead && chunk.position == 0 && !call->identified &&
       (chunk.data.covers(wanted) || chunk.moved >= chunk.length)) {
-    impl_->decode_call_rpc(*call, chunk.data.head(), nullptr);
+    impl_->decode_call_rpc(rc, *call, chunk.data.head(), nullptr);
     if (call->identified) impl_->observers.notify<&Observer::on_identified>(*call);
   }
   impl_->observers.notify<&Observer::on_operation_end>(OperationSeen{rc, op, call, index});
+  if (of_reply && !was_read && segment.moved_of_it() >= segment.target.length &&
+      --call->unread_segments == 0) {
+    const auto caller = call->message.caller;
+    impl_->end_reply_read(c, caller, c.reply_reads->calls[caller].find(call->message.xid));
+  }
 }
 
 bool Model::had_early_operations(const roce::Connection& connection) {

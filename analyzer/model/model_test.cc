@@ -1,6 +1,8 @@
 // Tests of model::Model with handmade Sends and RDMA operations.
 #include "support/rpc_messages.h"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +34,16 @@ struct Ended {
   std::vector<Shared> shared;
 };
 
+// A Reply whose Read chunks were read.
+struct ReadEnded {
+  std::uint32_t xid;
+  std::size_t operations;
+  std::uint64_t moved;
+  RpcInfo rpc;
+};
+
 struct Recorder : Observer {
+  std::vector<ReadEnded> read;
   std::vector<Seen> messages;
   std::vector<Ended> ended;
   std::vector<std::uint32_t> identified;
@@ -41,6 +52,13 @@ struct Recorder : Observer {
     messages.push_back({m.kind, m.xid, m.match_frame, m.latency_ns, m.caller, m.credits, m.rpc});
   }
   void on_identified(const Call& call) override { identified.push_back(call.message.rpc.program); }
+  void on_reply_read(const ReplyRead& event) override {
+    std::uint64_t moved = 0;
+    for (const CallChunk& chunk : event.call.chunks) {
+      if (chunk.list == ChunkList::kReplyRead) moved += chunk.moved;
+    }
+    read.push_back({event.reply.xid, event.call.operations.size(), moved, event.reply.rpc});
+  }
   void on_call_end(const CallEnded& event) override {
     const Call& call = event.call;
     ended.push_back({call.message.xid,
@@ -247,6 +265,140 @@ TEST_F(ModelTest, OfAReplyWithReadChunksOnlyWhatStandsBeforeThemIsKnown) {
   EXPECT_TRUE(without.header_seen);
   EXPECT_FALSE(without.has_status);
   EXPECT_FALSE(reply_with(3, 20).header_seen);
+}
+
+// A Reply with a Read chunk of two segments.
+struct ReplyReads : ModelTest {
+  const std::array<wire::ReadSegment, 2> reads{{{28, {5, 100, 0x1000}}, {28, {6, 50, 0x2000}}}};
+
+  void reply_with_reads(std::uint32_t xid) {
+    wire::Header h = header(xid, 32);
+    h.reads = reads;
+    send(kServer, message(h, rpc_reply(xid, std::vector<std::uint8_t>(4))));
+  }
+  void done(std::uint32_t xid) { send(kClient, message(header(xid, 32, wire::Proc::kDone))); }
+};
+
+TEST_F(ReplyReads, TheCallIsKeptUntilTheyAreRead) {
+  call(1);
+  reply_with_reads(1);
+  ASSERT_EQ(detected.ended.size(), 1U);
+  EXPECT_EQ(m().caller[kClient].credits.in_use, 0U);
+  call(2);
+  operate(kClient, roce::OpKind::kRead, reads[0].target);
+  EXPECT_TRUE(detected.read.empty());
+  operate(kClient, roce::OpKind::kRead, reads[1].target);
+  ASSERT_EQ(detected.read.size(), 1U);
+  EXPECT_EQ(detected.read[0].xid, 1U);
+  EXPECT_EQ(detected.read[0].operations, 2U);
+  EXPECT_EQ(detected.read[0].moved, 150U);
+  EXPECT_EQ(m().chunk_bytes[0], 150U);
+  EXPECT_EQ(m().unmatched_operations, 0U);
+  EXPECT_EQ(m().client, kClient);
+  // The RDMA_DONE belongs to the Reply.
+  done(1);
+  EXPECT_EQ(detected.messages.back().match, 2U);
+  EXPECT_EQ(detected.messages.back().latency, 4000);
+  done(1);
+  EXPECT_EQ(detected.messages.back().match, 0U);
+  reply(2);
+  EXPECT_EQ(detected.ended.size(), 2U);
+}
+
+TEST_F(ReplyReads, RdmaDoneAndCloseEndThem) {
+  call(1);
+  reply_with_reads(1);
+  operate(kClient, roce::OpKind::kRead, reads[0].target);
+  done(1);
+  ASSERT_EQ(detected.read.size(), 1U);
+  EXPECT_EQ(detected.read[0].moved, 100U);
+  operate(kClient, roce::OpKind::kRead, reads[1].target);
+  EXPECT_EQ(m().unmatched_operations, 1U);
+  call(2);
+  reply_with_reads(2);
+  call(2);  // the XID is free
+  reply_with_reads(2);
+  ASSERT_EQ(detected.read.size(), 2U);
+  model.on_close(connection);
+  ASSERT_EQ(detected.read.size(), 3U);
+  EXPECT_EQ(detected.read[2].moved, 0U);
+}
+
+TEST_F(ReplyReads, OneWithoutItsCallIsNotJoined) {
+  reply_with_reads(1);
+  operate(kClient, roce::OpKind::kRead, reads[0].target);
+  done(1);
+  EXPECT_TRUE(detected.read.empty());
+  EXPECT_EQ(detected.messages.back().match, 0U);
+}
+
+TEST_F(ReplyReads, TheHeaderOfALongReplyIsKnownThen) {
+  call(1);
+  const auto rpc = rpc_reply(1, std::vector<std::uint8_t>(4));
+  const wire::ReadSegment read{0, {5, static_cast<std::uint32_t>(rpc.size()), 0x1000}};
+  wire::Header h = header(1, 32, wire::Proc::kNomsg);
+  h.reads = {&read, 1};
+  send(kServer, message(h));
+  EXPECT_FALSE(detected.messages.back().rpc.header_seen);
+  operate(kClient, roce::OpKind::kRead, read.target, rpc);
+  ASSERT_EQ(detected.read.size(), 1U);
+  EXPECT_TRUE(detected.read[0].rpc.header_seen);
+  EXPECT_TRUE(detected.read[0].rpc.has_status);
+}
+
+TEST_F(ReplyReads, HowManyAreReadIsBounded) {
+  options.max_outstanding = 3;
+  Model small(observers, options);
+  roce::Connection other;
+  other.index = 1;
+  small.on_open(other);
+  for (std::uint32_t xid = 1; xid <= 10; ++xid) {
+    roce::SendMessage send;
+    wire::Header h = header(xid, 32);
+    const auto asked = message(h, rpc_call(xid, 100003, 3, 1));
+    send.data = asked;
+    send.wire_length = asked.size();
+    send.complete = true;
+    send.frame = 2 * xid;
+    small.on_send(other, send);
+    h.reads = reads;
+    const auto answer = message(h, rpc_reply(xid));
+    send.sender = kServer;
+    send.data = answer;
+    send.wire_length = answer.size();
+    send.frame = 2 * xid + 1;
+    small.on_send(other, send);
+  }
+  EXPECT_EQ(detected.read.size(), 7U);
+  small.on_close(other);
+  EXPECT_EQ(detected.read.size(), 10U);
+}
+
+// RDMA2_OPTIONAL may carry an RPC message (draft-02 section 5.2.1).
+TEST_F(ModelTest, AnOptionCanCarryAnRpcMessage) {
+  const auto option = [](std::uint32_t xid, wire::MsgType direction, wire::Bytes payload) {
+    wire::Header h = header(xid, 32, wire::Proc::kOptional);
+    h.vers = 2;
+    h.direction = direction;
+    h.opttype = 9;
+    return message(h, payload);
+  };
+  call(100);
+  reply(100);
+  detected.messages.clear();
+  send(kClient, option(1, wire::MsgType::kCall, rpc_call(1, 100003, 3, 1)));
+  send(kServer, option(1, wire::MsgType::kReply, rpc_reply(1, std::vector<std::uint8_t>(4))));
+  ASSERT_EQ(detected.messages.size(), 2U);
+  EXPECT_EQ(detected.messages[0].kind, Kind::kCall);
+  EXPECT_EQ(detected.messages[1].kind, Kind::kReply);
+  EXPECT_EQ(detected.messages[1].match, 3U);
+  EXPECT_TRUE(detected.messages[1].rpc.has_status);
+  EXPECT_EQ(m().options, 2U);
+  // Another XID, or other data.
+  send(kClient, option(2, wire::MsgType::kCall, rpc_call(3, 100003, 3, 1)));
+  EXPECT_EQ(detected.messages.back().kind, Kind::kOption);
+  send(kClient, option(4, wire::MsgType::kCall, std::vector<std::uint8_t>(64)));
+  EXPECT_EQ(detected.messages.back().kind, Kind::kOption);
 }
 
 TEST_F(ModelTest, AHandleUsedAgainBelongsToTheNewestCallThatItFits) {

@@ -8,24 +8,6 @@ namespace rpcrdma::model {
 
 namespace {
 
-// Auxiliary operations of a COMPOUND that do not describe its purpose.
-bool is_plumbing(std::uint32_t op, bool callback) {
-  if (callback) return op == 11;  // CB_SEQUENCE
-  switch (op) {
-    case 9:   // GETATTR
-    case 10:  // GETFH
-    case 22:  // PUTFH
-    case 23:  // PUTPUBFH
-    case 24:  // PUTROOTFH
-    case 31:  // RESTOREFH
-    case 32:  // SAVEFH
-    case 53:  // SEQUENCE
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string program_part(const RpcInfo& rpc) {
   const char* name = decode::program_name(rpc.program, rpc.version, rpc.procedure);
   return name != nullptr ? fmt::format("{} v{}", name, rpc.version)
@@ -44,6 +26,23 @@ std::string op_name(std::uint32_t op, bool callback) {
 
 }  // namespace
 
+bool is_auxiliary(std::uint32_t op, bool callback) {
+  if (callback) return op == 11;  // CB_SEQUENCE
+  switch (op) {
+    case 9:   // GETATTR
+    case 10:  // GETFH
+    case 22:  // PUTFH
+    case 23:  // PUTPUBFH
+    case 24:  // PUTROOTFH
+    case 31:  // RESTOREFH
+    case 32:  // SAVEFH
+    case 53:  // SEQUENCE
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string rpc_label(const RpcInfo& rpc) {
   if (!rpc.known) return {};
   std::string label = program_part(rpc) + ' ' + procedure_part(rpc);
@@ -57,7 +56,7 @@ std::uint32_t principal_operation(const RpcInfo& rpc) {
   if (rpc.ops.kept == 0) return UINT32_MAX;
   const bool callback = decode::is_transient_program(rpc.program);
   for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
-    if (!is_plumbing(rpc.ops.op[i], callback)) return rpc.ops.op[i];
+    if (!is_auxiliary(rpc.ops.op[i], callback)) return rpc.ops.op[i];
   }
   // Its principal operation is beyond the captured bytes.
   if (rpc.ops.announced > rpc.ops.kept) return UINT32_MAX;

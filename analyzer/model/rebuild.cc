@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/wire/rpc.h>
@@ -14,11 +15,6 @@ namespace rpcrdma::model {
 namespace {
 
 constexpr std::size_t kMaxItems = 64;
-
-wire::Bytes inline_payload(const Message& m) {
-  if (m.header_length > m.bytes.size()) return {};
-  return wire::Bytes(m.bytes).subspan(m.header_length);
-}
 
 void append(std::vector<std::uint8_t>& out, wire::Bytes bytes) {
   out.insert(out.end(), bytes.begin(), bytes.end());
@@ -71,12 +67,16 @@ bool is_position_zero(const CallChunk& chunk) {
   return chunk.list == ChunkList::kRead && chunk.position == 0;
 }
 
+bool has_position_zero(const Message& m) {
+  return std::any_of(m.reads.begin(), m.reads.end(),
+                     [](const wire::ReadSegment& r) { return r.position == 0; });
+}
+
 // The RPC message without the data in chunks of their own: inline, or from a Position Zero chunk or
 // Reply chunk.
 Incomplete reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
   if (!is_external(call.message)) {
-    const wire::Bytes payload = inline_payload(call.message);
-    out.assign(payload.begin(), payload.end());
+    out = inline_message(call.message);
     return call.message.complete ? Incomplete::kNo : Incomplete::kNotSeen;
   }
   Incomplete incomplete = Incomplete::kNo;
@@ -89,12 +89,20 @@ Incomplete reduced_call(const Call& call, std::vector<std::uint8_t>& out) {
 
 Incomplete reduced_reply(const Call& call, const Message& reply, std::vector<std::uint8_t>& out) {
   if (!is_external(reply)) {
-    const wire::Bytes payload = inline_payload(reply);
-    out.assign(payload.begin(), payload.end());
+    out = inline_message(reply);
     return reply.complete ? Incomplete::kNo : Incomplete::kNotSeen;
   }
-  const std::uint64_t length = reply_chunk_length(reply);
   out.clear();
+  if (has_position_zero(reply)) {
+    Incomplete incomplete = call.reply != nullptr ? Incomplete::kNo : Incomplete::kReplyReads;
+    for (const CallChunk& chunk : call.chunks) {
+      if (chunk.list == ChunkList::kReplyRead && chunk.position == 0) {
+        append_chunk(out, chunk, chunk.length, incomplete);
+      }
+    }
+    return incomplete;
+  }
+  const std::uint64_t length = reply_chunk_length(reply);
   for (const CallChunk& chunk : call.chunks) {
     if (chunk.list != ChunkList::kReply) continue;
     out = chunk.data.prefix(length);
@@ -135,11 +143,6 @@ bool drops_written_chunk(const Call& call, const Message& reply) {
   });
 }
 
-bool has_position_zero(const Message& m) {
-  return std::any_of(m.reads.begin(), m.reads.end(),
-                     [](const wire::ReadSegment& r) { return r.position == 0; });
-}
-
 Incomplete unfit_call(const Message& m) {
   if (is_external(m) != has_position_zero(m)) {
     return is_external(m) ? Incomplete::kNoChunk : Incomplete::kTwoMessages;
@@ -148,8 +151,9 @@ Incomplete unfit_call(const Message& m) {
 }
 
 Incomplete unfit_reply(const Message& m, const Call* call) {
-  if (!m.reads.empty()) return Incomplete::kReplyReads;
-  if (is_external(m) && reply_chunk_length(m) == 0) return Incomplete::kNoChunk;
+  const bool read = has_position_zero(m);
+  if (is_external(m) && !read && reply_chunk_length(m) == 0) return Incomplete::kNoChunk;
+  if (read && (!is_external(m) || reply_chunk_length(m) != 0)) return Incomplete::kTwoMessages;
   if (call == nullptr) return Incomplete::kNo;
   if (is_external(m)) {
     const Incomplete found = filling(call->message.reply_segments, m.reply_segments);
@@ -166,17 +170,84 @@ struct ResultItems {
   std::uint32_t rpc_length = 0;
 };
 
-ResultItems result_items(const Call& call, const std::vector<std::uint8_t>& reduced,
+ResultItems result_items(const Call& call, const Message& reply,
+                         const std::vector<std::uint8_t>& reduced,
                          const std::vector<std::uint64_t>& lengths) {
   ResultItems r;
   const auto rpc = wire::decode_rpc(reduced);
   if (!rpc || !call.message.rpc.known) return r;
   r.rpc_length = rpc->length;
   const RpcInfo& id = call.message.rpc;
+  const auto reads = removed_from_body(reply.reads, rpc->length);
   r.count = decode::find_result_items({id.program, id.version, id.procedure},
-                                      wire::Bytes(reduced).subspan(rpc->length), lengths, r.items);
+                                      wire::Bytes(reduced).subspan(rpc->length), lengths, r.items,
+                                      nullptr, {}, reads);
   return r;
 }
+
+// Builds a message from its reduced stream: copies this and inserts the data of chunks.
+class Builder {
+ public:
+  Builder(const std::vector<CallChunk>& chunks, ChunkList reads, std::vector<std::uint8_t>& reduced,
+          Rebuilt& result)
+      : reduced_(reduced), result_(result) {
+    for_each_placed(chunks, reads, [&](const CallChunk& chunk) { reads_.push_back(&chunk); });
+  }
+
+  // Copies the stream up to `end`, with the Read chunks that belong there. Positions count in the
+  // message being built.
+  void copy(std::size_t end) {
+    while (next_ != reads_.size()) {
+      const std::uint32_t position = reads_[next_]->position;
+      const std::size_t built = result_.bytes.size();
+      const bool behind = position >= built;
+      if (behind && position - built > end - used_) break;
+      const bool fits = behind && position % 4 == 0;
+      if (!fits) {
+        note(result_.incomplete, Incomplete::kPosition);
+      } else {
+        copy_bytes(used_ + (position - built));
+      }
+      insert_reads(position, fits);
+    }
+    copy_bytes(end);
+  }
+
+  void insert_written(const CallChunk& chunk, std::uint64_t length) {
+    append_chunk(result_.bytes, chunk, length, result_.incomplete);
+    append_roundup(result_.bytes, length);
+  }
+
+  void finish() {
+    copy(reduced_.size());
+    if (next_ != reads_.size()) note(result_.incomplete, Incomplete::kPosition);
+  }
+
+  [[nodiscard]] std::size_t used() const { return used_; }
+
+ private:
+  void copy_bytes(std::size_t end) {
+    append(result_.bytes, wire::Bytes(reduced_).subspan(used_, end - used_));
+    used_ = end;
+  }
+
+  // All chunks of this Position, which are one item.
+  void insert_reads(std::uint32_t position, bool fits) {
+    std::uint64_t length = 0;
+    for (; next_ != reads_.size() && reads_[next_]->position == position; ++next_) {
+      if (!fits) continue;
+      append_chunk(result_.bytes, *reads_[next_], reads_[next_]->length, result_.incomplete);
+      length += reads_[next_]->length;
+    }
+    append_roundup(result_.bytes, length);
+  }
+
+  const std::vector<std::uint8_t>& reduced_;
+  Rebuilt& result_;
+  std::vector<const CallChunk*> reads_;  // by Position
+  std::size_t next_ = 0;
+  std::size_t used_ = 0;  // bytes of the stream
+};
 
 // Size of the data of all its chunks, with room for roundup.
 std::size_t held(const Call& call) {
@@ -218,7 +289,7 @@ const char* incomplete_reason(Incomplete why, const roce::Connection* connection
     case Incomplete::kOtherParts:
       return "parts of it are in other Sends and are not joined";
     case Incomplete::kReplyReads:
-      return "the Reply has Read chunks, which are not reassembled";
+      return "the Read chunks of the Reply were not read";
     case Incomplete::kNoChunk:
       return "no chunk holds the message";
     case Incomplete::kTwoMessages:
@@ -237,33 +308,18 @@ const char* incomplete_reason(Incomplete why, const roce::Connection* connection
   return nullptr;
 }
 
+std::vector<std::uint8_t> inline_message(const Message& m) {
+  if (m.header_length > m.bytes.size()) return {};
+  return decode::without_padding(wire::Bytes(m.bytes).subspan(m.header_length), m.padding);
+}
+
 Rebuilt rebuild_call(const Call& call) {
   Rebuilt result;
   result.incomplete = unfit_for_rebuild(call.message, nullptr);
   std::vector<std::uint8_t> reduced;
   note(result.incomplete, reduced_call(call, reduced));
   result.bytes.reserve(reduced.size() + held(call));
-  // Positions count in the message being built, so chunks are inserted in order.
-  std::size_t used = 0;
-  std::uint32_t position = 0;  // of the chunk being inserted
-  std::uint64_t length = 0;    // of its available data
-  for_each_placed(call.chunks, [&](const CallChunk& chunk) {
-    if (chunk.position != position) {
-      append_roundup(result.bytes, length);
-      const bool fits = chunk.position % 4 == 0 && chunk.position >= result.bytes.size() &&
-                        chunk.position - result.bytes.size() <= reduced.size() - used;
-      length = 0;
-      if (!fits) return note(result.incomplete, Incomplete::kPosition);
-      const std::size_t before = chunk.position - result.bytes.size();
-      append(result.bytes, wire::Bytes(reduced).subspan(used, before));
-      used += before;
-      position = chunk.position;
-    }
-    append_chunk(result.bytes, chunk, chunk.length, result.incomplete);
-    length += chunk.length;
-  });
-  append_roundup(result.bytes, length);
-  append(result.bytes, wire::Bytes(reduced).subspan(used));
+  Builder(call.chunks, ChunkList::kRead, reduced, result).finish();
   return result;
 }
 
@@ -279,31 +335,66 @@ ReducedArguments reduced_arguments(const Call& call) {
   return result;
 }
 
+namespace {
+
+// The length that the count word at the end of `reduced`, cut where the chunk belongs, gives it:
+// without roundup.
+std::uint64_t counted_length(wire::Bytes reduced, std::uint64_t place, const CallChunk& chunk) {
+  if (place < 4 || place > reduced.size()) return chunk.length;
+  const std::uint32_t count = wire::load_be32(reduced.data() + place - 4);
+  return count < chunk.length && wire::xdr_padded(count) == chunk.length ? count : chunk.length;
+}
+
+// Bytes of the Read chunks of its list in front of it.
+std::uint64_t bytes_before(const Call& call, const CallChunk& chunk) {
+  std::uint64_t taken = 0;
+  bool before = true;
+  for_each_placed(call.chunks, chunk.list, [&](const CallChunk& other) {
+    before = before && &other != &chunk;
+    if (before) taken += wire::xdr_padded(other.length);
+  });
+  return taken;
+}
+
+std::uint64_t reply_read_length(const Call& call, const CallChunk& chunk, const Message& reply) {
+  if (chunk.position == 0 || may_be_padded(reply)) return chunk.length;
+  std::vector<std::uint8_t> reduced;
+  (void)reduced_reply(call, reply, reduced);
+  std::uint64_t taken = bytes_before(call, chunk);
+  const auto lengths = returned_lengths(reply);
+  if (std::any_of(lengths.begin(), lengths.end(), [](auto n) { return n != 0; })) {
+    const ResultItems found = result_items(call, reply, reduced, lengths);
+    for (const decode::DdpItem& item : std::span(found.items).first(found.count)) {
+      const std::uint64_t data = found.rpc_length + std::uint64_t{item.count_offset} + 4;
+      if (item.chunk >= 0 && data + taken < chunk.position) taken += wire::xdr_padded(item.length);
+    }
+  }
+  if (chunk.position < taken) return chunk.length;
+  return counted_length(reduced, chunk.position - taken, chunk);
+}
+
+}  // namespace
+
 std::uint64_t read_payload_length(const Call& call, const CallChunk& chunk) {
   if (is_position_zero(chunk) || may_be_padded(call.message)) return chunk.length;
   std::vector<std::uint8_t> reduced;
   (void)reduced_call(call, reduced);
-  std::uint64_t taken = 0;
-  bool before = true;
-  for_each_placed(call.chunks, [&](const CallChunk& other) {
-    before = before && &other != &chunk;
-    if (before) taken += wire::xdr_padded(other.length);
-  });
-  if (chunk.position < taken + 4 || chunk.position - taken > reduced.size()) return chunk.length;
-  const std::uint32_t count = wire::load_be32(reduced.data() + (chunk.position - taken) - 4);
-  return count < chunk.length && wire::xdr_padded(count) == chunk.length ? count : chunk.length;
+  const std::uint64_t taken = bytes_before(call, chunk);
+  if (chunk.position < taken) return chunk.length;
+  return counted_length(reduced, chunk.position - taken, chunk);
 }
 
 std::uint64_t result_payload_length(const Call& call, const CallChunk& chunk,
                                     const Message& reply) {
   if (chunk.list == ChunkList::kReply) return reply_chunk_length(reply);
+  if (chunk.list == ChunkList::kReplyRead) return reply_read_length(call, chunk, reply);
   const auto lengths = returned_lengths(reply);
   if (chunk.index >= lengths.size()) return 0;
   const std::uint64_t returned = lengths[chunk.index];
-  if (may_be_padded(reply) || !reply.reads.empty()) return returned;
+  if (may_be_padded(reply) || (!reply.reads.empty() && call.reply == nullptr)) return returned;
   std::vector<std::uint8_t> reduced;
   (void)reduced_reply(call, reply, reduced);
-  const ResultItems found = result_items(call, reduced, lengths);
+  const ResultItems found = result_items(call, reply, reduced, lengths);
   for (std::size_t i = 0; i < found.count; ++i) {
     const decode::DdpItem& item = found.items[i];
     if (item.chunk == static_cast<std::int32_t>(chunk.index) && item.length < returned &&
@@ -320,39 +411,36 @@ Rebuilt rebuild_reply(const Call& call, const Message& reply) {
   std::vector<std::uint8_t> reduced;
   note(result.incomplete, reduced_reply(call, reply, reduced));
 
+  if (!reply.reads.empty() && call.reply == nullptr) {
+    note(result.incomplete, Incomplete::kReplyReads);
+  }
+
   const auto lengths = returned_lengths(reply);
   const bool any = std::any_of(lengths.begin(), lengths.end(), [](auto n) { return n != 0; });
-  const ResultItems found = result_items(call, reduced, lengths);
-  if (!any || found.rpc_length == 0) {
-    if (any) note(result.incomplete, Incomplete::kNoPlace);
-    result.bytes = std::move(reduced);
-    return result;
-  }
+  const ResultItems found = any ? result_items(call, reply, reduced, lengths) : ResultItems{};
   result.bytes.reserve(reduced.size() + held(call));
-  std::size_t used = 0;
+  Builder builder(call.chunks, ChunkList::kReplyRead, reduced, result);
   std::size_t chunks_placed = 0;
   for (std::size_t i = 0; i < found.count; ++i) {
     const decode::DdpItem& item = found.items[i];
     if (item.chunk < 0) continue;
     const std::size_t end = found.rpc_length + item.count_offset + 4;
-    if (end < used || end > reduced.size()) {
+    if (end < builder.used() || end > reduced.size()) {
       note(result.incomplete, Incomplete::kNoPlace);
       continue;
     }
-    append(result.bytes, wire::Bytes(reduced).subspan(used, end - used));
-    used = end;
+    builder.copy(end);
     result.guessed |= item.guessed;
     for (const CallChunk& chunk : call.chunks) {
       if (chunk.list == ChunkList::kWrite &&
           chunk.index == static_cast<std::uint32_t>(item.chunk)) {
         // RFC 5666 peers count roundup in the returned length; the item's own count is exact.
-        append_chunk(result.bytes, chunk, item.length, result.incomplete);
-        append_roundup(result.bytes, item.length);
+        builder.insert_written(chunk, item.length);
         ++chunks_placed;
       }
     }
   }
-  append(result.bytes, wire::Bytes(reduced).subspan(used));
+  builder.finish();
   const auto with_data = static_cast<std::size_t>(
       std::count_if(lengths.begin(), lengths.end(), [](auto l) { return l != 0; }));
   if (chunks_placed < with_data) note(result.incomplete, Incomplete::kNoPlace);

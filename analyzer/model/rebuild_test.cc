@@ -1,6 +1,10 @@
 // Tests of rebuilt RPC messages, and of the reasons why one is incomplete.
 #include "support/rpc_messages.h"
 
+#include <memory>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include <rpcrdma/model/rebuild.h>
@@ -180,13 +184,123 @@ TEST(Rebuild, AnRdmaMsgpMayHaveMoreInItThanItsMessage) {
   }
 }
 
-TEST(Rebuild, TheReadChunksOfAReplyAreNotJoined) {
-  const Call call = msg_call(rpc_call(1, 100003, 3, 6));
-  Message reply = msg(Kind::kReply, rpc_reply(1, words({0, 0, 5, 1, 5})));
-  for (const std::uint32_t position : {0U, 44U}) {
-    reply.reads = {{position, {7, 5, 0x2000}}};
-    EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kReplyReads) << position;
+// Adds the Reply's Read chunks as the model does, with their data.
+void read_chunk(Call& call, Message& reply, std::uint32_t position, const std::string& data) {
+  const auto length = static_cast<std::uint32_t>(data.size());
+  reply.reads.push_back({position, {7, length, 0x2000}});
+  call.chunks.push_back(
+      chunk_of(ChunkList::kReplyRead, position, {data.begin(), data.end()}, length));
+  call.reply = std::make_shared<Message>(reply);
+}
+
+std::string text_at(const Rebuilt& r, std::size_t offset, std::size_t length) {
+  return r.bytes.size() < offset + length
+             ? std::string()
+             : std::string(r.bytes.begin() + static_cast<std::ptrdiff_t>(offset),
+                           r.bytes.begin() + static_cast<std::ptrdiff_t>(offset + length));
+}
+
+TEST(Rebuild, AReplyIsWholeWhenItsReadChunksWereRead) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  const auto rpc = rpc_reply(1, words({0, 0, 5, 1, 5}));
+  const auto position = static_cast<std::uint32_t>(rpc.size());
+  Message reply = msg(Kind::kReply, rpc);
+  reply.reads = {{position, {7, 5, 0x2000}}};
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kReplyReads);
+  reply.reads.clear();
+  read_chunk(call, reply, position, "hello");
+  const Rebuilt r = rebuild_reply(call, reply);
+  EXPECT_TRUE(r.complete());
+  EXPECT_EQ(r.bytes.size(), rpc.size() + 8);
+  EXPECT_EQ(text_at(r, position, 5), "hello");
+  call.chunks.back().data.clear();
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNotSeen);
+  call.chunks.back().moved = 4;
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kNotMoved);
+}
+
+TEST(Rebuild, ALongReplyCanBeRead) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  const auto rpc = rpc_reply(1, words({0, 0, 5, 1, 0}));
+  Message reply = msg(Kind::kReply, {});
+  reply.proc = 1;
+  read_chunk(call, reply, 0, {rpc.begin(), rpc.end()});
+  const Rebuilt r = rebuild_reply(call, reply);
+  EXPECT_TRUE(r.complete());
+  EXPECT_EQ(r.bytes, rpc);
+  reply.proc = 0;  // and a message in the Send
+  EXPECT_EQ(rebuild_reply(call, reply).incomplete, Incomplete::kTwoMessages);
+}
+
+// COMPOUND with two READs: the data of the first in a Write chunk, that of the second in a Read
+// chunk, whose Position counts both.
+TEST(Rebuild, AReplyCanHaveWriteChunksAndReadChunks) {
+  for (const bool swapped : {false, true}) {
+    Call call = msg_call(rpc_call(1, 100003, 4, 1));
+    call.message.rpc.version = 4;
+    call.message.rpc.procedure = 1;
+    const std::uint32_t first = swapped ? 4 : 5, second = swapped ? 5 : 4;
+    const auto rpc = rpc_reply(1, words({0, 0, 2, 25, 0, 0, first, 25, 0, 1, second}));
+    Message reply = msg(Kind::kReply, rpc);
+    reply.write_counts = {1, 1};
+    reply.write_segments = {{6, swapped ? 0U : 5U, 0x1000}, {8, swapped ? 5U : 0U, 0x3000}};
+    CallChunk written = chunk_of(ChunkList::kWrite, 0, {'h', 'e', 'l', 'l', 'o'}, 100);
+    written.index = swapped ? 1 : 0;
+    call.chunks.push_back(written);
+    const auto first_at = static_cast<std::uint32_t>(rpc.size() - 16);
+    const std::uint32_t second_at = first_at + 16 + (swapped ? 4 : 8);
+    read_chunk(call, reply, swapped ? first_at : second_at, "four");
+    const Rebuilt r = rebuild_reply(call, reply);
+    EXPECT_TRUE(r.complete()) << incomplete_reason(r.incomplete);
+    ASSERT_EQ(r.bytes.size(), rpc.size() + 12);
+    EXPECT_EQ(text_at(r, first_at, first), swapped ? "four" : "hello");
+    EXPECT_EQ(text_at(r, second_at, second), swapped ? "hello" : "four");
+    EXPECT_EQ(wire::load_be32(&r.bytes[second_at - 4]), second);
+    // The lengths without roundup.
+    EXPECT_EQ(result_payload_length(call, call.chunks[0], reply), 5U);
+    EXPECT_EQ(result_payload_length(call, call.chunks[1], reply), 4U);
   }
+}
+
+TEST(Rebuild, RoundupInAReadChunkOfAReplyIsNoPayload) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  const auto rpc = rpc_reply(1, words({0, 0, 5, 1, 5}));
+  Message reply = msg(Kind::kReply, rpc);
+  read_chunk(call, reply, static_cast<std::uint32_t>(rpc.size()), "hello...");
+  EXPECT_EQ(result_payload_length(call, call.chunks[0], reply), 5U);
+}
+
+TEST(Rebuild, PositionsOfAReplyMayBeWrong) {
+  Call call = msg_call(rpc_call(1, 100003, 3, 6));
+  call.message.rpc.procedure = 6;
+  const auto rpc = rpc_reply(1, words({0, 0, 5, 1, 5}));
+  for (const std::uint32_t position : {4U, 23U, 4000U, 0xfffffffcU}) {
+    Message reply = msg(Kind::kReply, rpc);
+    call.chunks.clear();
+    read_chunk(call, reply, position, "hello");
+    const Rebuilt r = rebuild_reply(call, reply);
+    if (position == 4) continue;  // inside the message: nothing contradicts it
+    EXPECT_EQ(r.incomplete, Incomplete::kPosition) << position;
+    EXPECT_EQ(r.bytes, rpc) << position;
+  }
+}
+
+TEST(Rebuild, ReadListsInAnyOrder) {
+  const auto rpc = rpc_call(1, 100003, 3, 7, words({8, 8, 7}));
+  Call call = msg_call(rpc);
+  const auto first = static_cast<std::uint32_t>(rpc.size() - 8);
+  const std::uint32_t second = first + 12;
+  // Segments of two Positions, one of each in turn.
+  for (const auto& [position, data] :
+       {std::pair{second, "efgh"}, {first, "abcd"}, {second, "ijkl"}, {first, "mnop"}}) {
+    call.chunks.push_back(chunk_of(ChunkList::kRead, position, {data, data + 4}, 4));
+  }
+  const Rebuilt r = rebuild_call(call);
+  EXPECT_TRUE(r.complete());
+  EXPECT_EQ(text_at(r, first, 8), "abcdmnop");
+  EXPECT_EQ(text_at(r, second, 8), "efghijkl");
 }
 
 TEST(Rebuild, APartOfAMessageIsNotTheMessage) {

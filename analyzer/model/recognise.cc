@@ -1,5 +1,6 @@
 #include <rpcrdma/model/recognise.h>
 #include <rpcrdma/wire/dialect.h>
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/header.h>
 #include <rpcrdma/wire/rpc.h>
 
@@ -56,6 +57,19 @@ bool recognise(wire::Bytes send) {
       return false;
   }
   return false;
+}
+
+bool recognise_front(wire::Bytes send) {
+  const auto header = wire::decode_header(send);
+  if (!header || header->proc != wire::Proc::kMsg || header->credit > kMaxCredibleCredit) {
+    return false;
+  }
+  const wire::Bytes rest = send.subspan(header->length);
+  if (rest.size() < 8 || wire::load_be32(rest.data()) != header->xid) return false;
+  const std::uint32_t type = wire::load_be32(rest.data() + 4);
+  const bool call = type == static_cast<std::uint32_t>(wire::MsgType::kCall);
+  if (call && rest.size() >= 12) return wire::load_be32(rest.data() + 8) == 2;
+  return call || type == static_cast<std::uint32_t>(wire::MsgType::kReply);
 }
 
 bool resembles(wire::Bytes send) {

@@ -35,6 +35,22 @@ TEST(Recognise, LongCallsAndReplies) {
   EXPECT_FALSE(recognise(message(header(7, 32, wire::Proc::kNomsg))));
 }
 
+// 96 bytes of a frame hold 42 of a SEND.
+TEST(Recognise, FrontsOfTruncatedMessages) {
+  for (auto whole :
+       {message(header(7, 32), rpc_call(7, 100003, 3, 1)), message(header(7, 32), rpc_reply(7))}) {
+    whole.resize(42);
+    EXPECT_TRUE(recognise_front(whole));
+    whole.resize(36);
+    EXPECT_TRUE(recognise_front(whole));
+    whole.resize(35);
+    EXPECT_FALSE(recognise_front(whole));
+  }
+  EXPECT_FALSE(recognise_front(message(header(7, 32), rpc_call(8, 100003, 3, 1))));
+  EXPECT_FALSE(recognise_front(message(header(7, 1U << 20), rpc_call(7, 100003, 3, 1))));
+  EXPECT_FALSE(recognise_front(std::vector<std::uint8_t>(42, 0)));
+}
+
 TEST(Recognise, XidsThatDifferAreNoMessage) {
   EXPECT_FALSE(recognise(message(header(7, 32), rpc_call(8, 100003, 3, 1))));
 }

@@ -9,13 +9,12 @@
 
 namespace rpcrdma::model {
 
-// Visits Read chunks except Position Zero by their Positions: a sender may list them in any order.
+// Visits the Read chunks of `list` except Position Zero by their Positions: a sender may list them
+// in any order.
 // `Chunks`: std::vector<CallChunk>, const or not.
 template <typename Chunks, typename Function>
-void for_each_placed(Chunks& chunks, Function&& f) {
-  const auto placed = [](const CallChunk& c) {
-    return c.list == ChunkList::kRead && c.position != 0;
-  };
+void for_each_placed(Chunks& chunks, ChunkList list, Function&& f) {
+  const auto placed = [list](const CallChunk& c) { return c.list == list && c.position != 0; };
   std::uint32_t latest = 0;
   bool ordered = true;
   for (const CallChunk& c : chunks) {
@@ -43,6 +42,11 @@ void for_each_placed(Chunks& chunks, Function&& f) {
 // list ends with an offset that no item has, at which parsers stop.
 [[nodiscard]] std::vector<decode::Removed> removed_by_reads(const Call& call,
                                                             std::uint32_t rpc_length);
+
+// What Read chunks removed from the arguments or results of a message, which begin `rpc_length`
+// bytes behind the beginning of its RPC message: offsets in the whole body, in order.
+[[nodiscard]] std::vector<decode::Removed> removed_from_body(
+    const std::vector<wire::ReadSegment>& reads, std::uint32_t rpc_length);
 
 // Sets CallChunk::count of the Call's Read chunks. `rpc_message` is reduced.
 void note_counts(Call& call, wire::Bytes rpc_message);

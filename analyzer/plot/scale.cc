@@ -6,11 +6,53 @@
 
 namespace rpcrdma::plot {
 
+namespace {
+
+// The length of the scale without its cuts.
+double kept(const Scale& s) {
+  double length = s.high - s.low;
+  for (const Cut& c : s.cuts) length -= c.to - c.from;
+  return length;
+}
+
+}  // namespace
+
 double Scale::at(double value) const {
-  const double share = log ? (std::log10(std::max(value, low)) - std::log10(low)) /
-                                 (std::log10(high) - std::log10(low))
-                           : (value - low) / (high - low);
-  return std::clamp(share, 0.0, 1.0);
+  if (log) {
+    const double share =
+        (std::log10(std::max(value, low)) - std::log10(low)) / (std::log10(high) - std::log10(low));
+    return std::clamp(share, 0.0, 1.0);
+  }
+  double length = high - low;
+  double at = value - low;
+  if (!cuts.empty()) {
+    const double rest = kept(*this);
+    const double width = kCutShare * rest;
+    length = rest + width * static_cast<double>(cuts.size());
+    for (const Cut& c : cuts) {
+      if (value <= c.from) break;
+      const double whole = c.to - c.from;
+      const double behind = std::min(value, c.to) - c.from;
+      at -= behind * (1 - width / whole);
+    }
+  }
+  return std::clamp(at / length, 0.0, 1.0);
+}
+
+double Scale::value(double position) const {
+  if (cuts.empty()) return low + position * (high - low);
+  const double rest = kept(*this);
+  const double width = kCutShare * rest;
+  double left = position * (rest + width * static_cast<double>(cuts.size()));
+  double from = low;
+  for (const Cut& c : cuts) {
+    if (left <= c.from - from) break;
+    left -= c.from - from;
+    if (left <= width) return c.from + left / width * (c.to - c.from);
+    left -= width;
+    from = c.to;
+  }
+  return from + left;
 }
 
 namespace {
@@ -44,7 +86,7 @@ Axis log_axis(double low, double high, int most) {
   auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   if (last == first) ++last;
-  Axis axis{{std::pow(10.0, first), std::pow(10.0, last), true}, {}};
+  Axis axis{{std::pow(10.0, first), std::pow(10.0, last), true, {}}, {}};
   // With few decades there is room for 2 and 5 in each.
   if (3 * (last - first) + 1 <= most) {
     for (int decade = first; decade < last; ++decade) {
@@ -77,7 +119,7 @@ Axis value_axis(Unit unit, double low, double high, bool log, int most) {
   high = std::clamp(high, 0.0, kLargest);
   if (high == 0) high = unit == Unit::kSeconds ? 1e-3 : 1;
   const double step = round_step(unit, high / (most - 1));
-  Axis axis{{0, std::max(1.0, std::ceil(high / step - 1e-9)) * step, false}, {}};
+  Axis axis{{0, std::max(1.0, std::ceil(high / step - 1e-9)) * step, false, {}}, {}};
   fill_ticks(axis, step);
   return axis;
 }
@@ -89,8 +131,40 @@ Axis time_axis(Unit unit, double low, double high, int most) {
   if (!(high - low > std::max(std::abs(low), std::abs(high)) * 1e-12)) {
     high = low + std::max(1e-3, std::abs(low) * 1e-6);
   }
-  Axis axis{{low, high, false}, {}};
+  Axis axis{{low, high, false, {}}, {}};
   fill_ticks(axis, round_step(unit, (high - low) / std::max(most, 2)));
+  return axis;
+}
+
+Axis window_axis(Unit unit, const Window& window, int most) {
+  Axis axis = time_axis(unit, window.begin, window.end, most);
+  for (const Cut& c : window.cuts) {
+    const double before = axis.scale.cuts.empty() ? axis.scale.low : axis.scale.cuts.back().to;
+    if (c.from >= before && c.to > c.from && c.to <= axis.scale.high) {
+      axis.scale.cuts.push_back(c);
+    }
+  }
+  const std::vector<Cut>& cuts = axis.scale.cuts;
+  if (cuts.empty()) return axis;
+  const double rest = kept(axis.scale);
+  if (!(rest > 0)) {
+    axis.scale.cuts.clear();
+    return axis;
+  }
+  const double step = round_step(unit, rest / std::max(most, 2));
+  axis.ticks.clear();
+  double from = axis.scale.low;
+  const auto fill = [&](double to) {
+    for (double i = std::ceil(from / step - 1e-9) + 0.0; i * step <= to; ++i) {
+      if (axis.ticks.size() >= 64) return;
+      axis.ticks.push_back(i * step);
+    }
+  };
+  for (const Cut& c : cuts) {
+    fill(c.from);
+    from = c.to;
+  }
+  fill(axis.scale.high);
   return axis;
 }
 

@@ -51,5 +51,35 @@ TEST(Scale, EveryRangeHasAnAxis) {
   }
 }
 
+TEST(WindowAxis, ACutTakesLittleRoom) {
+  const Axis axis = window_axis(Unit::kSeconds, {0, 100, {{10, 90}}}, 10);
+  const Scale& s = axis.scale;
+  ASSERT_EQ(s.cuts.size(), 1U);
+  EXPECT_EQ(s.at(0), 0);
+  EXPECT_EQ(s.at(100), 1);
+  // 20 seconds are shown, and the cut is as wide as 2 % of them.
+  EXPECT_NEAR(s.at(10), 10 / 20.4, 1e-9);
+  EXPECT_NEAR(s.at(90), 10.4 / 20.4, 1e-9);
+  EXPECT_NEAR(s.at(50), 10.2 / 20.4, 1e-9);
+  for (double value = 0; value <= 100; value += 2.5) EXPECT_NEAR(s.value(s.at(value)), value, 1e-9);
+  for (const double tick : axis.ticks) EXPECT_TRUE(tick <= 10 || tick >= 90) << tick;
+  EXPECT_GE(axis.ticks.size(), 6U);
+}
+
+TEST(WindowAxis, CutsAtBothEnds) {
+  const Axis axis = window_axis(Unit::kSeconds, {0, 300, {{0, 100}, {110, 300}}}, 5);
+  EXPECT_EQ(axis.scale.at(300), 1);
+  EXPECT_NEAR(axis.scale.at(105), 0.5, 1e-9);
+  EXPECT_THAT(axis.ticks, ElementsAre(0, 100, 102, 104, 106, 108, 110, 300));
+}
+
+TEST(WindowAxis, CutsThatCannotBeAreIgnored) {
+  const Axis axis = window_axis(Unit::kSeconds,
+                                {0, 10, {{2, 4}, {3, 5}, {7, 6}, {8, 80}, {NAN, 9}, {9, NAN}}}, 5);
+  ASSERT_EQ(axis.scale.cuts.size(), 1U);
+  EXPECT_EQ(axis.scale.cuts[0].to, 4);
+  EXPECT_TRUE(window_axis(Unit::kSeconds, {0, 10, {{0, 10}}}, 5).scale.cuts.empty());
+}
+
 }  // namespace
 }  // namespace rpcrdma::plot

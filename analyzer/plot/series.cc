@@ -32,8 +32,7 @@ std::vector<Extent> columns(const Series& series, const Scale& x, std::size_t co
     for (std::size_t c = from + 1; c < to; ++c) {
       double y = before->y;
       if (series.style == Style::kLine && end > before->x) {
-        const double middle =
-            x.low + (static_cast<double>(c) + 0.5) / static_cast<double>(count) * (x.high - x.low);
+        const double middle = x.value((static_cast<double>(c) + 0.5) / static_cast<double>(count));
         y += (end_y - before->y) * std::clamp((middle - before->x) / (end - before->x), 0.0, 1.0);
       }
       widen(out[c], drawn(y));

@@ -1,6 +1,8 @@
 #include "svg_frame.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include <fmt/core.h>
 
@@ -25,9 +27,12 @@ std::string svg_styles() {
 .plot text{fill:var(--m);font-variant-numeric:tabular-nums}.plot .ti{fill:var(--t);font-size:13px;font-weight:600}
 .plot .gr{stroke:var(--g);stroke-width:1;shape-rendering:crispEdges}.plot .ax{stroke:var(--m);stroke-width:1;shape-rendering:crispEdges}
 .plot .li{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}.plot .ar{fill:var(--c);fill-opacity:.5;stroke:none}
-.plot .ba,.plot .he{fill:var(--c)}.plot .do{fill:var(--c);fill-opacity:.75}
+.plot .ba,.plot .he{fill:var(--c)}.plot .do{fill:var(--c)}
+.plot .cu{fill:var(--g);stroke:var(--m);stroke-width:1;stroke-dasharray:3 3}
 .plot .s0{--c:var(--p0)}.plot .s1{--c:var(--p1);stroke-dasharray:7 3}.plot .s2{--c:var(--p2);stroke-dasharray:2 3}
 .plot .s3{--c:var(--p3);stroke-dasharray:10 3 2 3}.plot .s4{--c:var(--p4);stroke-dasharray:4 6}.plot .s5{--c:var(--p5);stroke-dasharray:1 5}
+.plot .ri{fill:none;stroke:var(--c);stroke-width:1.8;stroke-dasharray:none}
+.plot .sp{stroke:var(--c);stroke-width:7;stroke-opacity:.5;stroke-dasharray:none}.plot .wh{fill:none;stroke:var(--c);stroke-width:1.5;stroke-dasharray:none}
 )";
 }
 
@@ -71,13 +76,42 @@ std::string svg_y_axis(const Box& box, const Axis& axis, Unit unit) {
   return fmt::format("<path class=\"gr\" d=\"{}\"/>{}\n", grid, labels);
 }
 
-std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit) {
+std::string svg_cuts(const Box& box, const Scale& scale, Unit unit) {
+  std::string out;
+  for (const Cut& c : scale.cuts) {
+    const double left = box.x(scale, c.from);
+    out += fmt::format(
+        "<rect class=\"cu\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{} without "
+        "traffic</title></rect>\n",
+        px(left), px(box.top), px(std::max(1.0, box.x(scale, c.to) - left)),
+        px(box.bottom - box.top), format_value(unit, c.to - c.from));
+  }
+  return out;
+}
+
+std::string clock_text(double seconds) {
+  if (seconds < 60) return format_value(Unit::kSeconds, seconds);
+  // In hundredths, so that 59.999 s is not printed as 60.
+  const auto all =
+      static_cast<std::uint64_t>(std::llround(std::min(seconds, kLargest / 100) * 100));
+  const std::uint64_t whole = all / 100;
+  std::string out = whole >= 3600
+                        ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
+  if (all % 100 != 0) out += fmt::format(".{:02}", all % 100);
+  return out;
+}
+
+namespace {
+
+template <typename Text>
+std::string x_axis(const Box& box, const Axis& axis, Text&& text_of) {
   std::string marks = fmt::format("M{} {}H{}", px(box.left), px(box.bottom), px(box.right));
   std::string labels;
   double free_from = 0;
   for (const double tick : axis.ticks) {
     const double x = box.x(axis.scale, tick);
-    const std::string text = format_value(unit, tick);
+    const std::string text = text_of(tick);
     const double half = text_width(text) / 2;
     // Labels near the ends are shifted inwards.
     const double middle = std::clamp(x, half, std::max(half, box.right + 12 - half));
@@ -88,6 +122,18 @@ std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit) {
                           px(box.bottom + 17), text);
   }
   return fmt::format("<path class=\"ax\" d=\"{}\"/>{}\n", marks, labels);
+}
+
+}  // namespace
+
+std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit) {
+  return x_axis(box, axis, [unit](double tick) { return format_value(unit, tick); });
+}
+
+std::string svg_clock_axis(const Box& box, const Axis& axis, Unit unit) {
+  return x_axis(box, axis, [unit](double tick) {
+    return unit == Unit::kSeconds ? clock_text(tick) : format_value(unit, tick);
+  });
 }
 
 }  // namespace rpcrdma::plot

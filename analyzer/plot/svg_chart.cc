@@ -32,8 +32,7 @@ Series thinned(const Series& series, const Drawing& d) {
   const auto count = static_cast<std::size_t>(d.box.right - d.box.left);
   const std::vector<Extent> extents = columns(series, d.x, count);
   for (std::size_t c = 0; c < count; ++c) {
-    const double x = d.x.low + (static_cast<double>(c) + 0.5) / static_cast<double>(count) *
-                                   (d.x.high - d.x.low);
+    const double x = d.x.value((static_cast<double>(c) + 0.5) / static_cast<double>(count));
     const Extent& e = extents[c];
     out.points.push_back({x, e.high, ""});
     if (e.any() && e.low != e.high) out.points.push_back({x, e.low, ""});
@@ -76,11 +75,12 @@ std::string path(const Series& series, const Drawing& d) {
 }
 
 std::string dots(const Series& series, const Drawing& d, std::size_t colour) {
-  std::string out = fmt::format("<g class=\"do s{}\">", colour);
+  std::string out = fmt::format("<g class=\"{} s{}\">", series.hollow ? "ri" : "do", colour);
   for (const Point& p : series.points) {
     if (!usable(p)) continue;
-    const std::string at = fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\"", px(d.box.x(d.x, p.x)),
-                                       px(d.box.y(d.y, std::clamp(p.y, 0.0, kLargest))));
+    const std::string at =
+        fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"", px(d.box.x(d.x, p.x)),
+                    px(d.box.y(d.y, std::clamp(p.y, 0.0, kLargest))), series.hollow ? "5.5" : "3");
     out += p.note.empty() ? at + "/>"
                           : fmt::format("{}><title>{}</title></circle>", at, escape_xml(p.note));
   }
@@ -111,8 +111,9 @@ Legend legend(const Chart& chart, const Svg& svg) {
       out.text +=
           fmt::format("<path class=\"ar s{}\" d=\"M{} {}h22v9h-22Z\"/>", colour, px(x), px(y - 9));
     } else if (s.style == Style::kDots) {
-      out.text += fmt::format("<circle class=\"do s{}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", colour,
-                              px(x + 11), px(y - 4));
+      out.text += fmt::format("<circle class=\"{} s{}\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>",
+                              s.hollow ? "ri" : "do", colour, px(x + 11), px(y - 4),
+                              s.hollow ? "5.5" : "3");
     } else {
       out.text += fmt::format("<path class=\"li s{}\" d=\"M{} {}h22\"/>", colour, px(x), px(y - 4));
     }
@@ -130,14 +131,15 @@ std::string to_svg(const Chart& chart, const Svg& svg) {
   if (!range.x.any() || !range.y.any()) return {};
   const Legend names = legend(chart, svg);
   Drawing d{plot_box(svg, names.lines), {}, {}};
-  const Axis x = time_axis(chart.x_unit, range.x.low, range.x.high,
-                           std::max(2, static_cast<int>((d.box.right - d.box.left) / 56)));
+  const int ticks = std::max(2, static_cast<int>((d.box.right - d.box.left) / 56));
+  const Axis x = chart.window ? window_axis(chart.x_unit, *chart.window, ticks)
+                              : time_axis(chart.x_unit, range.x.low, range.x.high, ticks);
   const Axis y = value_axis(chart.y_unit, range.y_positive, range.y.high, chart.y_log,
                             std::max(2, static_cast<int>((d.box.bottom - d.box.top) / 30)));
   d.x = x.scale;
   d.y = y.scale;
   std::string out = svg_begin(svg, svg.height, chart.title, chart.description) + names.text;
-  out += svg_y_axis(d.box, y, chart.y_unit);
+  out += svg_y_axis(d.box, y, chart.y_unit) + svg_cuts(d.box, x.scale, chart.x_unit);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const Series& whole = chart.series[i];
     const bool many = whole.points.size() > kMostPoints;
@@ -150,7 +152,8 @@ std::string to_svg(const Chart& chart, const Svg& svg) {
                          s.style == Style::kArea ? "ar" : "li", i % kSvgColours, path(s, d));
     }
   }
-  return out + svg_x_axis(d.box, x, chart.x_unit) + "</svg>\n";
+  out += chart.window ? svg_clock_axis(d.box, x, chart.x_unit) : svg_x_axis(d.box, x, chart.x_unit);
+  return out + "</svg>\n";
 }
 
 }  // namespace rpcrdma::plot

@@ -36,6 +36,12 @@ struct Box {
 
 // Grid lines and labels at the ticks.
 [[nodiscard]] std::string svg_y_axis(const Box& box, const Axis& axis, Unit unit);
+// Bands where the time axis is cut.
+[[nodiscard]] std::string svg_cuts(const Box& box, const Scale& scale, Unit unit);
 [[nodiscard]] std::string svg_x_axis(const Box& box, const Axis& axis, Unit unit);
+// The axis of a window: from a minute on, its labels are those of a clock.
+[[nodiscard]] std::string svg_clock_axis(const Box& box, const Axis& axis, Unit unit);
+// "59.5 s", "1:05", "1:05.25", "2:03:00"
+[[nodiscard]] std::string clock_text(double seconds);
 
 }  // namespace rpcrdma::plot

@@ -36,7 +36,7 @@ HeatMap joined(const HeatMap& map) {
   const std::size_t columns = map.x.size() - 1;
   const std::size_t rows = map.y.size() - 1;
   const std::size_t by = (columns + kMostColumns - 1) / kMostColumns;
-  HeatMap out{map.title, map.description, map.x_unit, map.y_unit, {}, map.y, {}};
+  HeatMap out{map.title, map.description, map.x_unit, map.y_unit, {}, map.y, {}, {}};
   for (std::size_t c = 0; c < columns; c += by) {
     out.x.push_back(map.x[c]);
     for (std::size_t r = 0; r < rows; ++r) {
@@ -61,8 +61,9 @@ std::string to_svg(const HeatMap& whole, const Svg& svg) {
   const double most = *std::max_element(map.cells.begin(), map.cells.end());
   if (!(most > 0)) return {};
   const Box box = plot_box(svg, 1);
-  const Axis x = time_axis(map.x_unit, map.x.front(), map.x.back(),
-                           std::max(2, static_cast<int>((box.right - box.left) / 56)));
+  const int ticks = std::max(2, static_cast<int>((box.right - box.left) / 56));
+  const Axis x = whole.window ? window_axis(map.x_unit, *whole.window, ticks)
+                              : time_axis(map.x_unit, map.x.front(), map.x.back(), ticks);
   const double low = std::max(map.y.front(), kSmallestLog);
   Axis y = value_axis(map.y_unit, low, map.y.back(), true, 8);
   y.scale.low = low;
@@ -75,14 +76,15 @@ std::string to_svg(const HeatMap& whole, const Svg& svg) {
     const std::size_t column = i / rows;
     const std::size_t row = i % rows;
     const double left = box.x(x.scale, map.x[column]);
-    const double right = box.x(x.scale, map.x[column + 1]);
+    // A short time on a long axis is visible, too.
+    const double right = std::max(box.x(x.scale, map.x[column + 1]), left + 2);
     const double top = box.y(y.scale, map.y[row + 1]);
     const double bottom = box.y(y.scale, map.y[row]);
     paths[level(map.cells[i], most)] +=
         fmt::format("M{} {}H{}V{}H{}Z", px(left), px(top), px(right), px(bottom), px(left));
   }
   std::string out = svg_begin(svg, svg.height, map.title, map.description);
-  out += svg_y_axis(box, y, map.y_unit);
+  out += svg_y_axis(box, y, map.y_unit) + svg_cuts(box, x.scale, map.x_unit);
   const auto opacity = [](std::size_t l) {
     return fmt::format("{:.2f}", 0.16 + 0.84 * static_cast<double>(l) / (kLevels - 1));
   };
@@ -100,7 +102,8 @@ std::string to_svg(const HeatMap& whole, const Svg& svg) {
     out +=
         fmt::format("<path class=\"he s0\" fill-opacity=\"{}\" d=\"{}\"/>\n", opacity(l), paths[l]);
   }
-  return out + svg_x_axis(box, x, map.x_unit) + "</svg>\n";
+  out += whole.window ? svg_clock_axis(box, x, map.x_unit) : svg_x_axis(box, x, map.x_unit);
+  return out + "</svg>\n";
 }
 
 }  // namespace rpcrdma::plot

@@ -1,4 +1,6 @@
 // Tests of the SVG plots: paths, sizes, escaping.
+#include "svg_frame.h"
+
 #include <cmath>
 #include <limits>
 
@@ -153,6 +155,54 @@ TEST(Svg, EveryNumberIsANumber) {
       }
     }
   }
+}
+
+TEST(Svg, ClockTexts) {
+  EXPECT_EQ(clock_text(59.5), "59.5 s");
+  EXPECT_EQ(clock_text(65), "1:05");
+  EXPECT_EQ(clock_text(65.25), "1:05.25");
+  EXPECT_EQ(clock_text(119.999), "2:00");
+  EXPECT_EQ(clock_text(7380), "2:03:00");
+}
+
+TEST(Svg, PicturesWithOneWindowHaveOneAxis) {
+  const Window window{0, 100, {{10, 90}}};
+  Chart chart;
+  chart.title = "c";
+  chart.window = window;
+  chart.series = {{"", Style::kStep, {{95, 1, ""}}}};
+  HeatMap map{"m", "", Unit::kSeconds, Unit::kSeconds, {1, 2}, {1, 2}, {1}, window};
+  const auto axis = [](const std::string& svg) {
+    const std::size_t at = svg.find("class=\"ax\"");
+    const std::size_t to = svg.find("</svg>", at);
+    const std::string tail = svg.substr(at, to - at);
+    std::string labels;  // and their positions; the y axis may differ
+    for (std::size_t x = 0; (x = tail.find("<text x=\"", x)) != std::string::npos; ++x) {
+      labels +=
+          tail.substr(x + 9, tail.find('"', x + 9) - x - 9) + tail.substr(tail.find('>', x), 9);
+    }
+    return labels;
+  };
+  const std::string of_chart = axis(to_svg(chart, {}));
+  EXPECT_FALSE(of_chart.empty());
+  EXPECT_EQ(of_chart, axis(to_svg(map, {})));
+  EXPECT_NE(to_svg(chart, {}).find("1.333 min without traffic"), std::string::npos);
+}
+
+TEST(Svg, SpansShowDotBarAndLine) {
+  Spans spans{"s",
+              "",
+              Unit::kSeconds,
+              {{"a<b", 1e-3, 5e-3, 9e-3, "7 Calls", false},
+               {"zero", 0, 1, 1, "", false},
+               {"wrong order", 2, 1, 3, "", true}}};
+  const std::string svg = to_svg(spans, {});
+  EXPECT_NE(svg.find("a&lt;b"), std::string::npos);
+  EXPECT_NE(svg.find("7 Calls"), std::string::npos);
+  EXPECT_EQ(svg.find("zero"), std::string::npos);
+  EXPECT_EQ(svg.find("wrong order"), std::string::npos);
+  spans.rows.erase(spans.rows.begin());
+  EXPECT_EQ(to_svg(spans, {}), "");
 }
 
 }  // namespace

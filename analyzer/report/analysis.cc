@@ -1,6 +1,9 @@
 // Collects a Report while a session reads a capture: counts messages, Calls and operations as they
 // end, and fills in connections, credits, edges and findings at the end.
 #include "event_sums.h"
+#include "file_tally.h"
+#include "latency_collector.h"
+#include "slow_limits.h"
 #include "summary.h"
 
 #include <algorithm>
@@ -23,6 +26,22 @@ bool rpc_failed(const model::Message& m) {
 
 bool failed(const model::Message& m) {
   return m.kind == model::Kind::kError || (m.kind == model::Kind::kReply && rpc_failed(m));
+}
+
+// Returns the part of the latency in the responder; -1: not known. Packets and the responder show
+// it; a requester does not know when its Call arrived.
+std::int64_t in_responder(const model::Call& call, const roce::Connection& c,
+                          std::int64_t latency) {
+  const bool by_responder = c.recorded && c.recorder != static_cast<int>(call.message.sender);
+  if (call.acknowledged_after_ns < 0 && !by_responder) return -1;
+  if (c.recorded && !by_responder) return -1;
+  const bool data = call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns;
+  const std::int64_t come = data ? call.first_op_ns - call.message.time_ns : latency;
+  // The acknowledgment may come behind the Reply, or behind the first operation.
+  if (call.acknowledged_after_ns > come) return -1;
+  const std::int64_t way = std::max<std::int64_t>(call.acknowledged_after_ns, 0);
+  const std::int64_t moved = data ? call.last_op_ns - call.first_op_ns : 0;
+  return std::max<std::int64_t>(latency - way - moved, 0);
 }
 
 // Replies and RDMA_ERRORs can answer a Call.
@@ -61,10 +80,14 @@ Analysis::Analysis(AnalysisOptions options)
                    .emit_sums = false}},
           {.before_rules =
                options.filter ? with(options.observers, &expecting_) : options.observers,
-           .after_rules = {this},
+           .after_rules = {&mounts_, this},
            .events = with(options.event_observers, events_.get())}),
-      context_(session_.context()) {
+      context_(session_.context()),
+      files_(std::make_unique<FileTally>()),
+      latencies_(std::make_unique<LatencyCollector>(context_)) {
+  mounts_.attach(context_);
   report_.profile = options.profile;
+  if (!options.limits.empty()) limits_ = std::make_unique<SlowLimits>(std::move(options.limits));
   if (!options.filter) return;
   report_.filter = std::move(options.filter_text);
   selection_ = std::make_unique<Selection>(
@@ -128,7 +151,7 @@ void Analysis::count_operations(const model::Call& call) {
   // Bytes of operations that the Call does not list: READ, WRITE.
   std::array<std::uint64_t, 2> more{};
   for (const model::CallChunk& chunk : call.chunks) {
-    more[chunk.list == model::ChunkList::kRead ? 0 : 1] += chunk.moved;
+    more[model::is_read_list(chunk.list) ? 0 : 1] += chunk.moved;
   }
   const auto add = [&](std::int64_t time_ns, bool read, std::uint64_t bytes) {
     TrafficBin& bin = report_.traffic.at(time_ns);
@@ -136,7 +159,7 @@ void Analysis::count_operations(const model::Call& call) {
   };
   for (const model::ChunkOperation& o : call.operations) {
     add(o.last_ns, o.kind == roce::OpKind::kRead, o.bytes);
-    std::uint64_t& left = more[o.list == model::ChunkList::kRead ? 0 : 1];
+    std::uint64_t& left = more[model::is_read_list(o.list) ? 0 : 1];
     left -= std::min(left, o.bytes);
   }
   for (std::size_t i = 0; i < more.size(); ++i) {
@@ -187,6 +210,7 @@ void Analysis::on_merge(const roce::Merge& event) {
   const roce::Connection& into = event.into;
   const roce::Connection& from = event.from;
   if (selection_) selection_->on_merge(into, from);
+  latencies_->merge(into, from);
   if (const auto node = cut_short_.extract(from.index)) cut_short_[into.index] += node.mapped();
   const CreditSlot* const old = credit_slots_.find(from.index);
   if (old == nullptr) return;
@@ -209,6 +233,7 @@ void Analysis::on_merge(const roce::Merge& event) {
 void Analysis::on_evict(const roce::Connection& connection) {
   if (selection_) selection_->on_evict(connection);
   give_up_credits(connection.index);
+  latencies_->evict(connection);
   cut_short_.erase(connection.index);
   if (connection.merged_away) return;
   report_.not_listed.add(summarize(connection, context_.model->connection(connection.index)));
@@ -264,6 +289,24 @@ void Analysis::on_call_end(const model::CallEnded& event) {
   count(event.call, event.answer, true);
 }
 
+// Counts the Reads of a Reply's Read chunks. The Call itself was counted when its Reply came, and a
+// filter has decided on it by then, so a filtered report leaves these Reads out.
+void Analysis::on_reply_read(const model::ReplyRead& event) {
+  if (selection_) return;
+  const model::Message& m = event.call.message;
+  ProcedureKey key{m.rpc.known ? m.rpc.program : UINT32_MAX, m.rpc.version, m.rpc.procedure,
+                   principal_operation(m.rpc), context_.model->reverse(m)};
+  Procedure& p = procedure(key, m.rpc);
+  for (const model::CallChunk& chunk : event.call.chunks) {
+    if (chunk.list != model::ChunkList::kReplyRead) continue;
+    p.bytes[static_cast<std::size_t>(model::ChunkList::kRead)] += chunk.moved;
+  }
+  // The header of a Reply in a Read chunk was not known before.
+  const bool was_read = std::any_of(event.reply.reads.begin(), event.reply.reads.end(),
+                                    [](const wire::ReadSegment& r) { return r.position == 0; });
+  if (was_read && failed(event.reply)) ++p.errors;
+}
+
 void Analysis::count(const model::Call& call, const model::Message* answer, bool taken) {
   const model::Message& m = call.message;
   const bool reverse = context_.model->reverse(m);
@@ -276,23 +319,38 @@ void Analysis::count(const model::Call& call, const model::Message* answer, bool
   };
   const bool open = answer == nullptr && ends_open();
   if (!taken) {
+    if (call.has_file) {
+      files_->note_name(call, context_.connection(m).side[1 - context_.sender(m)], report_.files);
+    }
     if (open) note_open(call, key, false);
     return;
+  }
+  if (call.has_file) {
+    files_->count(call, answer, context_.connection(m).side[1 - context_.sender(m)],
+                  answer != nullptr && failed(*answer), report_.files);
   }
   Procedure& p = procedure(key, m.rpc);
   ++p.calls;
   for (const model::CallChunk& chunk : call.chunks) {
-    p.bytes[static_cast<std::size_t>(chunk.list)] += chunk.moved;
+    p.bytes[static_cast<std::size_t>(model::counted_list(chunk.list))] += chunk.moved;
   }
   if (answer == nullptr) {
     ++p.unmatched;
     if (open) note_open(call, key, true);
+    if (limits_ && call.ending == model::Ending::kClosed) {
+      const roce::Connection& c = context_.connection(m);
+      limits_->count(m, key, p.label, roce::seen_until(c, c.ended_ns) - m.time_ns, false);
+    }
     return;
   }
   if (call.ending == model::Ending::kError || failed(*answer)) ++p.errors;
   ++p.replies;
   const std::int64_t latency = answer->time_ns - m.time_ns;
   p.total.add(latency);
+  const std::int64_t inside = in_responder(call, context_.connection(m), latency);
+  if (inside >= 0) p.in_responder.add(inside);
+  if (limits_) limits_->count(m, key, p.label, latency, true);
+  latencies_->add(call, *answer, key);
   const bool data = call.first_op_ns >= 0 && call.last_op_ns >= 0;
   if (data) {
     p.before_data.add(call.first_op_ns - m.time_ns);
@@ -324,6 +382,15 @@ void Analysis::on_refusal(const roce::Acknowledgement& event) {
   ++(event.aeth.is_rnr() ? bin.rnrs : bin.naks);
 }
 
+void Analysis::on_congestion(const roce::CongestionSignal& event) {
+  TrafficBin& bin = report_.traffic.at(event.meta.time_ns);
+  ++(event.cnp ? bin.cnps : bin.ce);
+}
+
+void Analysis::on_pause(const model::PauseSeen& event) {
+  if (event.pause.paused != 0) ++report_.traffic.at(event.time_ns).pauses;
+}
+
 void Analysis::on_retransmission(const roce::Retransmission& event) {
   report_.traffic.at(event.meta.time_ns).retransmitted += event.count;
 }
@@ -345,15 +412,19 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
   c.frames = f.total;
   c.events = f.events;
   c.cut_short = f.cut_short;
+  c.snaplen = f.snaplen;
   c.fragments = f.fragments;
   c.unknown_link = f.unknown_link;
   c.unread = f.unread.by_name();
+  c.nfs_tcp = f.nfs_tcp;
+  c.pauses = f.pauses.by_source();
   c.first_ns = f.first_ns;
   c.last_ns = f.last_ns;
   c.clock_steps_back = f.clock_steps_back;
   c.dropped = pipeline.dropped(source);
   c.file_cut_short = source.cut_short;
   c.damage = plot::escape_terminal(source.damage);  // contains file names
+  c.note = plot::escape_terminal(source.note);
   c.packets = pipeline.connections().stats();
   report_.recording = events_->recording();
   report_.recording.events = pipeline.events();
@@ -369,9 +440,13 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
     }
   }
   finish_connections();
+  report_.files.complete_names();
   finish_credits();
+  report_.latencies = latencies_->finish();
   finish_edges();
   finish_reconnects();
+  report_.mounts = mounts_.finish(c.last_ns);
+  finish_timing();
   const auto name_connections = [&](SlowCalls& calls) {
     for (SlowCall& s : calls.list()) s.connection = context_.connection_id(s.connection);
   };
@@ -397,7 +472,9 @@ void Analysis::finish_connections() {
   for (std::uint32_t i = 0; i < all.connection_count(); ++i) {
     const roce::Connection* c = all.find(i);
     if (c == nullptr || c->merged_away) continue;
-    report_.connections.push_back(summarize(*c, context_.model->connection(i)));
+    Connection& listed =
+        report_.connections.emplace_back(summarize(*c, context_.model->connection(i)));
+    add_views(listed, i);
   }
   for (const auto& [index, count] : cut_short_) {
     const std::uint32_t id = context_.connection_id(index);
@@ -406,6 +483,17 @@ void Analysis::finish_connections() {
                          [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
     if (at != report_.connections.end() && at->id == id) at->cut_short += count;
   }
+}
+
+// In summarize(), the client became side 0.
+void Analysis::add_views(Connection& c, std::uint32_t index) {
+  const session::Views& views = session_.pipeline().views();
+  c.views = views.of(index);
+  if (c.views.empty()) return;
+  if (c.views.size() > kMaxViews) c.views.resize(kMaxViews);
+  c.file = views.file_of(index);
+  if (context_.model->connection(index).client != 1) return;
+  for (session::View& v : c.views) v = session::swapped_view(std::move(v));
 }
 
 // As in summarize(), side 0 counts as the client while roles are unknown.
@@ -447,6 +535,15 @@ void Analysis::finish_reconnects() {
                        std::move(b.calls)});
   }
   r.complete = all.complete;
+}
+
+void Analysis::finish_timing() {
+  for (const rules::Silence& s : session_.checker().silences()) {
+    report_.timing.silences.push_back({context_.connection_id(s.connection),
+                                       reverse({s.connection, s.caller}), s.since_ns, s.until_ns,
+                                       s.ended, s.calls, s.frame});
+  }
+  if (limits_) limits_->finish(context_, report_.timing);
 }
 
 void Analysis::finish_edges() {

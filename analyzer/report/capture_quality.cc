@@ -9,6 +9,7 @@
 
 #include <rpcrdma/capture/unread.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
+#include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::report {
 
@@ -21,8 +22,28 @@ void add(rules::CaptureGaps::Gap& gap, std::uint64_t amount, std::uint32_t conne
   if (gap.connection.size() < rules::CaptureGaps::kNamed) gap.connection.push_back(connection);
 }
 
+// Only the set-up of the connection was captured.
+bool is_silent(const Connection& c) {
+  return c.by_cm && !c.recorded && c.side[0].cm_seen && c.side[1].cm_seen &&
+         c.state != roce::State::kRejected && c.side[0].counters.packets == 0 &&
+         c.side[1].counters.packets == 0;
+}
+
+bool is_nfs_port(std::uint64_t service_id) {
+  constexpr std::uint16_t kNfsRdmaPort = 20049;
+  return wire::is_rdma_ip_service(service_id) && wire::service_port(service_id) == kNfsRdmaPort;
+}
+
 rules::CaptureGaps gaps_of(const Report& r) {
   rules::CaptureGaps gaps;
+  // What was not decoded may be their data.
+  const bool nothing_else = rules::only_set_ups(r.capture.packets) && r.capture.unread.empty() &&
+                            r.capture.unknown_link == 0 && r.capture.cut_short == 0;
+  for (const Connection& c : r.connections) {
+    if (!is_silent(c) || (c.speaks != model::Speaks::kRpc && !is_nfs_port(c.service_id))) continue;
+    const std::int64_t end = c.state == roce::State::kClosed ? c.last_ns : r.capture.last_ns;
+    add(gaps.silent, nothing_else || end - c.first_ns >= rules::kSilentSetUpNs ? 1 : 0, c.id);
+  }
   for (const Connection& c : r.connections) {
     if (c.speaks != model::Speaks::kRpc) continue;
     std::uint64_t lost = 0;
@@ -62,8 +83,12 @@ rules::CaptureGaps::Gap joined_of(const Report& r) {
 }
 
 IcrcSeen icrc_of(const roce::PacketStats& p) {
-  if (p.icrc_bad != 0) return p.icrc_good == 0 ? IcrcSeen::kAllWrong : IcrcSeen::kSomeWrong;
+  if (p.icrc_bad != 0) {
+    if (p.icrc_good == 0) return IcrcSeen::kAllWrong;
+    return rules::icrcs_accepted(p) ? IcrcSeen::kAccepted : IcrcSeen::kSomeWrong;
+  }
   if (p.icrc_good != 0) return IcrcSeen::kGood;
+  if (p.icrc_off != 0) return IcrcSeen::kOff;
   return p.icrc_unchecked != 0 ? IcrcSeen::kUnchecked : IcrcSeen::kNone;
 }
 
@@ -117,6 +142,10 @@ const char* icrc_seen_name(IcrcSeen seen) {
       return "some wrong";
     case IcrcSeen::kAllWrong:
       return "all wrong";
+    case IcrcSeen::kAccepted:
+      return "accepted";
+    case IcrcSeen::kOff:
+      return "off";
     case IcrcSeen::kUnchecked:
       return "unchecked";
   }
@@ -128,6 +157,20 @@ std::string unread_text(const CaptureSummary& c) {
   // A report without names still has the number of frames.
   if (c.unknown_link == 0) return {};
   return capture::unread_text({{"an unknown link type", c.unknown_link}});
+}
+
+std::string snaplen_text(const CaptureSummary& c) {
+  const roce::PacketStats& p = c.packets;
+  const std::uint64_t cut = c.cut_short + p.icrc_unchecked;
+  std::string text = fmt::format("{} of {} packets {} truncated to {} bytes", cut,
+                                 c.cut_short + p.roce, cut == 1 ? "is" : "are", c.snaplen);
+  const auto part = [&](std::uint64_t n, const char* what) {
+    if (n != 0) text += fmt::format("; {} {}", n, what);
+  };
+  part(c.cut_short, "without a whole BTH");
+  part(p.headers_cut, "without all transport headers");
+  part(p.cm_cut, p.cm_cut == 1 ? "is a CM message, not decoded" : "are CM messages, not decoded");
+  return text;
 }
 
 const char* events_of(roce::Origin origin) {
@@ -215,9 +258,10 @@ std::vector<QualityLine> quality_lines(const Report& r) {
   } else if (c.file_cut_short) {
     add("damaged", "a file ends within a record");
   }
+  if (!c.note.empty()) add("clock", c.note);
   if (std::string unread = unread_text(c); !unread.empty()) add("not decoded", std::move(unread));
   if (c.dropped != 0) {
-    const bool events = p.roce == 0 && r.recording.any();
+    const bool events = p.roce + p.iwarp == 0 && r.recording.any();
     add("dropped",
         fmt::format("{} while capturing, according to the capture file",
                     events ? counted(c.dropped, "event") : counted(c.dropped, "packet")));
@@ -310,12 +354,19 @@ std::vector<QualityLine> quality_lines(const Report& r) {
           : fmt::format("{}: {}", counted(t.gaps.cut_short.amount, "message"),
                         where(t.gaps.cut_short));
   if (const std::uint64_t n = c.cut_short + p.icrc_unchecked; n != 0) {
-    add("truncated", counted(n, "packet") + (incomplete.empty() ? "" : ", in " + incomplete));
+    add("truncated", fmt::format("{}{}{}", c.snaplen == 0 ? counted(n, "packet") : snaplen_text(c),
+                                 incomplete.empty() ? "" : ", in ", incomplete));
   } else if (!incomplete.empty()) {
     add("truncated", incomplete);
   }
   if (t.gaps.one_sided.amount != 0) {
     add("one direction", fmt::format("packets of one side only: {}", where(t.gaps.one_sided)));
+  }
+  if (t.gaps.silent.amount != 0) {
+    add("set-up only",
+        fmt::format("{}: the data bypass this capture point, as those of an RNIC bypass the packet "
+                    "capture of its host",
+                    where(t.gaps.silent)));
   }
   if (t.gaps.clock_steps_back.amount != 0) {
     add("clock", fmt::format("steps back: {}; latencies and order there are unreliable",
@@ -323,6 +374,7 @@ std::vector<QualityLine> quality_lines(const Report& r) {
   } else if (c.clock_steps_back != 0) {
     add("clock", fmt::format("steps back at {}", counted(c.clock_steps_back, "frame")));
   }
+  if (p.crc_bad != 0) add("CRC", fmt::format("{}: damaged", rules::bad_crcs(p)));
   switch (t.icrc) {
     case IcrcSeen::kSomeWrong:
       add("ICRC",
@@ -332,9 +384,18 @@ std::vector<QualityLine> quality_lines(const Report& r) {
       break;
     case IcrcSeen::kAllWrong:
       add("ICRC", fmt::format("not visible: invalid in all {} packets, because the capture point "
-                              "sees packets before the ICRC is computed, or rewrites them; damage "
-                              "would not show",
+                              "sees packets before the ICRC is computed, a tool rewrote them, or "
+                              "the devices do not compute it; damage would not show",
                               p.icrc_bad));
+      break;
+    case IcrcSeen::kAccepted:
+      add("ICRC",
+          fmt::format("not visible: invalid in {} of {} packets, and their receivers answer "
+                      "them; damage would not show",
+                      p.icrc_bad, p.icrc_bad + p.icrc_good));
+      break;
+    case IcrcSeen::kOff:
+      add("ICRC", "not verified (--no-icrc): damage would not show");
       break;
     case IcrcSeen::kUnchecked:
       add("ICRC", "not visible: all packets are truncated; damage would not show");

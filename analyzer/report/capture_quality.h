@@ -17,8 +17,12 @@ enum class IcrcSeen : std::uint8_t {
   kNone,       // no RoCE packet
   kGood,       // all verified ICRCs are valid
   kSomeWrong,  // packets were damaged
-  kAllWrong,   // the capture point sees packets before their ICRC is computed, or rewrites them
+  // The devices do not compute them, a tool rewrote the packets, or the capture point sees packets
+  // before their ICRC is computed.
+  kAllWrong,
+  kAccepted,   // most of the wrong ones are in packets that the receivers accept: as kAllWrong
   kUnchecked,  // all packets are truncated
+  kOff,        // not verified, by request
 };
 [[nodiscard]] const char* icrc_seen_name(IcrcSeen seen);  // "none", "good", "some wrong", ...
 
@@ -48,6 +52,10 @@ struct CaptureQuality {
 [[nodiscard]] std::string unread_text(const CaptureSummary& capture);
 
 // What the sources of one kind do not show.
+// "15 of 25 packets are truncated to 64 bytes; 8 of them without all transport headers, and 2 CM
+// messages": how much a capture with a snapshot length holds.
+[[nodiscard]] std::string snaplen_text(const CaptureSummary& c);
+
 struct SourceLimits {
   roce::Origin origin = roce::Origin::kKernelTracepoints;
   const char* events = "";   // "events of kernel tracepoints"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/verdict.h>
 
@@ -12,6 +14,7 @@ namespace rpcrdma::report {
 namespace {
 
 using testing::report_of;
+using testing::report_of_truncated;
 
 std::string line(const Report& r, const std::string& name) {
   for (const QualityLine& l : quality_lines(r)) {
@@ -32,7 +35,7 @@ TEST(CaptureQuality, NamesWhatIsMissing) {
   EXPECT_EQ(line(report_of("rules/CAPTURE-lost.pcap"), "lost"),
             "1 packet by the capture, not the network: connection 1");
   EXPECT_EQ(line(report_of("rules/CAPTURE-cut-short.pcap"), "truncated"),
-            "1 packet, in 1 message: connection 1");
+            "1 of 11 packets is truncated to 100 bytes, in 1 message: connection 1");
   EXPECT_EQ(line(report_of("rules/CAPTURE-one-direction.pcap"), "one direction"),
             "packets of one side only: connection 1");
   EXPECT_NE(line(report_of("rules/CAPTURE-clock.pcap"), "clock").find("connection 1"),
@@ -43,6 +46,35 @@ TEST(CaptureQuality, NamesWhatIsMissing) {
         capture_quality_of(report_of(std::string("rules/CAPTURE-") + kind + ".pcap")).complete)
         << kind;
   }
+}
+
+TEST(CaptureQuality, PacketsCutByASnapshotLengthAreNotLost) {
+  for (const char* const name : {"linux-nfs3.pcap", "linux-nfs41.pcap"}) {
+    for (const std::size_t snaplen : {40U, 64U, 96U, 128U, 256U}) {
+      SCOPED_TRACE(fmt::format("{} {}", name, snaplen));
+      const Report r = report_of_truncated(name, snaplen);
+      EXPECT_EQ(r.capture.snaplen, snaplen);
+      EXPECT_EQ(r.capture.packets.lost_capture, 0U);
+      EXPECT_EQ(r.capture.packets.malformed, 0U);
+      EXPECT_FALSE(capture_quality_of(r).complete);
+      EXPECT_NE(line(r, "truncated").find(fmt::format("truncated to {} bytes", snaplen)),
+                std::string::npos);
+      const std::string text = verdict(r).text;
+      EXPECT_NE(text.find(fmt::format("{} bytes", snaplen)), std::string::npos) << text;
+      EXPECT_EQ(text.find("Healthy"), std::string::npos);
+      EXPECT_TRUE(std::any_of(r.findings.begin(), r.findings.end(),
+                              [](const Finding& f) { return f.rule == "CAPTURE"; }));
+      // Rules about missing bytes blame nobody.
+      EXPECT_FALSE(r.has_errors());
+    }
+  }
+}
+
+TEST(CaptureQuality, ShortSnapshotLengthsShowTheMessagesThatTheyHold) {
+  const Report whole = report_of("linux-nfs3.pcap");
+  const Report r = report_of_truncated("linux-nfs3.pcap", 96);
+  constexpr auto kCall = static_cast<std::size_t>(model::Kind::kCall);
+  EXPECT_EQ(r.messages.kinds[kCall], whole.messages.kinds[kCall]);
 }
 
 TEST(CaptureQuality, SaysThatIcrcsAreNotVisible) {

@@ -33,6 +33,18 @@ void count_fields(Archive& a, Of<Archive, Direction>& d) {
   a("unmatched_replies", d.unmatched_replies);
 }
 
+// Reports of earlier versions have no such fields.
+template <typename Archive>
+void reply_time_fields(Archive& a, Of<Archive, ReplyTimes>& times) {
+  constexpr const char* kKey = "forward_replies";
+  if (!a.present(kKey, times.first_frame != 0)) return;
+  a.object(kKey, [&](auto& in) {
+    in("first_frame", times.first_frame);
+    in("first_time_ns", times.first_ns);
+    in("last_time_ns", times.last_ns);
+  });
+}
+
 template <typename Archive, typename Directions>
 void both_counts(Archive& a, Directions& d) {
   a.object("forward", [&](auto& in) { count_fields(in, d[0]); });
@@ -60,6 +72,9 @@ void counter_fields(Archive& a, Of<Archive, EndPoint>& e) {
     }
   });
   a("rnr", c.rnr);
+  unless_zero(a, "ecn_capable", c.ecn_capable);
+  unless_zero(a, "ce", c.ce);
+  unless_zero(a, "cnp", c.cnps);
   a("illegal_sequence", c.illegal_sequence);
   a("orphans", c.orphans);
 }
@@ -76,6 +91,7 @@ template <typename Archive>
 void fields(Archive& a, Of<Archive, EndPoint>& e) {
   a("address", e.address);
   a.optional("qpn", e.qpn);
+  if (a.present("port", e.port.has_value())) a.optional("port", e.port);
   const bool cm = a.present("cm", e.cm_seen);
   if constexpr (Archive::kReads) e.cm_seen = cm;
   if (cm) {
@@ -99,10 +115,28 @@ void fields(Archive& a, Of<Archive, Dialect>& d) {
 }
 
 template <typename Archive>
+void fields(Archive& a, Of<Archive, TunnelLayer>& layer) {
+  a("type", layer.type);
+  a.optional("key", layer.key);
+  a.nullable("key_name", layer.key_name);
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, Tunnels>& t) {
+  a.either("sender", t.from_server, "client", "server");
+  a.objects("layers", t.layers, kMaxTunnelLayers);
+  a.nullable("src", t.src);
+  a.nullable("dst", t.dst);
+  a.optional("erspan_session", t.erspan_session);
+  a("packets", t.packets);
+}
+
+template <typename Archive>
 void end_fields(Archive& a, Of<Archive, Connection>& c) {
   a.name("state", c.state, state_name, 4);
   if (a.present("reject_reason", c.state == roce::State::kRejected)) {
     a("reject_reason", c.reject_reason);
+    if (a.present("reject_data", !c.reject_data.empty())) a("reject_data", c.reject_data);
   }
   if (a.present("closed_by", c.closed_by >= 0)) {
     bool by_server = c.closed_by == 1;
@@ -110,6 +144,70 @@ void end_fields(Archive& a, Of<Archive, Connection>& c) {
     if constexpr (Archive::kReads) c.closed_by = by_server ? 1 : 0;
     a("closed_frame", c.closed_frame);
   }
+}
+
+inline const char* difference_name(session::ViewDifference::Kind kind) {
+  switch (kind) {
+    case session::ViewDifference::Kind::kOnlyHere:
+      return "only_here";
+    case session::ViewDifference::Kind::kOnlyThere:
+      return "only_there";
+    case session::ViewDifference::Kind::kContent:
+      break;
+  }
+  return "content";
+}
+inline constexpr std::size_t kDifferenceKinds = 3;
+
+inline const char* recorder_name(std::uint8_t recorder) {
+  constexpr std::array<const char*, 3> kNames{"client", "server", "network"};
+  return kNames[std::min<std::size_t>(recorder, 2)];
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, session::ViewCounts>& k) {
+  a("both", k.both);
+  a("differ", k.differ);
+  a("only_here", k.only_here);
+  a("only_there", k.only_there);
+  a("not_compared", k.not_compared);
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, session::ViewDifference>& d) {
+  a.name("kind", d.kind, difference_name, kDifferenceKinds);
+  bool by_server = d.sender == 1;
+  a.either("sender", by_server, "client", "server");
+  if constexpr (Archive::kReads) d.sender = by_server ? 1 : 0;
+  a("xid", d.xid);
+  a.nullable("frame", d.frame);
+  a.nullable("other_frame", d.other_frame);
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, session::ClockOffset>& o) {
+  a.duration("ns", o.ns);
+  a.duration("error_ns", o.error_ns);
+}
+
+template <typename Archive>
+void fields(Archive& a, Of<Archive, session::View>& v) {
+  a.nullable("file", v.file);
+  a.name("source", v.origin, roce::origin_name, roce::kOrigins);
+  auto recorder = static_cast<std::uint8_t>(v.recorder < 0 ? 2 : v.recorder);
+  a.name("recorder", recorder, recorder_name, 3);
+  if constexpr (Archive::kReads) v.recorder = recorder == 2 ? -1 : recorder;
+  a("missing", v.missing);
+  a.object_of("sent_by_client", v.counts[0]);
+  a.object_of("sent_by_server", v.counts[1]);
+  a.duration("shift_ns", v.shift_ns);
+  a.object_or_null("clock_offset", v.offset);
+  a.object("round_trips", [&](auto& in) {
+    in("count", v.round_trips.count);
+    in.duration("here_ns", v.round_trips.here_ns);
+    in.duration("there_ns", v.round_trips.there_ns);
+  });
+  a.objects("differences", v.differences, session::kViewDifferencesListed);
 }
 
 template <typename Archive>
@@ -120,7 +218,10 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a.object_of("client", c.side[0]);
   a.object_of("server", c.side[1]);
   a.name("roles", c.roles, roles_name, 3);
-  a.either("setup", c.by_cm, "inferred", "cm");
+  a.name("transport", c.transport, transport_name, 2);
+  const bool iwarp = c.transport == roce::Transport::kIwarp;
+  a.either("setup", c.by_cm, "inferred", iwarp ? "mpa" : "cm");
+  if (a.present("mpa_revision", iwarp)) a("mpa_revision", c.mpa_revision);
   a("recorded", c.recorded);
   // Sources that show less than packets and endpoints do.
   if (a.present("source", roce::is_kernel(c.origin))) {
@@ -150,6 +251,7 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a("truncated", c.cut_short);
   a("clock_stepped_back", c.clock_stepped_back);
   both_counts(a, c.direction);
+  reply_time_fields(a, c.forward_replies);
   a.object("credits", [&](auto& in) {
     in.object("forward", [&](auto& credits) { credit_fields(credits, c.direction[0]); });
     in.object("reverse", [&](auto& credits) { credit_fields(credits, c.direction[1]); });
@@ -158,6 +260,7 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
     in.nullable("call", c.thresholds.call);
     in.nullable("reply", c.thresholds.reply);
   });
+  if (a.present("tunnels", !c.tunnels.empty())) a.objects("tunnels", c.tunnels, kMaxTunnels);
   a.object("chunks", [&](auto& in) {
     for (std::size_t list = 0; list < c.chunks.size(); ++list) {
       in.object(model::chunk_list_name(static_cast<model::ChunkList>(list)), [&](auto& chunks) {
@@ -177,7 +280,13 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   a("last_frame", c.last_frame);
   a("first_time_ns", c.first_ns);
   a("last_time_ns", c.last_ns);
+  if (a.present("ended_time_ns", c.ended_ns != 0)) a("ended_time_ns", c.ended_ns);
   a.derived("seconds", seconds_between(c.first_ns, c.last_ns));
+  // Only if several files show the connection.
+  if (a.present("views", !c.views.empty())) {
+    a.nullable("file", c.file);
+    a.objects("views", c.views, kMaxViews);
+  }
 }
 
 template <typename Archive>

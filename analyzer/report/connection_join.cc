@@ -14,16 +14,6 @@ bool is_open(roce::State state) {
   return state < roce::State::kRejected;
 }
 
-// Returns whether each QPN that both connections know is the same.
-bool same_qps(const Connection& a, const Connection& b, bool swapped) {
-  for (std::size_t side = 0; side < 2; ++side) {
-    const auto& x = a.side[side].qpn;
-    const auto& y = b.side[swapped ? 1 - side : side].qpn;
-    if (x && y && *x != *y) return false;
-  }
-  return true;
-}
-
 void add(roce::SideCounters& to, const roce::SideCounters& from) {
   to.packets += from.packets;
   to.payload_bytes += from.payload_bytes;
@@ -37,12 +27,16 @@ void add(roce::SideCounters& to, const roce::SideCounters& from) {
   to.acks += from.acks;
   for (std::size_t i = 0; i < to.naks.size(); ++i) to.naks[i] += from.naks[i];
   to.rnr += from.rnr;
+  to.ecn_capable += from.ecn_capable;
+  to.ce += from.ce;
+  to.cnps += from.cnps;
   to.illegal_sequence += from.illegal_sequence;
   to.orphans += from.orphans;
 }
 
 void add(EndPoint& to, const EndPoint& from) {
   if (!to.qpn) to.qpn = from.qpn;
+  if (!to.port) to.port = from.port;
   if (!to.cm_seen && from.cm_seen) {
     to.cm_seen = true;
     to.cm_frame = from.cm_frame;
@@ -53,6 +47,12 @@ void add(EndPoint& to, const EndPoint& from) {
   if (!to.private_data) to.private_data = from.private_data;
   add(to.counters, from.counters);
   to.resends_unseen &= from.resends_unseen;
+}
+
+void add(ReplyTimes& to, const ReplyTimes& from) {
+  if (from.first_frame == 0) return;
+  if (to.first_frame == 0) to = from;
+  to.last_ns = from.last_ns;
 }
 
 void add(Direction& to, const Direction& from) {
@@ -79,6 +79,18 @@ model::Speaks both(model::Speaks a, model::Speaks b) {
   return a == Speaks::kOther ? a : b;
 }
 
+void add(std::vector<Tunnels>& to, const std::vector<Tunnels>& from) {
+  for (const Tunnels& later : from) {
+    const auto same =
+        std::find_if(to.begin(), to.end(), [&](const Tunnels& t) { return t.same_as(later); });
+    if (same != to.end()) {
+      same->packets += later.packets;
+    } else if (to.size() < kMaxTunnels) {
+      to.push_back(later);
+    }
+  }
+}
+
 // Adds a later part of a connection. Fields that only the set-up reveals keep their values.
 void add(Connection& to, const Connection& from) {
   to.speaks = both(to.speaks, from.speaks);
@@ -86,12 +98,15 @@ void add(Connection& to, const Connection& from) {
     add(to.side[i], from.side[i]);
     add(to.direction[i], from.direction[i]);
   }
+  add(to.forward_replies, from.forward_replies);
   to.roles = std::max(to.roles, from.roles);
   to.joined += from.joined + 1;
   to.state = from.state;
   to.reject_reason = from.reject_reason;
+  to.reject_data = from.reject_data;
   to.closed_by = from.closed_by;
   to.closed_frame = from.closed_frame;
+  to.ended_ns = from.ended_ns;
   if (to.path_mtu == 0) to.path_mtu = from.path_mtu;
   if (from.version != 0) to.version = from.version;
   if (to.dialect.name.empty()) to.dialect = from.dialect;
@@ -100,11 +115,12 @@ void add(Connection& to, const Connection& from) {
   to.absent |= from.absent;
   to.events_lost += from.events_lost;
   to.operations_unseen |= from.operations_unseen;
+  add(to.tunnels, from.tunnels);
   to.sends += from.sends;
   to.messages += from.messages;
   to.malformed += from.malformed;
   to.cut_short += from.cut_short;
-  // Captures can overlap in time; then time steps back where they are joined.
+  // Consecutive captures can overlap slightly; then time steps back where they are joined.
   to.clock_stepped_back |= from.clock_stepped_back || from.first_ns < to.last_ns;
   for (std::size_t i = 0; i < to.chunks.size(); ++i) {
     to.chunks[i] += from.chunks[i];
@@ -116,6 +132,9 @@ void add(Connection& to, const Connection& from) {
   to.icrc_bad += from.icrc_bad;
   to.last_frame = from.last_frame;
   to.last_ns = from.last_ns;
+  if (to.file.empty()) to.file = from.file;
+  to.views.insert(to.views.end(), from.views.begin(), from.views.end());
+  if (to.views.size() > kMaxViews) to.views.resize(kMaxViews);
 }
 
 void move_frames(Connection& c, std::uint64_t by) {
@@ -123,17 +142,35 @@ void move_frames(Connection& c, std::uint64_t by) {
     if (e.cm_seen) e.cm_frame += by;
   }
   if (c.closed_by >= 0) c.closed_frame += by;
+  for (session::View& v : c.views) {
+    for (session::ViewDifference& d : v.differences) {
+      if (d.frame != 0) d.frame += by;
+      if (d.other_frame != 0) d.other_frame += by;
+    }
+  }
+  if (c.forward_replies.first_frame != 0) c.forward_replies.first_frame += by;
   c.first_frame += by;
   c.last_frame += by;
 }
 
 }  // namespace
 
+bool same_qps(const Connection& a, const Connection& b, bool swapped) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    const auto& x = a.side[side].qpn;
+    const auto& y = b.side[swapped ? 1 - side : side].qpn;
+    if (x && y && *x != *y) return false;
+  }
+  return true;
+}
+
 void flip(Connection& c) {
   std::swap(c.side[0], c.side[1]);
   std::swap(c.direction[0], c.direction[1]);
   std::swap(c.thresholds.call, c.thresholds.reply);
+  for (Tunnels& t : c.tunnels) t.from_server = !t.from_server;
   if (c.closed_by >= 0) c.closed_by = 1 - c.closed_by;
+  for (session::View& v : c.views) v = session::swapped_view(std::move(v));
 }
 
 ConnectionJoin::ConnectionJoin(Report& earlier, Report& later, std::uint64_t frames)
@@ -143,7 +180,8 @@ ConnectionJoin::ConnectionJoin(Report& earlier, Report& later, std::uint64_t fra
   for (std::size_t i = 0; i < earlier.connections.size(); ++i) {
     for (std::size_t side = 0; side < 2; ++side) {
       const Connection& c = earlier.connections[i];
-      if (c.side[side].qpn) flows.insert_or_assign(flow(c, side), FlowEnd{i, side});
+      if (c.side[side].qpn || c.side[side].port)
+        flows.insert_or_assign(flow(c, side), FlowEnd{i, side});
     }
   }
   // The keys point into `earlier`, so clear them before it changes.
@@ -185,7 +223,7 @@ void ConnectionJoin::find(Report& earlier, const Report& later, const Flows& flo
   std::map<std::size_t, roce::State> now;  // of connections that continued or were replaced
   for (const Connection& c : later.connections) {
     for (std::size_t side = 0; side < 2; ++side) {
-      if (!c.side[side].qpn) continue;
+      if (!c.side[side].qpn && !c.side[side].port) continue;
       const auto it = flows.find(flow(c, side));
       if (it == flows.end()) continue;
       const std::size_t index = it->second.connection;

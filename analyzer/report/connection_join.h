@@ -28,23 +28,28 @@ class ConnectionJoin {
   [[nodiscard]] bool flipped_earlier(std::uint32_t id) const {
     return flipped_earlier_.count(id) != 0;
   }
+  // Sender's address, receiver's address, receiver's QPN.
+  using Flow = std::tuple<std::string_view, std::string_view, std::uint32_t>;
+  // The flow to one side, which has a QPN or a port. It points into the connection.
+  static Flow flow(const Connection& c, std::size_t side) {
+    const EndPoint& to = c.side[side];
+    // A server has one port for all its connections: that of the client belongs to one of them.
+    const std::uint32_t number =
+        to.port ? c.side[1 - side].port.value_or(0) << 16U | *to.port : to.qpn.value_or(0);
+    return {c.side[1 - side].address, to.address, number};
+  }
   // The number of IDs that both reports assigned.
   [[nodiscard]] std::uint64_t ids() const {
     return std::uint64_t{earlier_ids_} + later_ids_ - joined_.size();
   }
 
  private:
-  // Sender's address, receiver's address, receiver's QPN.
-  using Flow = std::tuple<std::string_view, std::string_view, std::uint32_t>;
   struct FlowEnd {
     std::size_t connection = 0;  // index in earlier.connections
     std::size_t side = 0;        // the side with the QP
   };
   using Flows = std::map<Flow, FlowEnd>;
 
-  static Flow flow(const Connection& c, std::size_t side) {
-    return {c.side[1 - side].address, c.side[side].address, *c.side[side].qpn};
-  }
   void find(Report& earlier, const Report& later, const Flows& flows);
 
   std::uint32_t earlier_ids_;
@@ -55,6 +60,10 @@ class ConnectionJoin {
   std::set<std::uint32_t> flipped_later_, flipped_earlier_;
   std::map<std::uint32_t, std::uint32_t> targets_;  // ID in later to ID in earlier
 };
+
+// Returns whether each QPN that both connections know is the same. `swapped`: the client of one is
+// the server of the other.
+[[nodiscard]] bool same_qps(const Connection& a, const Connection& b, bool swapped);
 
 // Swaps client and server.
 void flip(Connection& c);

@@ -134,7 +134,7 @@ TEST_F(HostileConnections, RequestsThatNobodyAnswers) {
         for (std::uint32_t n = 1; n <= many(200000, kMoreThanFollowed); ++n) request(n, n);
       },
       [] {
-        return Limits{kMostBytes / 2, 20};
+        return Limits{kMostBytes / 8 * 5, 20};
       });
 }
 
@@ -150,7 +150,7 @@ TEST_F(HostileConnections, RequestsThatAreRejected) {
         }
       },
       [] {
-        return Limits{kMostBytes / 2, 20};
+        return Limits{kMostBytes / 8 * 5, 20};
       });
 }
 
@@ -237,7 +237,7 @@ TEST_F(HostileConnections, EachWithMemoryThatWasOffered) {
         }
       },
       [] {
-        return Limits{kMostBytes + kMostBytes / 4, 250};
+        return Limits{kMostBytes / 8 * 11, 250};
       });
 }
 

@@ -45,7 +45,9 @@ std::string unanswered_text(const Report& r, std::uint64_t unanswered, std::uint
   if (never != 0) text += fmt::format(", {} without an answer", never);
   if (in_flight != 0) {
     text += fmt::format(", {} in flight when the {} ends", in_flight,
-                        r.capture.packets.roce == 0 && r.recording.any() ? "recording" : "capture");
+                        r.capture.packets.roce + r.capture.packets.iwarp == 0 && r.recording.any()
+                            ? "recording"
+                            : "capture");
   }
   return text;
 }

@@ -3,7 +3,10 @@
 // follow those of the earlier one. Calls in flight at the end of one capture are matched with
 // Replies at the start of the next: see Edges.
 #include "connection_join.h"
+#include "latency_join.h"
+#include "overlap.h"
 #include "reconnects_join.h"
+#include "sessions_join.h"
 
 #include <algorithm>
 #include <map>
@@ -22,11 +25,21 @@ void add(roce::PacketStats& to, const roce::PacketStats& from) {
   to.roce += from.roce;
   to.icrc_good += from.icrc_good;
   to.icrc_bad += from.icrc_bad;
+  to.icrc_accepted += from.icrc_accepted;
+  to.icrc_off += from.icrc_off;
   to.icrc_unchecked += from.icrc_unchecked;
   to.coalesced += from.coalesced;
+  to.iwarp += from.iwarp;
+  to.crc_good += from.crc_good;
+  to.crc_bad += from.crc_bad;
+  to.crc_unchecked += from.crc_unchecked;
   to.malformed += from.malformed;
+  to.headers_cut += from.headers_cut;
+  to.cm_cut += from.cm_cut;
   to.cm += from.cm;
   to.other_service += from.other_service;
+  to.ce += from.ce;
+  to.cnp += from.cnp;
   to.retransmitted += from.retransmitted;
   to.captured_twice += from.captured_twice;
   to.reordered += from.reordered;
@@ -49,14 +62,22 @@ void add(CaptureSummary& to, const CaptureSummary& from) {
   to.frames += from.frames;
   to.events += from.events;
   to.cut_short += from.cut_short;
+  to.snaplen = std::max(to.snaplen, from.snaplen);
   to.fragments += from.fragments;
   to.unknown_link += from.unknown_link;
+  to.nfs_tcp += from.nfs_tcp;
+  for (const auto& [source, counts] : from.pauses) {
+    const bool room = to.pauses.size() < capture::PauseFrames::kMostSources;
+    to.pauses[room || to.pauses.contains(source) ? source : "others"].add(counts);
+  }
   for (const auto& [name, frames] : from.unread) to.unread[name] += frames;
   to.clock_steps_back += from.clock_steps_back;
   to.dropped += from.dropped;
   to.file_cut_short |= from.file_cut_short;
   if (!to.damage.empty() && !from.damage.empty()) to.damage += "; ";
   to.damage += from.damage;
+  if (!to.note.empty() && !from.note.empty()) to.note += "; ";
+  to.note += from.note;
   add(to.packets, from.packets);
 }
 
@@ -75,6 +96,7 @@ void add(Procedure& to, const Procedure& from) {
   to.before_data.merge(from.before_data);
   to.data.merge(from.data);
   to.after_data.merge(from.after_data);
+  to.in_responder.merge(from.in_responder);
   to.slowest.merge(from.slowest);
 }
 
@@ -103,11 +125,15 @@ class Addition {
     for (RecordedProcedure& p : from_.recording.procedures) p.connection = join_.id(p.connection);
     for (RecordedConnection& c : from_.recording.connections) c.connection = join_.id(c.connection);
     to_.recording.add(from_.recording, frames_);
+    join_sessions(to_, from_, join_, frames_);
     procedures();
     to_.slowest.merge(from_.slowest);
+    to_.files.add(from_.files);
+    latencies();
     to_.traffic.merge(from_.traffic);
     credits();
     edges();
+    timing();
     findings();
     inconclusive();
   }
@@ -134,6 +160,9 @@ class Addition {
     for (ConnectionCredits& c : to_.credits) {
       if (join_.flipped_earlier(c.connection)) std::swap(c.direction[0], c.direction[1]);
     }
+    for (ConnectionLatency& c : to_.latencies.connections) {
+      if (join_.flipped_earlier(c.connection)) std::swap(c.direction[0], c.direction[1]);
+    }
     for (OpenCall& c : to_.edges.open_calls) {
       c.reverse = c.reverse != join_.flipped_earlier(c.connection);
     }
@@ -147,6 +176,14 @@ class Addition {
       ProcedureKey under = key;
       add(procedure_of(to_.procedures, under, [&stats = p] { return stats.label; }), p);
     }
+  }
+
+  void latencies() {
+    for (ConnectionLatency& c : from_.latencies.connections) {
+      if (join_.flipped_later(c.connection)) std::swap(c.direction[0], c.direction[1]);
+      c.connection = join_.id(c.connection);
+    }
+    join_latencies(to_, from_.latencies);
   }
 
   void credits() {
@@ -191,6 +228,7 @@ class Addition {
     if (reply.failed) ++p.errors;
     const std::int64_t latency = reply.time_ns - call.time_ns;
     p.total.add(latency);
+    answer_latency(to_, call, at->first, reply.time_ns);
     to_.traffic.at(reply.time_ns).add_latency(latency);
     SlowCall slow;
     slow.latency_ns = latency;
@@ -245,6 +283,26 @@ class Addition {
     edges.omitted += from_.edges.omitted;
     bound(edges.open_calls, edges.omitted);
     bound(edges.early_replies, edges.omitted);
+  }
+
+  void timing() {
+    Timing& t = to_.timing;
+    for (Silence& s : t.silences) s.reverse = s.reverse != join_.flipped_earlier(s.connection);
+    for (Silence& s : from_.timing.silences) {
+      s.reverse = s.reverse != join_.flipped_later(s.connection);
+      s.connection = join_.id(s.connection);
+      if (s.frame != 0) s.frame += frames_;
+      t.silences.push_back(s);
+    }
+    for (LimitedCalls& c : from_.timing.limited) {
+      c.connection = join_.id(c.connection);
+      if (c.worst_frame != 0) c.worst_frame += frames_;
+      for (std::uint64_t& frame : c.frames) frame += frames_;
+      t.limited.push_back(std::move(c));
+    }
+    t.limits.insert(t.limits.end(), from_.timing.limits.begin(), from_.timing.limits.end());
+    t.omitted += from_.timing.omitted;
+    t.settle();
   }
 
   template <typename T>
@@ -387,8 +445,12 @@ bool earlier(const Report& a, const Report& b) {
 
 }  // namespace
 
-tl::expected<Report, std::string> merge(std::vector<Report> reports) {
+tl::expected<Report, std::string> merge(std::vector<Report> reports,
+                                        const std::vector<std::string>& names) {
   if (reports.empty()) return Report{};
+  if (std::string overlap = overlap_text(reports, names); !overlap.empty()) {
+    return tl::unexpected(std::move(overlap));
+  }
   std::vector<Report*> order;
   order.reserve(reports.size());
   for (Report& r : reports) order.push_back(&r);

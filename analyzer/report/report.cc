@@ -20,6 +20,10 @@ const char* roles_name(Roles roles) {
   return "unknown";
 }
 
+const char* transport_name(roce::Transport t) {
+  return t == roce::Transport::kIwarp ? "iwarp" : "roce";
+}
+
 const char* protocol_name(model::Speaks s) {
   switch (s) {
     case model::Speaks::kRpc:
@@ -146,6 +150,12 @@ std::uint64_t count_credits_omitted(const Report& report) {
                      [](const Direction& d) { return d.calls != 0 || d.unmatched_replies != 0; });
   }
   return n - std::min<std::uint64_t>(n, report.credits.size());
+}
+
+std::uint64_t disagreements(const session::View& view) {
+  std::uint64_t n = 0;
+  for (const session::ViewCounts& k : view.counts) n += k.only_here + k.only_there + k.differ;
+  return n;
 }
 
 }  // namespace rpcrdma::report

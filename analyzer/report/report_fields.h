@@ -5,8 +5,12 @@
 #include "connection_fields.h"
 #include "field_reader.h"
 #include "field_writer.h"
+#include "file_fields.h"
+#include "latency_fields.h"
 #include "reconnect_fields.h"
 #include "recording_fields.h"
+#include "sessions_fields.h"
+#include "timing_fields.h"
 #include "traffic_fields.h"
 
 #include <rpcrdma/report/report.h>
@@ -21,8 +25,14 @@ void packet_fields(Archive& a, Of<Archive, CaptureSummary>& c) {
   a("roce", p.roce);
   a("icrc_good", p.icrc_good);
   a("icrc_bad", p.icrc_bad);
+  unless_zero(a, "icrc_accepted", p.icrc_accepted);
+  unless_zero(a, "icrc_off", p.icrc_off);
   a("icrc_unchecked", p.icrc_unchecked);
   a("coalesced", p.coalesced);
+  a("iwarp", p.iwarp);
+  a("crc_good", p.crc_good);
+  a("crc_bad", p.crc_bad);
+  a("crc_unchecked", p.crc_unchecked);
   a("retransmitted", p.retransmitted);
   a("duplicated", p.captured_twice);
   a("reordered", p.reordered);
@@ -32,7 +42,11 @@ void packet_fields(Archive& a, Of<Archive, CaptureSummary>& c) {
   a("rnr", p.rnr);
   a("cm", p.cm);
   a("other_service", p.other_service);
+  unless_zero(a, "ce", p.ce);
+  unless_zero(a, "cnp", p.cnp);
   a("malformed", p.malformed);
+  a("headers_truncated", p.headers_cut);
+  a("cm_truncated", p.cm_cut);
   std::uint64_t truncated = c.cut_short + p.icrc_unchecked;
   a("truncated", truncated);
   if constexpr (Archive::kReads) {
@@ -44,6 +58,19 @@ void packet_fields(Archive& a, Of<Archive, CaptureSummary>& c) {
   }
   a("fragments", c.fragments);
   a("unknown_link", c.unknown_link);
+  unless_zero(a, "nfs_tcp_calls", c.nfs_tcp);
+  if (a.present("pause_frames", !c.pauses.empty())) {
+    a.entries("pause_frames", c.pauses, [](auto& in, auto& source, auto& counts) {
+      in("source", source);
+      in.sparse("paused", counts.paused);
+      in.sparse("resumed", counts.resumed);
+      in("paused_whole", counts.whole_paused);
+      in("resumed_whole", counts.whole_resumed);
+      in("longest_quanta", counts.longest);
+      in("first_frame", counts.first_frame);
+      in("last_frame", counts.last_frame);
+    });
+  }
   a.entries("not_decoded", c.unread, [](auto& in, auto& name, auto& frames) {
     in("name", name);
     in("frames", frames);
@@ -59,6 +86,8 @@ void capture_fields(Archive& a, Of<Archive, CaptureSummary>& c) {
   a("dropped", c.dropped);
   a("truncated", c.file_cut_short);
   a.nullable("damage", c.damage);
+  a.nullable("note", c.note);
+  a("snaplen", c.snaplen);
   a("clock_steps_back", c.clock_steps_back);
 }
 
@@ -166,17 +195,21 @@ void fields_after_connections(Archive& a, Of<Archive, Report>& r) {
   a.entries("procedures", r.procedures,
             [](auto& in, auto& key, auto& procedure) { procedure_fields(in, key, procedure); });
   slow_calls(a, "slowest", r.slowest);
+  if (a.present("files", true)) a.object_of("files", r.files);
   a.object("series", [&](auto& in) {
     in.object_of("traffic", r.traffic);
     in.objects("credits", r.credits, kMaxCreditSeries);
     in("credits_omitted", r.credits_omitted);
   });
+  latency_fields(a, r);
   a.object_of("edges", r.edges);
+  if (a.present("timing", true)) a.object_of("timing", r.timing);
   if (a.present("reconnects", true)) {
     a.object_of("reconnects", r.reconnects);
   } else if constexpr (Archive::kReads) {
     r.reconnects.complete = false;
   }
+  session_fields(a, r);
   finding_fields(a, r);
 }
 

@@ -16,6 +16,12 @@
 
 namespace rpcrdma::report {
 
+// A count that is there only if it is not zero.
+template <typename Archive, typename T>
+void unless_zero(Archive& a, const char* key, T& count) {
+  if (a.present(key, count != 0)) a(key, count);
+}
+
 // T for an archive that reads, const T for one that writes.
 template <typename Archive, typename T>
 using Of = std::conditional_t<Archive::kReads, T, const T>;
@@ -48,6 +54,7 @@ void fields(Archive& a, Of<Archive, base::Histogram>& h) {
     a("mean", h.mean() / 1e3);
     a("p50", microseconds(h.quantile(0.5)));
     a("p90", microseconds(h.quantile(0.9)));
+    a("p95", microseconds(h.quantile(0.95)));
     a("p99", microseconds(h.quantile(0.99)));
     a("p999", microseconds(h.quantile(0.999)));
     a("max", microseconds(max));

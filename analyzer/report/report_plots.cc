@@ -17,6 +17,7 @@ std::string report_plots(const Report& report, const PlotOptions& options) {
   draw(call_rate_chart(report));
   draw(byte_rate_chart(report));
   draw(trouble_chart(report));
+  if (any_congestion(report)) draw(congestion_chart(report));
   draw(latency_chart(report));
   draw(latency_histogram(report));
   return out;

@@ -12,6 +12,9 @@ void TrafficBin::join(const TrafficBin& other) {
   retransmitted += other.retransmitted;
   naks += other.naks;
   rnrs += other.rnrs;
+  ce += other.ce;
+  cnps += other.cnps;
+  pauses += other.pauses;
   outstanding_max = std::max(outstanding_max, other.outstanding_max);
   latency_count += other.latency_count;
   latency_sum += other.latency_sum;

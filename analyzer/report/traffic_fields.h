@@ -84,6 +84,9 @@ void procedure_fields(Archive& a, Of<Archive, ProcedureKey>& k, Of<Archive, Proc
       in.object_of("last_operation_to_reply", p.after_data);
     });
   }
+  if (a.present("in_responder_us", true)) {
+    a.object_of("in_responder_us", p.in_responder);
+  }
   slow_calls(a, "slowest", p.slowest);
 }
 
@@ -105,6 +108,9 @@ void fields(Archive& a, Of<Archive, TrafficBin>& b) {
   a("retransmitted", b.retransmitted);
   a("nak", b.naks);
   a("rnr", b.rnrs);
+  unless_zero(a, "ce", b.ce);
+  unless_zero(a, "cnp", b.cnps);
+  unless_zero(a, "pause_frames", b.pauses);
   a("in_flight_max", b.outstanding_max);
   a.object("latency_ns", [&](auto& in) {
     in("count", b.latency_count);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <rpcrdma/roce/note_tunnels.h>
 #include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::roce {
@@ -23,13 +24,20 @@ std::vector<std::uint8_t> without_trailing_zeros(wire::Bytes data) {
   return {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
+// A program may put a number there: its low bytes can be zeros.
+std::vector<std::uint8_t> in_words(wire::Bytes data) {
+  std::vector<std::uint8_t> bytes = without_trailing_zeros(data);
+  bytes.resize(std::min((bytes.size() + 3) / 4 * 4, data.size()));
+  return bytes;
+}
+
 }  // namespace
 
 void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket& roce,
                        const PacketMeta& meta) {
   const auto mad = wire::decode_cm(roce.payload);
   if (!mad) {
-    ++stats.other_service;
+    ++(t.complete() ? stats.other_service : stats.cm_cut);
     return;
   }
   ++stats.cm;
@@ -42,6 +50,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
     if (ref.connection != nullptr) {
       ref.connection->last_frame = meta.frame;
       ref.connection->last_ns = meta.time_ns;
+      note_tunnels(ref.connection->side[ref.sender], t.tunnels, meta.frame);
     }
     listener.on_cm({ref.connection, ref.sender, *mad, meta});
   };
@@ -158,6 +167,7 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
       ref.connection->closed_by = ref.sender;
       ref.connection->closed_frame = meta.frame;
       ref.connection->reject_reason = rej->reason;
+      ref.connection->reject_data = in_words(rej->private_data);
       close(*ref.connection, State::kRejected);
     }
   } else if (const auto* dreq = std::get_if<wire::CmDreq>(&mad->message)) {
@@ -182,6 +192,23 @@ void Tracker::Impl::cm(const capture::TransportPacket& t, const wire::RocePacket
   } else if (const auto* drep = std::get_if<wire::CmDrep>(&mad->message)) {
     report(sender_of(drep->local_comm_id, drep->remote_comm_id));
   }
+}
+
+// A copy of a CM message says nothing but in which tunnel it was captured.
+void Tracker::Impl::copied_cm(const capture::TransportPacket& t, const wire::RocePacket& roce,
+                              const PacketMeta& meta) {
+  if (t.tunnels.count == 0) return;
+  const auto mad = wire::decode_cm(roce.payload);
+  if (!mad) return;
+  std::visit(
+      [&](const auto& message) {
+        if constexpr (requires { message.local_comm_id; }) {
+          const auto it = by_comm_id.find({t.src, message.local_comm_id});
+          if (it == by_comm_id.end()) return;
+          note_tunnels(it->second.connection->side[it->second.sender], t.tunnels, meta.frame);
+        }
+      },
+      mad->message);
 }
 
 }  // namespace rpcrdma::roce

@@ -132,6 +132,7 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   into->side[0].qpn = self->side[1].qpn;
   into->side[0].qpn_known = true;
   into->side[1].counters = self->side[0].counters;
+  into->side[1].tunnels = self->side[0].tunnels;
   into->side[0].counters.orphans += self->side[1].counters.orphans;
   into->stream[1] = std::move(self->stream[0]);
   into->stream[1].send.sender = 1;
@@ -139,13 +140,15 @@ void Tracker::Impl::try_merge(FlowRef& ref, const capture::TransportPacket& t, c
   for (ReadInProgress& r : into->stream[1].reads) r.op.initiator = 1;
   into->icrc_good += self->icrc_good;
   into->icrc_bad += self->icrc_bad;
+  into->icrc_accepted += self->icrc_accepted;
   if (self->first_frame < into->first_frame) {
     into->first_frame = self->first_frame;
     into->first_ns = self->first_ns;
   }
   if (into->path_mtu == 0) into->path_mtu = self->path_mtu;
   into->mtu_at_least = std::max(into->mtu_at_least, self->mtu_at_least);
-  into->icrc_was_good[1] = self->icrc_was_good[0];
+  into->icrc_trust[1] = self->icrc_trust[0];
+  into->mirror[1] = self->mirror[0];
   self->merged_away = true;
   idle.requeue(*self, self->idle);
   ref = {into, 1};

@@ -76,6 +76,16 @@ std::optional<std::uint64_t> share_of(const ConnectionState& c, const ReadInProg
   return std::nullopt;
 }
 
+// Returns whether a sender of which only packets with bad ICRCs were seen went on to the next ones
+// again and again: it does not wait for a retransmission, so the receiver has them.
+bool moves_on(const Stream& s) {
+  constexpr std::size_t kPackets = 16;
+  if (s.held.size() % kPackets != 0 || s.held.empty()) return false;
+  const auto span = static_cast<std::int32_t>(s.held.size()) - 1;
+  return s.held.front().psn == s.next && psn_diff(s.held.back().psn, s.next) == span &&
+         std::all_of(s.held.begin(), s.held.end(), [](const Held& h) { return h.suspect; });
+}
+
 // Returns whether such a response has the wrong opcode for its place. A READ that is requested
 // again from the middle on is answered there by a First or Only; that request may be missing in the
 // capture, or come later in it.
@@ -177,6 +187,42 @@ bool Tracker::Impl::waits_behind(const Stream& s, std::uint32_t psn) {
                      [psn](const Held& h) { return !h.suspect || h.psn == psn; });
 }
 
+// Returns the held packet with a bad ICRC and this PSN, or null.
+const Held* Tracker::Impl::find_damaged(const Stream& s, std::uint32_t psn) {
+  // One ACK acknowledges a few packets. Further ones will come.
+  constexpr int kSearched = 64;
+  int searched = 0;
+  for (const Held& h : s.held) {
+    if (h.psn == psn) return h.suspect ? &h : nullptr;
+    if (++searched == kSearched) break;
+  }
+  return nullptr;
+}
+
+// Packets of `sender` with bad ICRCs were accepted by their receiver. If that happens often, those
+// that are held are used like any other.
+void Tracker::Impl::icrc_answered(ConnectionState& c, int sender) {
+  const auto side = static_cast<std::uint8_t>(sender);
+  if (!icrc_trust_of({&c, side}).answered()) return;
+  note_icrc_port(c.side[side].address, c.icrc_trust[side]);
+  Stream& s = c.stream[side];
+  for (Held& h : s.held) {
+    if (!h.suspect) continue;
+    h.suspect = false;
+    ++c.icrc_accepted;
+    ++stats.icrc_accepted;
+  }
+  if (s.seen || s.held.empty()) return;
+  const Held& front = s.held.front();
+  s.seen = true;
+  s.first = front.psn;
+  if (!s.skipped) s.next = first_psn(c, front.psn);
+  if (s.next == front.psn) {
+    s.assembly =
+        wire::opcode_info(front.bytes[0]).first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
+  }
+}
+
 void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
                             const capture::TransportPacket& transport) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
@@ -196,7 +242,20 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
       s.assembly = p.info->first ? Stream::Assembly::kIdle : Stream::Assembly::kSkip;
     }
   }
+  if (!s.seen && p.suspect && !s.skipped) {
+    // It waits where the stream is to begin, if its PSN is credible.
+    const std::uint32_t first = first_psn(c, psn);
+    if (std::any_of(c.side.begin(), c.side.end(), [first](const Side& side) {
+          return side.cm.seen && side.cm.starting_psn == first;
+        })) {
+      s.next = first;
+    }
+  }
   if (misfits_read(s, psn) && !p.suspect) settle_uncertain_read(c, s, *p.roce);
+  if (s.open_ended && !p.suspect) [[unlikely]] {
+    s.open_ended = false;
+    if (psn_diff(psn, s.next) > 0) s.next = psn;
+  }
   const std::int32_t ahead = psn_diff(psn, s.next);
   if (ahead < 0) {
     if (!p.suspect) duplicate(c, sender, p);
@@ -206,13 +265,19 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
     // The PSN of a damaged packet may be any number.
     if (p.suspect && ahead > static_cast<std::int32_t>(kMaxHeldPackets)) return;
     hold(c, sender, p, transport);
+    if (p.suspect && moves_on(s) &&
+        icrc_trust_of({&c, static_cast<std::uint8_t>(sender)}).is_doubtful()) {
+      icrc_answered(c, sender);
+    }
     drain(c, sender);
     return;
   }
   if (waits_behind(s, psn)) {
     // The gap closes. Was the packet late, or retransmitted? It was retransmitted if there was a
     // NAK, or if held packets are repeated after it.
-    if (s.nak_in_gap) {
+    if (p.replaces_damaged) {
+      captured_twice(c, sender);
+    } else if (s.nak_in_gap) {
       retransmitted(c, sender, 1, p);
       ++c.side[static_cast<std::size_t>(sender)].counters.lost_network;
       ++stats.lost_network;
@@ -236,6 +301,45 @@ void Tracker::Impl::request(ConnectionState& c, int sender, const Packet& p,
   }
 }
 
+// A request whose headers behind the BTH were not captured: it takes its place in the order, and
+// what it requested is unknown. Its PSN is the only evidence, so packets before it are not waited
+// for.
+void Tracker::Impl::opaque_request(ConnectionState& c, int sender, const Packet& p) {
+  Stream& s = c.stream[static_cast<std::size_t>(sender)];
+  const std::uint32_t psn = p.roce->bth.psn;
+  if (!s.started) {
+    s.started = true;
+    s.next = psn;
+  }
+  if (!s.seen) {
+    s.seen = true;
+    s.first = psn;
+    s.next = psn;
+  }
+  const std::int32_t ahead = psn_diff(psn, s.next);
+  if (ahead < 0) return duplicate(c, sender, p);
+  while (!s.held.empty() && psn_diff(s.held.front().psn, psn) < 0) {
+    const Held& front = s.held.front();
+    if (front.suspect || psn_diff(front.psn, s.next) < 0) {
+      held_bytes -= cost(front);
+      s.held.pop_front();
+    } else {
+      skip_to(c, sender, front.psn);
+      use_held(c, sender);
+    }
+  }
+  if (!s.open_ended) skip_to(c, sender, psn);
+  if (s.assembly == Stream::Assembly::kWrite) end_write(c, sender);
+  if (s.assembly == Stream::Assembly::kSend) end_send(c, sender, false);
+  s.point = p.meta.point;
+  s.uncertain_read.reset();
+  s.next = psn_add(psn, 1);
+  s.open_ended = !p.info->write && p.info->reth;
+  // The rest of an RDMA Write belongs to it.
+  s.assembly = p.info->write && !p.info->last ? Stream::Assembly::kSkip : Stream::Assembly::kIdle;
+  drain(c, sender);
+}
+
 void Tracker::Impl::retransmitted(ConnectionState& c, int sender, std::uint64_t count,
                                   const Packet& p) {
   c.side[static_cast<std::size_t>(sender)].counters.retransmitted += count;
@@ -253,6 +357,7 @@ void Tracker::Impl::sent_again(ConnectionState& c, int sender, const Packet& p) 
   listener.on_sent_again(
       {c, sender, p.roce->bth.psn, p.meta.time_ns - s.last_ns, !s.again, p.meta});
   s.again = true;
+  s.again_ns = p.meta.time_ns;
 }
 
 void Tracker::Impl::duplicate(ConnectionState& c, int sender, const Packet& p) {
@@ -301,7 +406,7 @@ void Tracker::Impl::hold(ConnectionState& c, int sender, const Packet& p,
     return;
   }
   const auto bytes = transport.transport();
-  Held held{psn, p.meta, p.suspect, transport.wire_length, {bytes.begin(), bytes.end()}};
+  Held held{psn, p.meta, p.ce, p.suspect, transport.wire_length, {bytes.begin(), bytes.end()}};
   held_bytes += cost(held);
   s.held.insert(at, std::move(held));
   if (s.held.size() <= kMaxHeldPackets && held_bytes <= kMaxHeldBytes) return;
@@ -340,6 +445,10 @@ void Tracker::Impl::drain(ConnectionState& c, int sender) {
     const std::int32_t acked_by = psn_diff(s.acked, s.next);
     const bool acked = s.acked_known && acked_by >= 0 && acked_by < kMaxCredibleLoss;
     if (ahead == 0 && (!front.suspect || acked)) {
+      if (front.suspect) {
+        icrc_answered(c, sender);
+        if (!front.suspect) continue;
+      }
       use_held(c, sender);
     } else if (ahead > 0 && acked) {
       skip_to(c, sender,
@@ -368,6 +477,7 @@ void Tracker::Impl::use_held(ConnectionState& c, int sender) {
   p.meta = held.meta;
   p.wire_payload = wire_payload_length(held.bytes, *decoded, held.wire_length);
   p.suspect = held.suspect;
+  p.ce = held.ce;
   in_order(c, sender, p);
 }
 
@@ -442,6 +552,7 @@ void Tracker::Impl::send_packet(ConnectionState& c, int sender, const Packet& p)
   s.send.time_ns = p.meta.time_ns;
   s.send.psn = roce.bth.psn;
   s.send.suspect |= p.suspect;
+  s.send.ce |= p.ce;
   s.send.ack_requested = roce.bth.ack_req;
   s.send.wire_length += p.wire_payload;
   if (p.info->imm) {
@@ -700,6 +811,7 @@ void Tracker::Impl::acknowledge(ConnectionState& c, int sender, const Packet& p)
   const std::uint32_t psn = p.roce->bth.psn;
   // A NAK acknowledges everything before it.
   const bool refuses = p.info->aeth && (aeth.is_nak() || aeth.is_rnr());
+  if (refuses) s.nak_ns = p.meta.time_ns;
   const std::uint32_t last_acked = refuses ? psn_add(psn, wire::kPsnMask) : psn;
   if (!s.acked_known || psn_diff(last_acked, s.acked) > 0) {
     s.answered_at = p.meta.point;
@@ -744,6 +856,11 @@ void Tracker::Impl::note_reads_answered(ConnectionState& c, int sender, std::uin
 void Tracker::Impl::note_acknowledged(ConnectionState& c, int sender, std::uint32_t psn) {
   Stream& s = c.stream[static_cast<std::size_t>(sender)];
   if (s.started && !s.seen && !s.skipped) s.next = first_psn(c, psn);
+  // The responses to a READ of unknown length have its PSNs.
+  if (s.open_ended) [[unlikely]] {
+    const std::int32_t beyond = psn_diff(psn, s.next);
+    if (beyond >= 0 && beyond < kMaxCredibleLoss) s.next = psn_add(psn, 1);
+  }
   // A PSN that was never sent cannot be acknowledged, unless the loss is credible.
   if (!s.started || psn_diff(psn, s.next) >= kMaxCredibleLoss) return;
   const bool stale = psn_diff(s.acked, s.next) >= kMaxCredibleLoss;

@@ -11,28 +11,70 @@
 //   - the peer acknowledges it though it was never seen: the capture lost it.
 // A packet with a bad ICRC counts as missing, since its receiver drops it, but is kept: if the peer
 // acknowledges its PSN and no other copy came, the bytes were damaged in the capture and are used,
-// marked as suspect. If no ICRC of a port is good, the capture point does not see its final ICRCs,
-// and all its packets are accepted as they are.
+// marked as suspect. If the ICRCs of a sender are bad and the peers answer each other all the same,
+// or none of its port was ever good, a bad ICRC says nothing: its packets are accepted as they are
+// (icrc_trust.h).
 //
 // QPNs are reused. A new REQ ends the connection that had the QPN before; if the REQ was not
 // captured, a PSN far from all that the connection sent does.
 #include "state.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
 
+#include <rpcrdma/roce/coalesced.h>
+#include <rpcrdma/roce/note_tunnels.h>
 #include <rpcrdma/roce/psn.h>
 #include <rpcrdma/roce/tracker.h>
+#include <rpcrdma/wire/endian.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::roce {
 
 namespace {
 
-// The largest path MTU, and more than all headers and the ICRC around such a payload need.
-constexpr std::size_t kLongestPacket = 4096 + 128;
+// The code point of ECN (RFC 3168): congestion experienced. 0: the sender does not use ECN.
+constexpr std::uint8_t kCe = 3;
+std::uint8_t ecn_of(const capture::TransportPacket& t) {
+  return t.dscp_ecn & 3U;
+}
 
 bool coalesced(const capture::TransportPacket& t) {
   return t.wire_length > kLongestPacket;
+}
+
+// The ICRC covers the IP header as the sender saw it. A sender in user space does not see what its
+// kernel makes of it. Its kernel may add a Fragment header to a packet that fits in one fragment.
+[[gnu::cold]] bool icrc_without_fragment_header(const capture::TransportPacket& t,
+                                                std::uint32_t icrc) {
+  constexpr std::size_t kIpv6Bytes = 40, kUdpBytes = 8, kFragmentBytes = 8;
+  constexpr std::uint8_t kFragmentHeader = 44;
+  if (t.kind != wire::IcrcKind::kRoceV2Ipv6 || t.data[6] != kFragmentHeader ||
+      t.bth != kIpv6Bytes + kFragmentBytes + kUdpBytes) {
+    return false;
+  }
+  std::array<std::uint8_t, kIpv6Bytes + kUdpBytes> headers;
+  std::copy_n(t.data.begin(), kIpv6Bytes, headers.begin());
+  wire::store_be16(&headers[4],
+                   static_cast<std::uint16_t>(wire::load_be16(&headers[4]) - kFragmentBytes));
+  headers[6] = t.data[kIpv6Bytes];
+  std::copy_n(t.data.begin() + kIpv6Bytes + kFragmentBytes, kUdpBytes,
+              headers.begin() + kIpv6Bytes);
+  const wire::Bytes rest = t.transport().first(t.transport().size() - wire::kIcrcBytes);
+  return wire::icrc(t.kind, wire::Bytes(headers), rest) == icrc;
+}
+
+// The kernel that fragments a datagram clears Don't Fragment and chooses the Identification.
+// `difference` is that of the ICRCs. It proves a sender that set Don't Fragment and assumed any one
+// Identification: half of the word that it stands for.
+bool icrc_before_fragmentation(const capture::TransportPacket& t, std::uint32_t difference) {
+  constexpr std::size_t kIdentification = 4, kWord = 4;
+  constexpr std::uint32_t kFlags = 0xffff, kDontFragment = 0x4000;
+  if (t.kind != wire::IcrcKind::kRoceV2Ipv4) return false;
+  const std::size_t behind = t.data.size() - wire::kIcrcBytes - kIdentification - kWord;
+  return (wire::icrc_word_difference(difference, behind) & kFlags) == kDontFragment;
 }
 
 }  // namespace
@@ -64,17 +106,37 @@ void decode(PreparedPacket& packet) {
   const capture::TransportPacket& t = packet.transport;
   packet.decoded = wire::decode_roce(t.transport(), t.wire_length, packet.roce);
   packet.icrc = IcrcCheck::kUnchecked;
+  const wire::Bytes bytes = t.transport();
+  if (bytes.size() >= wire::kBthBytes + sizeof packet.behind_bth) [[likely]] {
+    std::memcpy(&packet.behind_bth, bytes.data() + wire::kBthBytes, sizeof packet.behind_bth);
+  } else {
+    packet.behind_bth = 0;
+  }
   packet.wire_payload =
       packet.decoded ? wire_payload_length(t.transport(), packet.roce, t.wire_length) : 0;
 }
 
-void prepare(PreparedPacket& packet) {
+void prepare(PreparedPacket& packet, bool check_icrc) {
   decode(packet);
+  if (!check_icrc) [[unlikely]] {
+    packet.icrc = IcrcCheck::kOff;
+    return;
+  }
   const capture::TransportPacket& t = packet.transport;
   if (!packet.decoded || !t.complete() || t.data.size() < 4 || coalesced(t)) return;
   const auto covered = t.data.first(t.data.size() - 4);
-  packet.icrc =
-      wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ? IcrcCheck::kGood : IcrcCheck::kBad;
+  const bool good = wire::icrc(t.kind, covered, t.bth) == packet.roce.icrc ||
+                    icrc_without_fragment_header(t, packet.roce.icrc);
+  packet.icrc = good ? IcrcCheck::kGood : IcrcCheck::kBad;
+}
+
+void prepare_reassembled(PreparedPacket& packet, bool check_icrc) {
+  prepare(packet, check_icrc);
+  if (packet.icrc != IcrcCheck::kBad) return;
+  const capture::TransportPacket& t = packet.transport;
+  const auto covered = t.data.first(t.data.size() - wire::kIcrcBytes);
+  const std::uint32_t difference = wire::icrc(t.kind, covered, t.bth) ^ packet.roce.icrc;
+  if (icrc_before_fragmentation(t, difference)) packet.icrc = IcrcCheck::kGood;
 }
 
 // All headers were decoded from captured bytes, so only the payload can be shorter than it was on
@@ -87,55 +149,79 @@ std::uint32_t wire_payload_length(wire::Bytes captured, const wire::RocePacket& 
   return wire_length > around ? static_cast<std::uint32_t>(wire_length - around) : 0;
 }
 
-void Tracker::Impl::packet(const PreparedPacket& prepared) {
-  ++stats.roce;
-  now_ns = prepared.meta.time_ns;
-  if (!prepared.decoded) {
-    ++stats.malformed;
-    return;
-  }
-  const capture::TransportPacket& transport = prepared.transport;
-  if (coalesced(transport)) [[unlikely]] {
-    ++stats.coalesced;
-    return;
-  }
-  const PacketMeta& meta = prepared.meta;
-  const wire::RocePacket& roce = prepared.roce;
-  const IcrcCheck icrc = prepared.icrc;
-  switch (icrc) {
-    case IcrcCheck::kGood:
-      ++stats.icrc_good;
-      break;
-    case IcrcCheck::kBad:
-      ++stats.icrc_bad;
-      break;
-    case IcrcCheck::kUnchecked:
-      ++stats.icrc_unchecked;
-      break;
-  }
-
-  const auto service = static_cast<wire::Service>(roce.bth.opcode >> 5);
-  const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
-  if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
-    if (icrc == IcrcCheck::kBad && icrc_trusted.contains(transport.src)) return;
-    if (icrc == IcrcCheck::kGood) note_icrc_trusted(transport.src);
-    cm(transport, roce, meta);
-    return;
-  }
-  if (service != wire::Service::kRc || !info.known) {
-    ++stats.other_service;
-    return;
-  }
-
+static Packet packet_of(const PreparedPacket& prepared) {
   Packet p;
-  p.roce = &roce;
-  p.info = &info;
-  p.meta = meta;
+  p.roce = &prepared.roce;
+  p.info = &wire::opcode_info(prepared.roce.bth.opcode);
+  p.meta = prepared.meta;
   p.wire_payload = prepared.wire_payload;
   p.predecoded = prepared.predecoded;
-  p.suspect = icrc == IcrcCheck::kBad && icrc_trusted.contains(transport.src);
+  return p;
+}
 
+// Whether to believe a packet to an unknown QP whose bad ICRC may mean nothing. A single damaged
+// packet may name any QP; a second one to the same QP, or one the other way, is no accident. The
+// first one waits for it.
+bool Tracker::Impl::believed(const PreparedPacket& prepared) {
+  if (believing) return true;
+  const capture::TransportPacket& t = prepared.transport;
+  const FlowKey key{t.src, t.dst, prepared.roce.bth.dest_qp};
+  const bool again =
+      doubted.key == key || (doubted.key.src == key.dst && doubted.key.dst == key.src);
+  if (!again || doubted.bytes.empty()) {
+    doubted.key = key;
+    doubted.bytes.assign(t.data.begin(), t.data.end());
+    doubted.packet = prepared;
+    doubted.packet.predecoded = nullptr;
+    doubted.packet.transport.data = doubted.bytes;
+    return false;
+  }
+  const std::vector<std::uint8_t> bytes = std::exchange(doubted.bytes, {});
+  PreparedPacket first = doubted.packet;
+  first.transport.data = bytes;
+  first.decoded =
+      wire::decode_roce(first.transport.transport(), first.transport.wire_length, first.roce);
+  Packet p = packet_of(first);
+  believing = true;
+  in_connection(first, p);
+  believing = false;
+  return true;
+}
+
+// One packet of the Reliable Connected service. Part of packet(), which every packet passes.
+[[gnu::always_inline]] inline void Tracker::Impl::in_connection(const PreparedPacket& prepared,
+                                                                Packet& p) {
+  const capture::TransportPacket& transport = prepared.transport;
+  const PacketMeta& meta = p.meta;
+  const wire::RocePacket& roce = *p.roce;
+  const wire::OpcodeInfo& info = *p.info;
+  const IcrcCheck icrc = p.headers_cut ? IcrcCheck::kUnchecked : prepared.icrc;
+  const std::uint8_t ecn = ecn_of(transport);
+  p.ce = ecn == kCe;
   FlowRef ref = find_flow(transport, roce.bth.dest_qp);
+  if (icrc == IcrcCheck::kBad) [[unlikely]] {
+    const IcrcTrust port = icrc_of_port(transport.src);
+    if (ref.connection == nullptr && port.is_doubtful()) {
+      if (!believed(prepared)) return;
+      ref = find_flow(transport, roce.bth.dest_qp);
+      p.suspect = ref.connection != nullptr && icrc_trust_of(ref).checked();
+    } else {
+      p.suspect = ref.connection != nullptr ? icrc_trust_of(ref).checked() : port.checked();
+    }
+  }
+  const ByPsn place = by_psn(ref, p);
+  if (place == ByPsn::kNew) [[likely]] {
+    note_new(prepared, ref, p);
+  } else {
+    if (place == ByPsn::kUsed) add_sightings();
+    const Copy copy = is_copy(prepared, ref, p);
+    if (copy == Copy::kCopy && ref.connection != nullptr) {
+      note_tunnels(ref.connection->side[ref.sender], transport.tunnels, meta.frame);
+      copied(*ref.connection, ref.sender, p);
+      return;
+    }
+    p.replaces_damaged = copy == Copy::kOfDamaged;
+  }
   if (ref.connection == nullptr) {
     // A damaged packet may name any QP; it begins no connection while ICRCs of its port are
     // trusted.
@@ -164,30 +250,162 @@ void Tracker::Impl::packet(const PreparedPacket& prepared) {
   }
   if (ref.connection == nullptr) return;
   ConnectionState& c = *ref.connection;
-  if (icrc == IcrcCheck::kGood && !c.icrc_was_good[ref.sender]) {
-    c.icrc_was_good[ref.sender] = true;
-    note_icrc_trusted(transport.src);
+  if (icrc == IcrcCheck::kGood) {
+    ++c.icrc_good;
+    IcrcTrust& trust = c.icrc_trust[ref.sender];
+    if (!trust.is_full() && icrc_trust_of(ref).good())
+      note_icrc_port(transport.src, IcrcTrust::trusted());
+  } else if (icrc == IcrcCheck::kBad) {
+    ++c.icrc_bad;
+    if (p.suspect && is_answer(c, ref.sender, p)) {
+      if (find_damaged(c.stream[1U - ref.sender], roce.bth.psn) != nullptr) {
+        icrc_answered(c, 1 - ref.sender);
+        drain(c, 1 - ref.sender);
+      }
+      icrc_answered(c, ref.sender);
+      drain(c, ref.sender);
+      p.suspect = icrc_trust_of(ref).checked();
+    }
+    if (!p.suspect) {
+      ++c.icrc_accepted;
+      ++stats.icrc_accepted;
+      icrc_trust_of(ref).accepted();
+    }
   }
-  c.icrc_good += icrc == IcrcCheck::kGood ? 1 : 0;
-  c.icrc_bad += icrc == IcrcCheck::kBad ? 1 : 0;
 
   Side& sender = c.side[ref.sender];
   ++sender.counters.packets;
   sender.counters.payload_bytes += p.wire_payload;
+  note_tunnels(sender, transport.tunnels, meta.frame);
   c.last_frame = meta.frame;
-  c.clock_stepped_back |= meta.time_ns < c.last_ns;
+  c.clock_stepped_back |= steps_back(c.last_ns, meta.time_ns);
   c.last_ns = meta.time_ns;
+  sender.counters.ecn_capable += ecn != 0 ? 1 : 0;
   if (c.state == State::kOpening) {
     c.state = State::kOpen;
     listener.on_open(c);
   }
+  if (p.ce) [[unlikely]] {
+    ++stats.ce;
+    ++sender.counters.ce;
+  }
   // Packets after the end (a last ACK, retries) are counted but not processed.
   if (c.state >= State::kRejected) return;
-  if (info.response) {
+  if (p.ce) [[unlikely]]
+    listener.on_congestion({c, ref.sender, false, meta});
+  if (p.headers_cut) [[unlikely]] {
+    if (info.request) opaque_request(c, ref.sender, p);
+  } else if (info.response) {
     response(c, ref.sender, p);
   } else {
     request(c, ref.sender, p, transport);
     c.stream[ref.sender].last_ns = meta.time_ns;
+  }
+}
+
+void Tracker::Impl::packet(const PreparedPacket& prepared) {
+  ++stats.roce;
+  now_ns = prepared.meta.time_ns;
+  if (!prepared.decoded) [[unlikely]] {
+    return undecoded(prepared);
+  }
+  const capture::TransportPacket& transport = prepared.transport;
+  if (coalesced(transport)) [[unlikely]] {
+    ++stats.coalesced;
+    return;
+  }
+  const PacketMeta& meta = prepared.meta;
+  const wire::RocePacket& roce = prepared.roce;
+  const IcrcCheck icrc = prepared.icrc;
+  switch (icrc) {
+    case IcrcCheck::kGood:
+      ++stats.icrc_good;
+      break;
+    case IcrcCheck::kBad:
+      ++stats.icrc_bad;
+      break;
+    case IcrcCheck::kUnchecked:
+      ++stats.icrc_unchecked;
+      break;
+    case IcrcCheck::kOff:
+      ++stats.icrc_off;
+      break;
+  }
+
+  const auto service = static_cast<wire::Service>(roce.bth.opcode >> 5);
+  const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
+  if (service == wire::Service::kUd && roce.bth.dest_qp == wire::kGsiQp) {
+    if (icrc == IcrcCheck::kBad) {
+      if (icrc_of_port(transport.src).checked()) return;
+      ++stats.icrc_accepted;
+    } else if (icrc == IcrcCheck::kGood && icrc_of_port(transport.src).fresh()) {
+      note_icrc_port(transport.src, IcrcTrust::doubtful());
+    }
+    if (is_copy(prepared, {}, packet_of(prepared)) != Copy::kNone) {
+      ++stats.captured_twice;
+      copied_cm(transport, roce, meta);
+      return;
+    }
+    cm(transport, roce, meta);
+    return;
+  }
+  if (service == wire::Service::kCnp && is_copy(prepared, find_flow(transport, roce.bth.dest_qp),
+                                                packet_of(prepared)) != Copy::kNone) {
+    ++stats.captured_twice;
+    return;
+  }
+  if (service != wire::Service::kRc || !info.known) {
+    if (roce.bth.opcode == static_cast<std::uint8_t>(wire::Opcode::kCnp)) return cnp(prepared);
+    ++stats.other_service;
+    return;
+  }
+
+  Packet p = packet_of(prepared);
+  in_connection(prepared, p);
+}
+
+// A packet that the capture cut behind its BTH still has a place in its connection.
+void Tracker::Impl::undecoded(const PreparedPacket& prepared) {
+  const capture::TransportPacket& t = prepared.transport;
+  const auto decoded = wire::decode_roce(t.transport(), t.wire_length);
+  if (t.complete() || decoded || decoded.error().code != wire::Errc::kTruncated) {
+    ++stats.malformed;
+    return;
+  }
+  ++stats.headers_cut;
+  ++stats.icrc_unchecked;
+  wire::RocePacket roce;
+  roce.bth = *wire::decode_bth(prepared.transport.transport());
+  const wire::OpcodeInfo& info = wire::opcode_info(roce.bth.opcode);
+  if (static_cast<wire::Service>(roce.bth.opcode >> 5) == wire::Service::kUd) {
+    if (roce.bth.dest_qp == wire::kGsiQp) ++stats.cm_cut;
+    return;
+  }
+  if (!info.known || static_cast<wire::Service>(roce.bth.opcode >> 5) != wire::Service::kRc) {
+    ++stats.other_service;
+    return;
+  }
+  Packet p;
+  p.roce = &roce;
+  p.info = &info;
+  p.meta = prepared.meta;
+  p.headers_cut = true;
+  in_connection(prepared, p);
+}
+
+// A CNP goes to the QP whose packets were marked, like an ACK. Many devices answer CNPs themselves
+// and their hosts never see them.
+void Tracker::Impl::cnp(const PreparedPacket& prepared) {
+  const FlowRef ref = find_flow(prepared.transport, prepared.roce.bth.dest_qp);
+  if (ref.connection == nullptr) {
+    ++stats.cnp;
+    return;
+  }
+  if (prepared.icrc == IcrcCheck::kBad && icrc_trust_of(ref).checked()) return;
+  ++stats.cnp;
+  ++ref.connection->side[ref.sender].counters.cnps;
+  if (ref.connection->state < State::kRejected) {
+    listener.on_congestion({*ref.connection, ref.sender, true, prepared.meta});
   }
 }
 
@@ -212,8 +430,45 @@ void Tracker::Impl::finish(std::int64_t end_ns) {
   });
 }
 
-void Tracker::Impl::note_icrc_trusted(const capture::Address& port) {
-  if (icrc_trusted.size() < kMaxIcrcTrusted) icrc_trusted.insert(port);
+// Returns a fresh one for a port that is not known.
+IcrcTrust Tracker::Impl::icrc_of_port(const capture::Address& port) const {
+  const auto it = icrc_ports.find(port);
+  return it == icrc_ports.end() ? IcrcTrust{} : it->second;
+}
+
+void Tracker::Impl::note_icrc_port(const capture::Address& port, IcrcTrust trust) {
+  const auto it = icrc_ports.find(port);
+  if (it != icrc_ports.end()) {
+    it.value() = trust;
+  } else if (icrc_ports.size() < kMaxIcrcPorts) {
+    icrc_ports.emplace(port, trust);
+  }
+}
+
+IcrcTrust& Tracker::Impl::icrc_trust_of(FlowRef ref) {
+  ConnectionState& c = *ref.connection;
+  IcrcTrust& trust = c.icrc_trust[ref.sender];
+  if (trust.fresh()) [[unlikely]] {
+    const IcrcTrust port = icrc_of_port(c.side[ref.sender].address);
+    // Only packets with a known place can wait for evidence.
+    const bool unknown = port.fresh() || (port.is_doubtful() && !c.stream[ref.sender].started);
+    trust = unknown ? IcrcTrust::unknown() : port;
+  }
+  return trust;
+}
+
+// Does this response of `sender` answer a request that is on its way? A damaged PSN would fit none.
+bool Tracker::Impl::is_answer(const ConnectionState& c, int sender, const Packet& p) {
+  if (!p.info->response) return false;
+  const Stream& s = c.stream[static_cast<std::size_t>(1 - sender)];
+  const std::uint32_t psn = p.roce->bth.psn;
+  if (s.seen && psn_diff(psn, s.next) == -1) return true;
+  if (find_damaged(s, psn) != nullptr) return true;
+  return p.info->read_response &&
+         std::any_of(s.reads.begin(), s.reads.end(), [psn](const ReadInProgress& r) {
+           const std::int32_t d = psn_diff(psn, r.op.psn);
+           return !r.done && d >= 0 && static_cast<std::uint32_t>(d) < r.packets;
+         });
 }
 
 Tracker::Impl::CacheEntry& Tracker::Impl::cached(const capture::Address& dst, std::uint32_t qpn) {

@@ -175,6 +175,7 @@ TEST_F(TrackerTest, RetransmissionAfterLossOnTheWay) {
 TEST_F(TrackerTest, GoBackNWithoutANakIsALossToo) {
   const auto data = pattern(4 * kMtu);
   send_from_a(10, data, {1});
+  net.wait_for_timeout();
   for (std::uint32_t i = 1; i < 4; ++i) a(piece(10, data, i, 4));
   EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.stats().lost_network, 1U);
@@ -204,8 +205,74 @@ TEST_F(TrackerTest, AcknowledgedButUnseenIsTheCapturesLoss) {
   EXPECT_TRUE(recorded.sends[1].complete);
 }
 
+// A snapshot length of 64 bytes leaves ten behind the BTH: less than a RETH.
+constexpr std::size_t kSnap64 = 64 - 14;
+
+TEST_F(TrackerTest, HeadersThatTheCaptureCutAreNotLost) {
+  net.captured = kSnap64;
+  const auto data = pattern(kMtu);
+  a(packet(Opcode::kSendOnly, kQpB, 10, data));
+  b(ack(kQpA, 10));
+  // A READ of three packets, of which the capture does not show the length.
+  b(with_reth(packet(Opcode::kReadRequest, kQpA, 500), 7, 0x1000, 3 * kMtu));
+  a(packet(Opcode::kReadRespFirst, kQpB, 500, data));
+  a(packet(Opcode::kReadRespMiddle, kQpB, 501, data));
+  a(packet(Opcode::kReadRespLast, kQpB, 502, data));
+  b(with_reth(packet(Opcode::kWriteFirst, kQpA, 503, data), 7, 0x1000, 2 * kMtu));
+  b(packet(Opcode::kWriteLast, kQpA, 504, data));
+  a(ack(kQpB, 504));
+  b(packet(Opcode::kSendOnly, kQpA, 505, data));
+  a(ack(kQpB, 505));
+  tracker.finish(1);
+  EXPECT_EQ(tracker.stats().headers_cut, 2U);
+  EXPECT_EQ(tracker.stats().malformed, 0U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+  EXPECT_EQ(tracker.stats().retransmitted, 0U);
+  EXPECT_EQ(tracker.connection_count(), 1U);
+  for (const Side& side : tracker.connection(0).side) {
+    EXPECT_EQ(side.counters.acknowledged_unseen, 0U);
+    EXPECT_EQ(side.counters.illegal_sequence, 0U);
+  }
+  EXPECT_EQ(recorded.sends.size(), 2U);
+}
+
+TEST_F(TrackerTest, HeadersThatTheCaptureCutCanBeRetransmitted) {
+  net.captured = kSnap64;
+  const auto data = pattern(kMtu);
+  a(packet(Opcode::kSendOnly, kQpB, 10, data));
+  for (int i = 0; i < 2; ++i) {
+    a(with_reth(packet(Opcode::kWriteOnly, kQpB, 11, data), 7, 0x1000, kMtu));
+    net.wait_for_timeout();
+  }
+  EXPECT_EQ(tracker.stats().retransmitted, 1U);
+  a(packet(Opcode::kSendOnly, kQpB, 14, data));  // two are missing
+  b(ack(kQpA, 14));
+  EXPECT_EQ(tracker.stats().lost_capture, 2U);
+}
+
+TEST_F(TrackerTest, HeadersThatTheCaptureCutEndWhatWasHeld) {
+  const auto data = pattern(kMtu);
+  a(packet(Opcode::kSendOnly, kQpB, 10, data));
+  a(packet(Opcode::kSendOnly, kQpB, 12, data));
+  net.captured = kSnap64;
+  a(with_reth(packet(Opcode::kWriteOnly, kQpB, 13, data), 7, 0x1000, kMtu));
+  EXPECT_EQ(recorded.sends.size(), 2U);
+  EXPECT_EQ(tracker.stats().lost_capture, 1U);
+}
+
+TEST_F(TrackerTest, CmMessagesThatTheCaptureCutAreCounted) {
+  net.captured = kSnap64;
+  const auto mad = pattern(256);
+  wire::RocePacket p = packet(Opcode::kUdSendOnly, wire::kGsiQp, 1, mad);
+  a(p);
+  EXPECT_EQ(tracker.stats().cm_cut, 1U);
+  EXPECT_EQ(tracker.stats().other_service, 0U);
+  EXPECT_EQ(tracker.stats().headers_cut, 0U);
+}
+
 TEST_F(TrackerTest, DuplicateSendIsTakenOnce) {
   a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
+  net.wait_for_timeout();
   a(packet(Opcode::kSendOnly, kQpB, 10, pattern(20)));
   EXPECT_EQ(recorded.sends.size(), 1U);
   EXPECT_EQ(tracker.stats().retransmitted, 1U);
@@ -231,6 +298,7 @@ TEST_F(TrackerTest, WhatASecondPointSeesTooWasNotSentAgain) {
 
 TEST_F(TrackerTest, WhatIsSentAgainCountsOnceHoweverManyPointsSeeIt) {
   for (int time = 0; time < 2; ++time) {
+    net.wait_for_timeout();
     for (const std::uint64_t point : {0U, 1U}) {
       net.point = point;
       a(packet(Opcode::kSendOnly, kQpB, 10, pattern(8)));
@@ -335,6 +403,7 @@ TEST_F(ReadTest, PathMtuFoundWhenTheGapBeforeItIsAcknowledged) {
 TEST_F(ReadTest, ResponsesAgainAreRetransmissions) {
   a(request());
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
+  net.wait_for_timeout();
   a(request());
   for (std::uint32_t i = 0; i < 3; ++i) b(answer(i));
   EXPECT_EQ(recorded.ops.size(), 1U);
@@ -798,6 +867,7 @@ TEST_F(CmTest, ARequestCapturedAtTwoPointsWasSentOnce) {
   net.point = 1;
   req(1, kQpA, 100);
   EXPECT_EQ(connection().requests_sent, 1U);
+  net.wait_for_timeout();
   net.point = 0;
   req(1, kQpA, 100);
   EXPECT_EQ(connection().requests_sent, 2U);
@@ -815,6 +885,244 @@ TEST_F(CmTest, TrafficThatGoesOnAfterTheEndIsAConnection) {
   for (std::uint32_t i = 0; i < 100; ++i) a(packet(Opcode::kSendOnly, kQpB, 101 + i, pattern(8)));
   EXPECT_EQ(tracker.connection_count(), 2U);
   EXPECT_GT(recorded.sends.size(), 80U);
+}
+
+struct CongestionTest : CmTest {
+  struct Signals : Recorder {
+    std::vector<std::pair<int, bool>> signals;
+    std::vector<bool> marked;
+    void on_congestion(const CongestionSignal& event) override {
+      signals.emplace_back(event.sender, event.cnp);
+    }
+    void on_send(const Connection& c, const SendMessage& m) override {
+      marked.push_back(m.ce);
+      Recorder::on_send(c, m);
+    }
+  };
+  Signals seen;
+  Tracker congested{seen};
+  Wire wire{congested};
+  static wire::RocePacket cnp(std::uint32_t qp) {
+    static const std::vector<std::uint8_t> kReserved(16, 0);
+    wire::RocePacket p = packet(Opcode::kSendOnly, qp, 0, kReserved);
+    p.bth.opcode = 0x81;
+    return p;
+  }
+};
+
+TEST_F(CongestionTest, MarksAndCnpsAreCountedByConnectionAndDirection) {
+  wire.give(kA, kB, packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  wire.ecn = 2;
+  wire.give(kB, kA, ack(kQpA, 1));
+  wire.ecn = 3;
+  wire.give(kA, kB, packet(Opcode::kSendOnly, kQpB, 2, pattern(8)));
+  wire.ecn = 0;
+  wire.give(kB, kA, ack(kQpA, 2));
+  wire.give(kB, kA, cnp(kQpA));
+  wire.give(kB, kA, cnp(kQpA));
+  wire.give(kB, kA, cnp(kQpA + 7));  // of no connection
+  ASSERT_EQ(congested.connection_count(), 1U);
+  const Connection& c = congested.connection(0);
+  EXPECT_EQ(c.side[0].counters.ce, 1U);
+  EXPECT_EQ(c.side[0].counters.ecn_capable, 1U);
+  EXPECT_EQ(c.side[1].counters.ecn_capable, 1U);
+  EXPECT_EQ(c.side[0].counters.cnps, 0U);
+  EXPECT_EQ(c.side[1].counters.cnps, 2U);
+  EXPECT_EQ(congested.stats().cnp, 3U);
+  EXPECT_EQ(congested.stats().ce, 1U);
+  EXPECT_EQ(congested.stats().other_service, 0U);
+  EXPECT_EQ(c.side[1].counters.packets, 2U);
+  EXPECT_THAT(seen.signals,
+              ElementsAre(std::pair(0, false), std::pair(1, true), std::pair(1, true)));
+  EXPECT_EQ(seen.marked, (std::vector<bool>{false, true}));
+}
+
+TEST_F(CongestionTest, AMarkStaysWithAPacketThatWaits) {
+  wire.give(kA, kB, packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  wire.ecn = 3;
+  wire.give(kA, kB, packet(Opcode::kSendOnly, kQpB, 3, pattern(8)));
+  wire.ecn = 0;
+  wire.give(kA, kB, packet(Opcode::kSendOnly, kQpB, 2, pattern(8)));
+  EXPECT_EQ(seen.marked, (std::vector<bool>{false, false, true}));
+}
+
+// Devices that do not compute ICRCs: their CM messages come from software and have good ones.
+struct IcrcTest : CmTest {
+  IcrcTest() { net.damages_icrc = true; }
+  void set_up() {
+    req(1, kQpA, 7000);
+    rep(9, 1, kQpB, 5000);
+    rtu(1, 9);
+  }
+  // One Call and its Reply, all four packets captured.
+  void exchange(std::uint32_t n, bool bad_a, bool bad_b) {
+    a(packet(Opcode::kSendOnly, kQpB, 5000 + n, pattern(8, n)), bad_a);
+    b(ack(kQpA, 5000 + n), bad_b);
+    b(packet(Opcode::kSendOnly, kQpA, 7000 + n, pattern(8, n)), bad_b);
+    a(ack(kQpB, 7000 + n), bad_a);
+  }
+  void expect_whole(std::size_t exchanges) {
+    ASSERT_EQ(recorded.sends.size(), 2 * exchanges);
+    for (std::size_t i = 1; i < recorded.sends.size(); ++i) {
+      EXPECT_LT(recorded.sends[i - 1].frame, recorded.sends[i].frame);
+    }
+    EXPECT_EQ(tracker.stats().lost_capture, 0U);
+    EXPECT_EQ(tracker.stats().lost_network, 0U);
+    EXPECT_EQ(tracker.stats().retransmitted, 0U);
+    EXPECT_EQ(connection().side[0].counters.acknowledged_unseen, 0U);
+  }
+};
+
+TEST_F(IcrcTest, PeersThatAnswerBadIcrcsDoNotCheckThem) {
+  set_up();
+  for (std::uint32_t n = 0; n < 5; ++n) exchange(n, true, true);
+  expect_whole(5);
+  for (const auto& send : recorded.sends) EXPECT_FALSE(send.suspect);
+  EXPECT_EQ(recorded.acks.size(), 10U);
+  EXPECT_EQ(tracker.stats().icrc_bad, 20U);
+  EXPECT_EQ(tracker.stats().icrc_accepted, 20U);
+  EXPECT_EQ(connection().icrc_accepted, 20U);
+}
+
+TEST_F(IcrcTest, OnlyOneSideComputesThem) {
+  set_up();
+  for (std::uint32_t n = 0; n < 5; ++n) exchange(n, false, true);
+  expect_whole(5);
+  EXPECT_EQ(tracker.stats().icrc_accepted, 10U);
+}
+
+TEST_F(IcrcTest, TheOtherSideComputesThem) {
+  set_up();
+  for (std::uint32_t n = 0; n < 5; ++n) exchange(n, true, false);
+  expect_whole(5);
+  EXPECT_EQ(tracker.stats().icrc_accepted, 10U);
+}
+
+TEST_F(IcrcTest, ReadsAndTheirResponsesToo) {
+  set_up();
+  exchange(0, true, true);
+  const auto data = pattern(3 * kMtu);
+  b(with_reth(packet(Opcode::kReadRequest, kQpA, 7001), 77, 0, 3 * kMtu), true);
+  const std::array ops{Opcode::kReadRespFirst, Opcode::kReadRespMiddle, Opcode::kReadRespLast};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    a(packet(ops[i], kQpB, 7001 + i, wire::Bytes(data).subspan(std::size_t{i} * kMtu, kMtu)), true);
+  }
+  ASSERT_EQ(recorded.ops.size(), 1U);
+  EXPECT_TRUE(recorded.ops[0].complete);
+  EXPECT_EQ(recorded.data, data);
+}
+
+TEST_F(IcrcTest, ASendOfManyPacketsWaitsForItsAcknowledgement) {
+  set_up();
+  const auto data = pattern(6 * kMtu);
+  for (std::uint32_t i = 0; i < 6; ++i) a(piece(5000, data, i, 6), true);
+  EXPECT_TRUE(recorded.sends.empty());
+  b(ack(kQpA, 5005), true);
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, data);
+  EXPECT_TRUE(recorded.sends[0].complete);
+}
+
+// Nothing answers in a capture of one direction. But the sender moves on without a retransmission.
+TEST_F(IcrcTest, OneDirection) {
+  set_up();
+  for (std::uint32_t n = 0; n < 40; ++n) {
+    a(packet(Opcode::kSendOnly, kQpB, 5000 + n, pattern(8, n)), true);
+  }
+  EXPECT_EQ(recorded.sends.size(), 40U);
+}
+
+TEST_F(IcrcTest, AFewGoodOnesAmongThem) {
+  set_up();
+  for (std::uint32_t n = 0; n < 200; ++n) exchange(n, n % 10 != 3, n % 10 != 7);
+  ASSERT_EQ(recorded.sends.size(), 400U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+  EXPECT_GT(tracker.stats().icrc_accepted, tracker.stats().icrc_bad * 9 / 10);
+}
+
+// A tool rewrote packets from some frame on.
+TEST_F(IcrcTest, FromTheMiddleOn) {
+  set_up();
+  for (std::uint32_t n = 0; n < 50; ++n) exchange(n, false, false);
+  for (std::uint32_t n = 50; n < 100; ++n) exchange(n, true, true);
+  EXPECT_EQ(recorded.sends.size(), 200U);
+  EXPECT_EQ(tracker.stats().lost_capture, 0U);
+  EXPECT_GT(tracker.stats().icrc_accepted, 180U);
+  // A second connection of the same ports is judged like the first.
+  req(2, kQpA + 100, 100);
+  rep(10, 2, kQpB + 100, 200);
+  a(packet(Opcode::kSendOnly, kQpB + 100, 200, pattern(8)), true);
+  EXPECT_EQ(recorded.sends.size(), 201U);
+}
+
+TEST_F(IcrcTest, AConnectionWhoseSetUpIsMissing) {
+  set_up();  // of another one: the port's CM messages are good
+  a(packet(Opcode::kSendOnly, kQpB + 5, 900, pattern(8)), true);
+  b(ack(kQpA + 5, 900), true);
+  b(packet(Opcode::kSendOnly, kQpA + 5, 300, pattern(8)), true);
+  EXPECT_EQ(recorded.sends.size(), 2U);
+}
+
+// A single packet may be damaged, and begins nothing.
+TEST_F(IcrcTest, OnePacketToAnUnknownQpBeginsNoConnection) {
+  set_up();
+  const std::uint32_t before = tracker.connection_count();
+  a(packet(Opcode::kSendOnly, kQpB + 5, 900, pattern(8)), true);
+  EXPECT_EQ(tracker.connection_count(), before);
+  a(packet(Opcode::kSendOnly, kQpB + 5, 901, pattern(8)), true);
+  EXPECT_EQ(tracker.connection_count(), before + 1);
+  EXPECT_EQ(recorded.sends.size(), 2U);
+}
+
+TEST_F(IcrcTest, WithTheCmMessagesToo) {
+  wire::CmMad m;
+  m.message = wire::CmReq{};
+  std::vector<std::uint8_t> bytes(wire::kMadBytes);
+  (void)wire::encode_cm(m, bytes);
+  a(packet(Opcode::kUdSendOnly, wire::kGsiQp, 0, bytes), true);
+  EXPECT_EQ(tracker.stats().cm, 1U);
+  for (std::uint32_t n = 0; n < 5; ++n) exchange(n, true, true);
+  EXPECT_EQ(recorded.sends.size(), 10U);
+  EXPECT_EQ(tracker.stats().icrc_accepted, tracker.stats().icrc_bad);
+}
+
+// The first packet is damaged on its way, and retransmitted.
+TEST_F(IcrcTest, ADamagedFirstPacketWaitsForItsCopy) {
+  set_up();
+  a(packet(Opcode::kSendOnly, kQpB, 5000, pattern(8, 1)), true);
+  EXPECT_TRUE(recorded.sends.empty());
+  a(packet(Opcode::kSendOnly, kQpB, 5000, pattern(8)));
+  b(ack(kQpA, 5000));
+  ASSERT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(recorded.sends[0].data, pattern(8));
+  EXPECT_EQ(tracker.stats().icrc_accepted, 0U);
+}
+
+// A damaged acknowledgement among good packets acknowledges nothing.
+TEST_F(IcrcTest, DamagedAnswersAmongGoodOnesStayDamaged) {
+  set_up();
+  for (std::uint32_t n = 0; n < 100; ++n) {
+    exchange(n, false, false);
+    a(packet(Opcode::kSendOnly, kQpB, 5000 + n + 1, pattern(8)), true);
+    b(ack(kQpA, 5000 + n + 1), n % 3 == 0);
+  }
+  EXPECT_EQ(tracker.stats().icrc_accepted, 0U);
+}
+
+TEST_F(IcrcTest, NotVerifiedByRequest) {
+  auto bytes = ip_packet(kA, kB, packet(Opcode::kSendOnly, kQpB, 1, pattern(8)));
+  bytes.back() ^= 1;
+  PreparedPacket p;
+  p.transport.src = ip(kA);
+  p.transport.dst = ip(kB);
+  p.transport.data = bytes;
+  p.transport.bth = 28;
+  p.transport.wire_length = bytes.size() - 28;
+  prepare(p, false);
+  tracker.packet(p);
+  EXPECT_EQ(recorded.sends.size(), 1U);
+  EXPECT_EQ(tracker.stats().icrc_bad, 0U);
+  EXPECT_EQ(tracker.stats().icrc_off, 1U);
 }
 
 }  // namespace

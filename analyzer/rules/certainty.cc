@@ -14,7 +14,8 @@ const char* const kJoined =
     "the capture shows the two directions of the connection one after the other";
 const char* const kUnknownEnd = "a Call was resent while it was in flight";
 const char* const kUnheard = "the capture does not show where the responder's messages begin";
-const char* const kReplyReads = "the responder advertised Read chunks of its own";
+const char* const kReplyReads =
+    "the responder advertised Read chunks of its own in a Reply without a Call";
 
 // The msg_type of the RPC message was not captured, so the model guessed the direction.
 bool direction_guessed(const model::Message& m) {
@@ -38,7 +39,7 @@ void note_certainty(const model::Message& m, const CheckContext& context) {
       h.lists_unsure = kUnread;
     } else if (m.header_length == 0 || unseen) {
       h.lists_unsure = kCut;
-    } else if (m.kind == model::Kind::kReply && !m.reads.empty()) {
+    } else if (m.kind == model::Kind::kReply && !m.reads.empty() && m.match_frame == 0) {
       h.lists_unsure = kReplyReads;
     }
   }

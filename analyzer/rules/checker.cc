@@ -80,6 +80,10 @@ const CaptureGaps& Checker::capture_gaps() const {
   return impl_->diagnoses.capture_gaps();
 }
 
+const std::vector<Silence>& Checker::silences() const {
+  return impl_->diagnoses.silences();
+}
+
 Handover Checker::handover() const {
   Handover all = impl_->diagnoses.handover();
   impl_->history.for_each_past([&](const Past& past) {
@@ -166,7 +170,7 @@ void Checker::on_call_end(const model::CallEnded& event) {
   remember_segments(call, answer, context);
   check_reverse_end(call, answer, context);
   remember_lost_call(call, context);
-  impl_->diagnoses.call_end(call, answer);
+  impl_->diagnoses.call_end(call, answer, context.history.may_be_one_way(call.message));
   note_call_end(call, answer, context, impl_->remembered[call.message.connection].answers);
 }
 
@@ -191,6 +195,7 @@ void Checker::on_close(const roce::Connection& connection) {
     if (Begun* begun = impl_->diagnoses.first_calls().find(connection.index)) {
       begun->unsure = Findings::inconclusive_reason(RuleId::kFc08, renamed_evidence(*context));
     }
+    check_invalidated_ever(*context);
     check_answers_at_close(*context, impl_->remembered[connection.index].answers);
   }
   if (!context) impl_->check_silent(connection);
@@ -228,6 +233,14 @@ void Checker::on_refusal(const roce::Acknowledgement& event) {
   if (context && !later_dialect(*context)) check_rnr(sender, psn, event.meta.frame, *context);
 }
 
+void Checker::on_congestion(const roce::CongestionSignal& event) {
+  impl_->diagnoses.congestion(event);
+}
+
+void Checker::on_pause(const model::PauseSeen& event) {
+  impl_->diagnoses.pause(event);
+}
+
 void Checker::on_retransmission(const roce::Retransmission& event) {
   if (event.connection.recorded)
     impl_->diagnoses.reported_again(event.connection, event.sender, event.count, event.meta);
@@ -249,7 +262,8 @@ void Checker::on_operation(const model::OperationSeen& event) {
 void Checker::on_operation_end(const model::OperationSeen& event) {
   const auto context = impl_->context(event.connection);
   if (context) impl_->diagnoses.worked(event.connection, event.op, true);
-  if (context && !later_dialect(*context)) check_operation_end(event.op, event.call, *context);
+  if (context && !later_dialect(*context))
+    check_operation_end(event.op, event.call, event.segment, *context);
 }
 
 }  // namespace rpcrdma::rules

@@ -182,7 +182,7 @@ struct Findings::Impl {
     }
     const roce::Connection& c = *p.evidence.connection;
     // The receiver drops a damaged packet and uses it only when it is retransmitted.
-    const bool damaged = c.icrc_bad != 0 && c.icrc_good != 0 &&
+    const bool damaged = c.icrc_bad > c.icrc_accepted && c.icrc_good != 0 &&
                          ((r.needs | p.evidence.needs) & (kLossFree | kLossFreeCall)) != 0;
     const bool doubted = p.evidence.doubted_caller >= 0 && calls_of_doubted(p.evidence) == p.calls;
     if (damaged || doubted) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,7 +26,10 @@ struct Ledger {
   std::uint64_t allowed = 1;        // maximum of: a grant + answers up to it
   std::uint64_t allowed_error = 0;  // the same, with the credit values of RDMA_ERRORs
   std::uint32_t grant = 1;          // the latest
-  std::uint64_t grant_frame = 0;    // 0: no Reply yet
+  // By how much grants shrank with Replies that have Read chunks: the responder holds these credits
+  // for the RDMA_DONEs (RFC 5666 section 11).
+  std::uint32_t held_for_done = 0;
+  std::uint64_t grant_frame = 0;  // 0: no Reply yet
 };
 
 // A Send, kept for an RNR NAK that may refuse it.
@@ -95,15 +99,14 @@ struct SideHistory {
   // A ring of Sends that may be in flight: as many as there were Calls in flight, within bounds.
   static constexpr std::size_t kFewestSent = 16, kMostSent = 256;
   std::vector<SentMessage> sent;
-  std::size_t sent_next = 0;
   RefusedSend refused;
   std::uint64_t judged_message = 0;  // the latest message whose refusal was judged
   ExcusedRnr excused;
   // A ring, of at most kMostOperations.
   static constexpr std::size_t kMostOperations = 128;
   std::vector<SentOperation> operations;
-  std::size_t operations_next = 0;
-  Refused refused_operation = Refused::kNone;  // the first one
+  std::uint32_t sent_next = 0, operations_next = 0;  // in the rings
+  Refused refused_operation = Refused::kNone;        // the first one
 };
 
 // A message for which the receiver may end the connection.
@@ -149,6 +152,40 @@ class LatestMessages {
   std::size_t next_ = 0;
 };
 
+// RDMA Reads of a side that its peer's maxrdmaread allows in flight (RFC 5666 section 6.2).
+struct AgreedReads {
+  std::uint32_t most = 0;
+  std::uint64_t frame = 0;  // of the Reply that completes the exchange; 0: none
+};
+
+// Replies of a side to version 2 Calls that name a handle to invalidate.
+struct NamedHandles {
+  std::uint64_t replies = 0;
+  std::uint64_t invalidated = 0;
+  std::uint64_t first_frame = 0, last_frame = 0;
+};
+
+// A procedure of a program that is not known here. If its Calls get no answer while later Calls do,
+// it may be one-way by agreement of the program.
+struct UnnamedProcedure {
+  static constexpr std::size_t kMost = 16;  // of each side
+  std::uint32_t program = 0, version = 0, procedure = 0;
+  std::uint32_t calls = 0, answers = 0;
+  std::uint64_t first_call = 0;  // model::Message::id
+
+  [[nodiscard]] bool is(const model::RpcInfo& rpc) const {
+    return rpc.known && rpc.program == program && rpc.version == version &&
+           rpc.procedure == procedure;
+  }
+};
+
+// What few connections have.
+struct RareHistory {
+  std::array<AgreedReads, 2> agreed_reads;               // by the side that reads
+  std::array<NamedHandles, 2> named_handles;             // by the responder
+  std::array<std::vector<UnnamedProcedure>, 2> unnamed;  // by caller
+};
+
 struct Past;
 
 struct ConnectionHistory {
@@ -161,29 +198,31 @@ struct ConnectionHistory {
   // Messages whose rdma_direction contradicts their msg_type: a receiver may not understand them.
   LatestMessages misdirected;
 
-  bool begun = false;                            // the first message was seen
+  bool begun = false;              // the first message was seen
+  bool ready_for_reverse = false;  // the client accepts reverse Calls, or may
+  bool configured = false;         // by the Connection Configuration Protocol
+  std::array<bool, 2> spoke_v2{};  // the side sent a version 2 message other than an error
+  // The latest ended RDMA Read of the side got no response.
+  std::array<bool, 2> read_unanswered{};
+  std::array<Wait, 2> waited{};                  // by caller, when the connection has ended
+  std::uint32_t forward_versions = 0;            // versions of forward Calls, one bit each
+  std::uint32_t ended_next = 0;                  // in `ended`
+  std::array<std::uint32_t, 2> messages_seen{};  // Calls and Replies of each side
   std::array<std::uint64_t, 2> first_message{};  // of each side, model::Message::id; 0: none yet
   std::array<Ledger, 2> ledger;                  // by the side that calls
   std::array<SideHistory, 2> side;
   std::array<RangeOffered, 2> versions;  // to the caller on this side
-  std::array<bool, 2> spoke_v2{};        // the side sent a version 2 message other than an error
-  std::uint32_t forward_versions = 0;    // versions of forward Calls, one bit each
   // The latest cause that each side gave the other. If the other side's adapter refused an
   // operation, its `message` is the greatest possible ID.
   std::array<Cause, 2> latest_cause;
   std::array<std::uint64_t, 2> latest_answered{};  // model::Message::id of a Call, by caller
-  // The latest ended RDMA Read of the side got no response.
-  std::array<bool, 2> read_unanswered{};
-  std::array<Wait, 2> waited{};  // by caller, when the connection has ended
   // How many more Calls of a side may be lost Calls that it resends: see reconnect_checks.cc. Empty
   // before its first Call.
   std::array<std::optional<std::size_t>, 2> may_be_again{};
-  bool ready_for_reverse = false;         // the client accepts reverse Calls, or may
   std::uint64_t ready_frame = 0;          // of the Call that announced it, until its Reply arrives
-  bool configured = false;                // by the Connection Configuration Protocol
+  std::unique_ptr<RareHistory> rare;      // null: nothing is noted
   std::uint64_t latest_forward_call = 0;  // model::Message::id
   std::vector<EndedSegment> ended;        // a ring of at most kEnded
-  std::size_t ended_next = 0;
   std::array<std::vector<std::uint32_t>, 2> reads;  // PSNs of RDMA Reads in flight, by initiator
   // Reasons why rules that depend on all Sends, on all messages, or on all chunk lists of the
   // connection are inconclusive; null: they are conclusive.
@@ -200,6 +239,26 @@ struct ConnectionHistory {
   [[nodiscard]] bool gave_cause(std::size_t by) const {
     const std::uint64_t cause = latest_cause[by].message;
     return cause != 0 && cause >= std::max(latest_answered[0], latest_answered[1]);
+  }
+  // Returns the number of Calls of a side that may be one-way: their procedure got no answer, but a
+  // later Call did.
+  [[nodiscard]] std::uint32_t may_be_one_way(std::size_t caller) const {
+    std::uint32_t sum = 0;
+    if (rare == nullptr) return 0;
+    for (const UnnamedProcedure& p : rare->unnamed[caller]) {
+      if (p.answers == 0 && p.first_call < latest_answered[caller]) sum += p.calls;
+    }
+    return sum;
+  }
+  [[nodiscard]] bool may_be_one_way(const model::Message& call) const {
+    if (rare == nullptr || call.id > latest_answered[call.caller]) return false;
+    const std::vector<UnnamedProcedure>& all = rare->unnamed[call.caller];
+    return std::any_of(all.begin(), all.end(),
+                       [&](const UnnamedProcedure& p) { return p.answers == 0 && p.is(call.rpc); });
+  }
+  RareHistory& note_rare() {
+    if (rare == nullptr) rare = std::make_unique<RareHistory>();
+    return *rare;
   }
   // Messages may be noted in any order.
   void note_cause(std::size_t by, std::uint64_t message) {

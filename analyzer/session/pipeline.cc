@@ -7,14 +7,17 @@
 // prepares only leftover batches. But that thread may not be running; then another idle thread
 // takes its place for one batch.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <rpcrdma/capture/ip_packet.h>
 #include <rpcrdma/model/predecode.h>
 #include <rpcrdma/session/pipeline.h>
 
@@ -50,9 +53,9 @@ RPCRDMA_PREFETCHES void prefetch_behind(std::span<const std::uint8_t> frame) {
 // Prefetches an object that will be written and that another processor may have in its cache.
 // Fetching it from there costs more than writing it, unless it is requested early.
 template <typename T>
-RPCRDMA_PREFETCHES void claim_object(T& object) {
+RPCRDMA_PREFETCHES void claim_object(T& object, std::size_t bytes = sizeof(T)) {
   auto* p = reinterpret_cast<std::uint8_t*>(&object);
-  for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) {
+  for (std::size_t i = 0; i < bytes; i += kCacheLine) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(p[i]));
 #else
@@ -62,10 +65,13 @@ RPCRDMA_PREFETCHES void claim_object(T& object) {
 }
 
 template <typename T>
-RPCRDMA_PREFETCHES void prefetch_object(const T& object) {
+RPCRDMA_PREFETCHES void prefetch_object(const T& object, std::size_t bytes = sizeof(T)) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(&object);
-  for (std::size_t i = 0; i < sizeof(T); i += kCacheLine) __builtin_prefetch(p + i);
+  for (std::size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(p + i);
 }
+
+// What a packet outside tunnels uses: all but the description of tunnels at the end.
+constexpr std::size_t kPlainPacket = sizeof(roce::PreparedPacket) - sizeof(capture::Tunnels) + 1;
 
 // Another thread may have prepared the packets, so they are in the cache of its processor.
 // Prefetches the packet first and, once it has arrived, the front of its payload.
@@ -74,7 +80,7 @@ RPCRDMA_PREFETCHES void prefetch_for_tracker(std::span<const roce::PreparedPacke
   constexpr std::size_t kPacketAhead = 32;
   constexpr std::size_t kPayloadAhead = 14;
   constexpr std::size_t kPayloadFront = 3 * kCacheLine;  // both headers and a Reply's status
-  if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead]);
+  if (at + kPacketAhead < packets.size()) prefetch_object(packets[at + kPacketAhead], kPlainPacket);
   if (at + kPayloadAhead < packets.size()) {
     const roce::PreparedPacket& packet = packets[at + kPayloadAhead];
     if (packet.predecoded == nullptr) return;  // only its headers are read
@@ -89,11 +95,38 @@ roce::PacketMeta meta_of(const capture::Frame& frame) {
   return {frame.number, frame.time_ns, std::uint64_t{frame.lane} << 32U | frame.interface};
 }
 
+// What changes between two places where a packet passes: MAC addresses and VLAN (with `any`: the
+// interface and the direction), tunnels, and the TTL. Headers of a tunnel have counters of
+// their own; its length distinguishes it.
+std::uint32_t vantage_of(const capture::Frame& frame, const capture::TransportPacket& packet) {
+  constexpr std::size_t kMacs = 12, kEthernet = 14, kLongest = 24;
+  constexpr std::uint64_t kOne = 0x9e3779b97f4a7c15ULL, kTwo = 0xff51afd7ed558ccdULL;
+  const auto before = static_cast<std::size_t>(packet.data.data() - frame.data.data());
+  std::uint64_t hash = (before << 16 | packet.ttl) * kTwo;
+  if (before == kEthernet) [[likely]] {
+    // Loaded as they lie: words written in pieces could not be read back at once.
+    std::uint64_t first = 0;
+    std::uint32_t rest = 0;
+    std::memcpy(&first, frame.data.data(), sizeof first);
+    std::memcpy(&rest, frame.data.data() + sizeof first, sizeof rest);
+    hash += (first ^ first >> 29) * kOne + rest * kTwo;
+  } else {
+    std::array<std::uint64_t, 3> words{};
+    std::memcpy(words.data(), frame.data.data(), before <= kLongest ? before : kMacs);
+    for (const std::uint64_t word : words) hash = (hash ^ word) * kOne;
+  }
+  return static_cast<std::uint32_t>((hash ^ hash >> 29) * kOne >> 32);
+}
+
 bool is_whole_send(const roce::PreparedPacket& packet) {
   if (!packet.decoded) return false;
   const wire::OpcodeInfo& info = wire::opcode_info(packet.roce.bth.opcode);
   return info.send && info.first && info.last && !info.deth &&
          packet.roce.payload.size() == packet.wire_payload;
+}
+
+void note_snaplen(const capture::Frame& truncated, std::uint32_t& snaplen) {
+  snaplen = std::max(snaplen, static_cast<std::uint32_t>(truncated.data.size()));
 }
 
 // The unit of work; one thread at a time owns it.
@@ -113,6 +146,7 @@ struct Batch {
   std::size_t send_count = 0;
   std::uint64_t begin = 0;  // Frame::room of all frames before it
   std::uint64_t room = 0;   // of its own frames
+  std::uint32_t snaplen = 0;
   capture::SourceStats stats;
   capture::Error error;  // why there is no further batch, if not empty
 
@@ -133,27 +167,39 @@ struct Batch {
     return more;
   }
 
-  void prepare() {
+  // `shared`: another thread may have the batch in its cache.
+  void prepare(bool check_icrc, bool shared) {
     constexpr std::size_t kPacketsAhead = 10;
     constexpr std::size_t kSendsAhead = 5;
+    if (shared) {
+      for (std::size_t i = 0; i < kSendsAhead; ++i) claim_object(sends[i]);
+    }
     packet_count = 0;
     send_count = 0;
+    snaplen = 0;
     for (std::size_t i = 0; i < frame_count; ++i) {
       roce::PreparedPacket& packet = packets[packet_count];
-      if (packet_count + kPacketsAhead < kFrames) {
-        claim_object(packets[packet_count + kPacketsAhead]);
+      if (shared && packet_count + kPacketsAhead < kFrames) {
+        claim_object(packets[packet_count + kPacketsAhead], kPlainPacket);
       }
-      if (send_count + kSendsAhead < kFrames) claim_object(sends[send_count + kSendsAhead]);
       times[i] = frames[i].time_ns;
       links[i] = capture::dissect_link(frames[i], packet.transport);
       if (links[i] != capture::LinkResult::kRoce) {
         unread[i] = capture::unread_of(frames[i], links[i]);
+        if (links[i] == capture::LinkResult::kCutShort) note_snaplen(frames[i], snaplen);
         continue;
       }
       packet.meta = meta_of(frames[i]);
-      roce::prepare(packet);
+      packet.vantage = vantage_of(frames[i], packet.transport);
+      roce::prepare(packet, check_icrc);
+      if (!packet.transport.complete()) [[unlikely]] {
+        note_snaplen(frames[i], snaplen);
+      }
       packet.predecoded = nullptr;
       if (is_whole_send(packet)) {
+        if (shared && send_count + kSendsAhead < kFrames) {
+          claim_object(sends[send_count + kSendsAhead]);
+        }
         model::PredecodedSend& send = sends[send_count++];
         model::predecode(packet.roce.payload, send);
         packet.predecoded = &send;
@@ -166,7 +212,19 @@ struct Batch {
 }  // namespace
 
 roce::PacketStats Pipeline::AllConnections::stats() const {
-  roce::PacketStats stats = tracker_.stats();
+  roce::PacketStats stats = tracker_->stats();
+  const roce::PacketStats segments = iwarp_->stats();
+  stats.iwarp += segments.iwarp;
+  stats.crc_good += segments.crc_good;
+  stats.crc_bad += segments.crc_bad;
+  stats.crc_unchecked += segments.crc_unchecked;
+  stats.other_service += segments.other_service;
+  stats.retransmitted += segments.retransmitted;
+  stats.captured_twice += segments.captured_twice;
+  stats.reordered += segments.reordered;
+  stats.lost_network += segments.lost_network;
+  stats.lost_capture += segments.lost_capture;
+  stats.evict += segments.evict;
   const roce::PacketStats reported = reader_.stats();
   stats.retransmitted += reported.retransmitted;
   stats.nak += reported.nak;
@@ -192,9 +250,13 @@ void Pipeline::time(std::int64_t now_ns) {
 }
 
 void Pipeline::finish() {
+  fragments_.finish();
+  note_fragments();
   const std::int64_t end = std::max(counts_.total == 0 ? INT64_MIN : counts_.last_ns, clock_ns_);
-  tracker_.finish(end);
+  tracker_->finish(end);
+  iwarp_->finish(end);
   reader_.finish();
+  views_.finish();
 }
 
 void Pipeline::count(std::int64_t time_ns, capture::LinkResult result,
@@ -208,49 +270,136 @@ void Pipeline::count(std::int64_t time_ns, capture::LinkResult result,
     counts_.last_ns = std::max(counts_.last_ns, time_ns);
     return;
   }
-  if (time_ns < last_packet_ns_) ++counts_.clock_steps_back;
+  if (roce::steps_back(last_packet_ns_, time_ns)) ++counts_.clock_steps_back;
   counts_.last_ns = last_packet_ns_ = time_ns;
   switch (result) {
     case capture::LinkResult::kCutShort:
       ++counts_.cut_short;
-      break;
-    case capture::LinkResult::kFragment:
-      ++counts_.fragments;
-      counts_.unread.note(unread);
       break;
     case capture::LinkResult::kUnknownLink:
       ++counts_.unknown_link;
       counts_.unread.note(unread);
       break;
     case capture::LinkResult::kNotRoce:
-      counts_.unread.note(unread);
+      if (unread.kind == capture::UnreadKind::kPause) {
+        pause(time_ns, unread);
+      } else {
+        counts_.unread.note(unread);
+      }
+      break;
+    case capture::LinkResult::kTcp:
+      if (unread.kind == capture::UnreadKind::kNfsTcp) counts_.nfs_tcp += unread.detail;
       break;
     case capture::LinkResult::kRoce:
+    case capture::LinkResult::kFragment:
     case capture::LinkResult::kUpperPdu:
       break;
   }
 }
 
-void Pipeline::event(const capture::Frame& frame) {
-  reader_.frame(frame.data, meta_of(frame), std::uint64_t{frame.file} << 32U | frame.interface);
+// A capture of packets alone has one source: its readers report to the model without a detour.
+void Pipeline::join_packets() {
+  if (!join_views_ || packets_joined_) return;
+  join_views_ = tracker_->stats().roce == 0 && iwarp_->stats().iwarp == 0;
+  if (!join_views_) return;  // packets came before the first event of the same file
+  tracker_.emplace(views_, &numbers_);
+  iwarp_.emplace(views_, numbers_);
+  packets_joined_ = true;
 }
 
-void Pipeline::frame(const capture::Frame& frame) {
+void Pipeline::fragment(const capture::Frame& frame) {
+  capture::Frame whole;
+  const bool complete = fragments_.add(frame, whole);
+  note_fragments();
+  if (!complete) return;
   roce::PreparedPacket packet;
-  const capture::LinkResult result = capture::dissect_link(frame, packet.transport);
-  count(
-      frame.time_ns, result,
-      result == capture::LinkResult::kRoce ? capture::Unread{} : capture::unread_of(frame, result));
-  if (result == capture::LinkResult::kRoce) {
-    packet.meta = meta_of(frame);
-    roce::prepare(packet);
-    tracker_.packet(packet);
-  } else if (result == capture::LinkResult::kUpperPdu) {
-    event(frame);
+  const capture::LinkResult result =
+      capture::dissect_datagram(whole.data, fragments_.tunnels(), packet.transport);
+  if (result == capture::LinkResult::kTcp) {
+    capture::IpPacket ip;
+    if (capture::find_ip(whole.data, fragments_.tunnels(), ip)) iwarp_->packet(ip, meta_of(whole));
+    return;
+  }
+  if (result != capture::LinkResult::kRoce) {
+    counts_.unread.note(capture::unread_of(whole, result));
+    return;
+  }
+  packet.meta = meta_of(whole);
+  packet.vantage = vantage_of(whole, packet.transport);
+  roce::prepare_reassembled(packet, check_icrc_);
+  roce(packet);
+}
+
+bool Pipeline::cut(const roce::PreparedPacket& merged) {
+  if (!coalesced_.begin(merged)) return false;
+  roce::PreparedPacket packet;
+  while (coalesced_.next(packet)) tracker_->packet(packet);
+  counts_.cut_short += coalesced_.truncated();
+  return true;
+}
+
+void Pipeline::note_fragments() {
+  const capture::FragmentCounts& counts = fragments_.counts();
+  counts_.fragments = counts.fragments;
+  for (; fragments_unread_ != counts.incomplete_frames; ++fragments_unread_) {
+    counts_.unread.note({capture::UnreadKind::kFragment});
   }
 }
 
+void Pipeline::pause(std::int64_t time_ns, const capture::Unread& unread) {
+  const capture::Pause pause = capture::pause_in(unread);
+  counts_.pauses.note(pause, counts_.total);
+  observers_.notify<&model::Observer::on_pause>(model::PauseSeen{pause, counts_.total, time_ns});
+}
+
+void Pipeline::event(const capture::Frame& frame) {
+  if (!packets_joined_) [[unlikely]]
+    join_packets();
+  views_.from(frame.file);
+  reader_.frame(frame.data, meta_of(frame), std::uint64_t{frame.file} << 32U | frame.interface);
+}
+
+// Segments that are not read as iWARP may still be RDMA.
+void Pipeline::tcp(const capture::Frame& frame, const capture::Unread& unread) {
+  capture::IpPacket ip;
+  if (capture::find_ip(frame, ip) && iwarp_->packet(ip, meta_of(frame))) return;
+  counts_.unread.note(unread);
+}
+
+void Pipeline::frame(const capture::Frame& frame) {
+  if (packets_joined_) views_.from(frame.file);
+  roce::PreparedPacket packet;
+  const capture::LinkResult result = capture::dissect_link(frame, packet.transport);
+  const capture::Unread unread =
+      result == capture::LinkResult::kRoce ? capture::Unread{} : capture::unread_of(frame, result);
+  count(frame.time_ns, result, unread);
+  if (result == capture::LinkResult::kRoce) {
+    packet.meta = meta_of(frame);
+    packet.vantage = vantage_of(frame, packet.transport);
+    roce::prepare(packet, check_icrc_);
+    if (!packet.transport.complete()) note_snaplen(frame, counts_.snaplen);
+    roce(packet);
+  } else if (result == capture::LinkResult::kFragment) {
+    fragment(frame);
+  } else if (result == capture::LinkResult::kUpperPdu) {
+    event(frame);
+  } else if (result == capture::LinkResult::kTcp) {
+    tcp(frame, unread);
+  } else if (result == capture::LinkResult::kCutShort) {
+    note_snaplen(frame, counts_.snaplen);
+  }
+}
+
+void Pipeline::expect(const capture::Source& source) {
+  const auto files = source.files();
+  if (std::none_of(files.begin(), files.end(), [](const auto& file) { return file.recording; }))
+    return;
+  views_.expect(files);
+  join_packets();
+}
+
 capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick, unsigned threads) {
+  expect(source);
   if (source.frames_stay()) {
     const bool worth_it = source.stats().bytes_total >= kBytesWorthAThread;
     return run_team(source, tick, worth_it ? std::clamp(threads, 1U, kMaxThreads) : 1);
@@ -389,13 +538,19 @@ struct Pipeline::Team {
     std::size_t next_packet = 0;
     for (std::size_t i = 0; i < batch.frame_count; ++i) {
       pipeline.count(batch.times[i], batch.links[i], batch.unread[i]);
+      if (pipeline.packets_joined_) pipeline.views_.from(batch.frames[i].file);
       if (batch.links[i] == capture::LinkResult::kRoce) {
         if (foreign) prefetch_for_tracker(packets, next_packet);
-        pipeline.tracker_.packet(packets[next_packet++]);
+        pipeline.roce(packets[next_packet++]);
+      } else if (batch.links[i] == capture::LinkResult::kFragment) {
+        pipeline.fragment(batch.frames[i]);
       } else if (batch.links[i] == capture::LinkResult::kUpperPdu) {
         pipeline.event(batch.frames[i]);
+      } else if (batch.links[i] == capture::LinkResult::kTcp) {
+        pipeline.tcp(batch.frames[i], batch.unread[i]);
       }
     }
+    pipeline.counts_.snaplen = std::max(pipeline.counts_.snaplen, batch.snaplen);
     if (!batch.error.message.empty()) error = batch.error;
   }
 
@@ -425,7 +580,7 @@ struct Pipeline::Team {
     in_order[next_filled++ % in_order.size()] = &slot;
     wake_others();
     lock.unlock();
-    slot.batch.prepare();
+    slot.batch.prepare(pipeline.check_icrc_, members.size() > 1);
     lock.lock();
     slot.stage = Stage::kReady;
   }

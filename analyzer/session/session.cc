@@ -8,7 +8,7 @@ namespace rpcrdma::session {
 // The model calls the observers, and the checker, which is one of them, queries the model. So the
 // model refers to a list that is filled once the checker exists.
 Session::Session(Options options, Observers observers)
-    : pipeline_(observers_, options.model, std::move(observers.events)),
+    : pipeline_(observers_, options.model, std::move(observers.events), options.join_views),
       context_{&pipeline_.connections(), &pipeline_.model()} {
   for (model::Observer* observer : observers.before_rules) observers_.add(*observer);
   if (options.rules) {

@@ -356,7 +356,7 @@ class Perfetto final : public Format {
     }
     std::array<std::uint64_t, 3> moved{};
     for (const model::CallChunk& chunk : call.chunks) {
-      moved[static_cast<std::size_t>(chunk.list)] += chunk.moved;
+      moved[static_cast<std::size_t>(model::counted_list(chunk.list))] += chunk.moved;
     }
     // Where the source does not show operations, none seen is no zero.
     if (!model::is_absent(m, roce::kAbsentOperations) || call.operations_total != 0) {

@@ -181,7 +181,7 @@ class Qlog final : public Format {
     json_.field("operations", call.operations_total);
     std::array<std::uint64_t, 3> moved{};
     for (const model::CallChunk& chunk : call.chunks) {
-      moved[static_cast<std::size_t>(chunk.list)] += chunk.moved;
+      moved[static_cast<std::size_t>(model::counted_list(chunk.list))] += chunk.moved;
     }
     json_.object("bytes");
     for (const auto list :
@@ -196,8 +196,9 @@ class Qlog final : public Format {
                  const Origin& origin) override {
     event("rpcrdma:operation", origin.id(), o.last_ns);
     json_.field("kind", o.kind == roce::OpKind::kRead ? "read" : "write");
-    // Only the caller's peer accesses the caller's memory.
-    json_.field("sender", 1 - origin.caller);
+    // Only the caller's peer accesses the caller's memory, and only the caller that of its Reply.
+    const bool of_reply = o.list == model::ChunkList::kReplyRead;
+    json_.field("sender", of_reply ? origin.caller : 1 - origin.caller);
     json_.field("xid", call.message.xid);
     json_.field("list", model::chunk_list_name(o.list));
     json_.field("chunk", o.chunk);
@@ -285,7 +286,8 @@ class Qlog final : public Format {
     for (const roce::Side& side : c.side) {
       json_.object();
       json_.field("address", side.address.to_string());
-      json_.optional("qpn", side.qpn_known, side.qpn);
+      json_.optional("qpn", side.qpn_known && !side.is_port, side.qpn);
+      if (side.is_port) json_.field("port", side.qpn);
       json_.end();
     }
     json_.end();

@@ -259,15 +259,20 @@ void fields(Fields<trace::CreditWait> f) {
   f.text(FieldId::kTraceWait, f.recorded.begun, f.recorded.begun != 0 ? "begins" : "ends");
 }
 
-void fields(Fields<trace::Call> f) {
-  f.by(f.recorded.side);
-  f.number(FieldId::kXid, f.recorded.xid);
-  if (f.recorded.program == 0) return;
+// Of an event with these three.
+template <typename Recorded>
+void procedure_fields(Fields<Recorded>& f) {
   f.number(FieldId::kRpcProgram, f.recorded.program,
            decode::program_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
   f.number(FieldId::kRpcProgramVersion, f.recorded.version);
   f.number(FieldId::kRpcProcedure, f.recorded.procedure,
            decode::procedure_name(f.recorded.program, f.recorded.version, f.recorded.procedure));
+}
+
+void fields(Fields<trace::Call> f) {
+  f.by(f.recorded.side);
+  f.number(FieldId::kXid, f.recorded.xid);
+  if (f.recorded.program != 0) procedure_fields(f);
 }
 
 void fields(Fields<trace::CallEnd> f) {
@@ -306,6 +311,12 @@ void fields(Fields<trace::Fault> f) {
   f.number(FieldId::kTraceFaultAction, f.recorded.action);
   f.number(FieldId::kTraceCount, f.recorded.packets);
   f.payload_text(FieldId::kTraceFaultRule);
+}
+
+void fields(Fields<trace::Duplicate> f) {
+  f.number(FieldId::kXid, f.recorded.xid);
+  procedure_fields(f);
+  f.number(FieldId::kTraceDuplicate, static_cast<std::uint8_t>(f.recorded.fate));
 }
 
 void fields(Fields<trace::Loss> f) {
@@ -391,6 +402,7 @@ constexpr std::array<Type, trace::kEventTypes + 1> kTypes{{
     {report<trace::Registration>, true},
     {report<trace::ProcedureSums>, false},
     {report<trace::ConnectionSums>, false},
+    {report<trace::Duplicate>, true},
 }};
 
 const Type& type_of(EventType type) {
@@ -445,6 +457,8 @@ std::optional<std::uint32_t> xid_of(const Event& event) {
       return of(trace::CallEnd{});
     case EventType::kError:
       return of(trace::Error{});
+    case EventType::kDuplicate:
+      return of(trace::Duplicate{});
     default:
       return std::nullopt;
   }

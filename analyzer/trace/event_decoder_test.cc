@@ -245,6 +245,20 @@ TEST(EventDecoder, MemoryThatIsRegistered) {
   EXPECT_EQ(json[1]["rpcrdma.trace.registration"], "deregistered");
 }
 
+TEST(EventDecoder, ACallThatCameAgain) {
+  TraceBuilder trace;
+  trace.emit(7, trace::Duplicate{5, 100003, 3, 12, trace::DuplicateFate::kReplayed, {}, {}, {}});
+  const auto json = decoded(trace);
+  EXPECT_EQ(json[0]["rpcrdma.trace.event"], "duplicate");
+  EXPECT_EQ(json[0]["rpcrdma.xid"], 5);
+  EXPECT_EQ(json[0]["rpcrdma.trace.duplicate"], 1);
+  EXPECT_EQ(json[0]["rpcrdma.trace.duplicate_name"], "answered with the first Reply");
+  for_each_event(trace, [](const Event& event) {
+    EXPECT_TRUE(is_notable(event));
+    EXPECT_EQ(xid_of(event), 5U);
+  });
+}
+
 TEST(EventDecoder, WhichAreNotable) {
   TraceBuilder trace;
   trace.begin();

@@ -411,14 +411,17 @@ void Reader::Impl::event(const trace::EventView& view, const PacketMeta& meta,
     }
     c->events_lost = gone(*e, c->ring) - c->gone_before;
   }
-  const Event recorded{view, meta, c, c != nullptr ? c->local : std::uint8_t{0}};
-  for (Observer* observer : observers) observer->on_event(recorded);
+  const roce::SeenAs seen = c != nullptr ? listener.seen_as(*c) : roce::SeenAs{nullptr, false};
+  const std::uint8_t local = c != nullptr ? c->local : std::uint8_t{0};
+  const Event shown{view, meta, seen.connection,
+                    static_cast<std::uint8_t>(local ^ (seen.turned ? 1U : 0U))};
+  for (Observer* observer : observers) observer->on_event(shown);
   if (c == nullptr) {
     if (view.header.connection != 0) ++stats.unplaced;
     return;
   }
   if (opens) listener.on_open(*c);
-  take(*c, recorded);
+  take(*c, {view, meta, c, local});
 }
 
 // Null: the event opens none, or there are no more indexes.
@@ -552,6 +555,7 @@ void Reader::Impl::take(State& c, const Event& event) {
     case trace::EventType::kRegistration:
     case trace::EventType::kProcedureSums:
     case trace::EventType::kConnectionSums:
+    case trace::EventType::kDuplicate:
       break;
   }
 }
@@ -731,23 +735,28 @@ void Reader::Impl::fabric(State& c, const Event& event) {
   const auto recorded = *trace::read_event<trace::Fabric>(event.view);
   const std::uint8_t side = event.side(recorded.side);
   roce::SideCounters& counters = c.side[side].counters;
+  // In another view than the one that is followed, the totals have all but this: what an endpoint
+  // retransmits, its peer's recording does not show.
+  const roce::Connection& seen = *listener.seen_as(c).connection;
+  const bool followed = &seen == &c;
   constexpr std::uint8_t kCodeMask = 0x1f;
   wire::Aeth aeth;
   switch (recorded.kind) {
     case trace::FabricKind::kRetransmission:
       counters.retransmitted += recorded.count;
-      packets.retransmitted += recorded.count;
+      if (followed || (seen.recorded && seen.recorder != c.recorder))
+        packets.retransmitted += recorded.count;
       listener.on_retransmission({c, side, recorded.count, event.meta});
       return;
     case trace::FabricKind::kNak:
       aeth.syndrome = static_cast<std::uint8_t>(3U << 5U | (recorded.code & kCodeMask));
       if (aeth.value() < counters.naks.size()) ++counters.naks[aeth.value()];
-      ++packets.nak;
+      if (followed) ++packets.nak;
       break;
     case trace::FabricKind::kRnr:
       aeth.syndrome = static_cast<std::uint8_t>(1U << 5U | (recorded.code & kCodeMask));
       ++counters.rnr;
-      ++packets.rnr;
+      if (followed) ++packets.rnr;
       break;
     case trace::FabricKind::kTimeout:
     default:

@@ -127,6 +127,11 @@ Option& Option::required() {
   return *this;
 }
 
+Option& Option::meta() {
+  spec_.meta = true;
+  return *this;
+}
+
 Option& Option::whole_number() {
   spec_.whole_number = true;
   return *this;
@@ -169,8 +174,13 @@ Command::Command(std::string name, std::string summary, const Command* parent)
 Command::~Command() = default;
 
 Option& Command::add(OptionSpec spec, Target target) {
+  if (spec.kind == OptionKind::kFlag || spec.kind == OptionKind::kOption) spec.group = group_;
   options_.push_back(std::make_unique<Option>(*this, std::move(spec), std::move(target)));
   return *options_.back();
+}
+
+void Command::group(std::string heading) {
+  group_ = std::move(heading);
 }
 
 Option& Command::flag(std::string_view names, bool& target, std::string help) {
@@ -201,6 +211,16 @@ Option& Command::argument(std::string name, Target target, std::string help) {
   spec.help = std::move(help);
   describe_value(target, spec);
   return add(std::move(spec), std::move(target));
+}
+
+Option& Command::config_file(std::string& path) {
+  Option& added = option("--config", path,
+                         "Read options from this file, one NAME = VALUE a line (docs/operate.md); "
+                         "the command line has precedence")
+                      .value("FILE")
+                      .meta();
+  config_option_ = &added;
+  return added;
 }
 
 void Command::version(std::string line) {

@@ -98,6 +98,42 @@ TEST(CommandLine, LeavesTheOthersAsTheyAre) {
   EXPECT_FALSE(p.option("--port").given());
 }
 
+TEST(CommandLine, OfAnOptionGivenSeveralTimesTheLastHolds) {
+  Program p;
+  const Parsed parsed = p.parse({"copy", "a",      "--port", "1",        "--rate", "2",  "--kind",
+                                 "fast", "--user", "me",     "--port=2", "--rate", "1",  "--kind",
+                                 "safe", "--user", "you",    "-p",       "3",      "-v", "-v"});
+  ASSERT_EQ(parsed.outcome, Outcome::kRun) << parsed.text;
+  EXPECT_EQ(p.port, 3U);
+  EXPECT_EQ(p.rate, 1);
+  EXPECT_EQ(p.kind, "safe");
+  EXPECT_EQ(p.user, "you");
+  EXPECT_TRUE(p.verbose);
+  // The others must be valid, too.
+  EXPECT_THAT(p.refusal({"copy", "a", "--port", "x", "--port", "2"}), HasSubstr("--port x"));
+  // A list has all of them.
+  ASSERT_EQ(p.parse({"copy", "a", "--only", "b", "--only", "c,d"}).outcome, Outcome::kRun);
+  EXPECT_THAT(p.only, ElementsAre("b", "c", "d"));
+}
+
+TEST(CommandLine, TheHelpHasOptionsOfOneGroupTogether) {
+  Command root("tool", "A program.");
+  bool a = false, b = false, c = false, d = false;
+  root.flag("--first", a, "In no group");
+  root.group("Speed");
+  root.flag("--fast", b, "One");
+  root.group("");
+  root.flag("--second", c, "In no group");
+  root.group("Speed");
+  root.flag("--slow", d, "Another");
+  const std::array<const char*, 2> argv{"tool", "--help"};
+  const std::string help = command_line::parse(root, 2, argv.data()).text;
+  EXPECT_LT(help.find("--second"), help.find("\nSpeed:\n")) << help;
+  EXPECT_LT(help.find("\nSpeed:\n"), help.find("--fast")) << help;
+  EXPECT_LT(help.find("--fast"), help.find("--slow")) << help;
+  EXPECT_LT(help.find("--first"), help.find("--second")) << help;
+}
+
 TEST(CommandLine, AnEmptyValueIsGiven) {
   Program p;
   ASSERT_EQ(p.parse({"copy", "a", "--into", ""}).outcome, Outcome::kRun);
@@ -249,7 +285,7 @@ TEST(CommandLine, OnlyTheParserIncludesCli11) {
       }
     }
   }
-  EXPECT_THAT(users, ElementsAre("parse.cc"));
+  EXPECT_THAT(users, testing::UnorderedElementsAre("parse.cc", "config_file.cc"));
 }
 
 }  // namespace

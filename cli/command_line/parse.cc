@@ -1,10 +1,13 @@
-// The only file that includes CLI11. It passes the description on and rewords CLI11's errors.
+// Together with config_file.cc the only file that includes CLI11. It passes the description on and
+// rewords CLI11's errors.
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <rpcrdma/command_line/config_file.h>
 #include <rpcrdma/command_line/parse.h>
 
 namespace rpcrdma::command_line {
@@ -73,7 +76,12 @@ CLI::Option* add_option(CLI::App& app, const Command& command, const Option& opt
   }
   CLI::Option* const added =
       std::visit(AddOption{app, all_names(option), spec.help}, option.target().variable());
+  if (!spec.group.empty()) added->group(spec.group);
   if (!option.takes_value()) return added;
+  // An alias or a script gives defaults, and its user overrides them.
+  if (spec.kind == OptionKind::kOption && !spec.list) {
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   const std::string type = added->get_type_name();  // of the variable
   added->type_name(spec.value_name);
   if (spec.required) added->required();
@@ -113,6 +121,24 @@ Entry describe(const Command& command, CLI::App& app) {
   return entry;
 }
 
+// Rewords CLI11's messages in the style of our own.
+std::string problem_of(const CLI::Error& e) {
+  const std::string what = e.what();
+  const std::size_t colon = what.find(": ");
+  if (colon == std::string::npos) return what;
+  std::string about = what.substr(colon + 2);
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    return about + (about.starts_with('-') ? ": no such option" : ": not expected here");
+  }
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
+    if (const std::size_t sign = about.find(" = "); sign != std::string::npos) {
+      about.replace(sign, 3, " ");
+    }
+    return about + ": not a whole number, or too large";
+  }
+  return what;
+}
+
 // Holds the CLI11 app of the whole program, for one parse.
 class Parser {
  public:
@@ -130,22 +156,27 @@ class Parser {
     }
   }
 
-  Parsed parse(int argc, const char* const* argv) {
+  // `words`: without the name of the program.
+  Parsed parse(std::vector<std::string> words) {
     try {
-      app_.parse(argc, argv);
+      std::reverse(words.begin(), words.end());
+      app_.parse(std::move(words));
     } catch (const CLI::CallForHelp&) {
       return shown(app_.help());
     } catch (const CLI::CallForVersion&) {
       return shown(program_.version() + '\n');
     } catch (const CLI::ParseError& e) {
-      return refused(chosen(), problem(e));
+      return refused(chosen(), problem_of(e));
     }
     if (const auto unknown = app_.remaining(); !unknown.empty()) {
       return refused(nullptr, unknown.front() + ": no such command");
     }
     const Entry* const entry = program_.commands().empty() ? &entries_.front() : chosen();
     if (entry == nullptr) return refused(nullptr, "a subcommand is required");
-    for (const auto& [option, added] : entry->options) option->set_given(added->count() != 0);
+    for (const auto& [option, added] : entry->options) {
+      option->set_given(added->count() != 0);
+      option->set_words(added->results());
+    }
     return {Parsed::Outcome::kRun, entry->command, {}};
   }
 
@@ -169,24 +200,6 @@ class Parser {
     return {Parsed::Outcome::kRefused, nullptr, std::move(text)};
   }
 
-  // Rewords CLI11's messages in the style of our own.
-  static std::string problem(const CLI::Error& e) {
-    const std::string what = e.what();
-    const std::size_t colon = what.find(": ");
-    if (colon == std::string::npos) return what;
-    std::string about = what.substr(colon + 2);
-    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-      return about + (about.starts_with('-') ? ": no such option" : ": not expected here");
-    }
-    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError)) {
-      if (const std::size_t sign = about.find(" = "); sign != std::string::npos) {
-        about.replace(sign, 3, " ");
-      }
-      return about + ": not a whole number, or too large";
-    }
-    return what;
-  }
-
   const Command& program_;
   CLI::App app_;
   std::vector<Entry> entries_;  // the program first
@@ -194,8 +207,119 @@ class Parser {
 
 }  // namespace
 
+namespace {
+
+// What stands on the command line alone, before the configuration file is read.
+struct CommandLine {
+  std::vector<const Option*> given;
+  std::string config;  // the file; empty: none
+};
+
+// One command, without its program: parses words of a file, and what precedes it.
+class OneCommand {
+ public:
+  explicit OneCommand(const Command& command)
+      : app_(command.summary(), command.name()), entry_(describe(command, app_)) {
+    app_.allow_extras();
+  }
+
+  // Options that are missing or that need others may come from the file; all other errors are found
+  // again when everything is parsed.
+  CommandLine command_line(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());
+    try {
+      app_.parse(std::move(words));
+    } catch (const CLI::Error&) {
+      // see above
+    }
+    CommandLine line;
+    for (const auto& [option, added] : entry_.options) {
+      if (added->count() == 0) continue;
+      line.given.push_back(option);
+      if (option == entry_.command->config_option()) line.config = added->results().back();
+    }
+    return line;
+  }
+
+  // Returns what is wrong with these words, or nothing.
+  std::string problem(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());
+    try {
+      app_.parse(std::move(words));
+    } catch (const CLI::RequiredError&) {
+    } catch (const CLI::RequiresError&) {
+    } catch (const CLI::ExcludesError&) {
+    } catch (const CLI::ParseError& e) {
+      return problem_of(e);
+    }
+    return {};
+  }
+
+ private:
+  CLI::App app_;
+  Entry entry_;
+};
+
+std::vector<std::string> words_of(const ConfigEntry& entry) {
+  std::vector<std::string> words;
+  for (const std::string& value : entry.values) {
+    // CLI11 takes the next word if nothing follows the equals sign.
+    if (value.empty()) {
+      words.insert(words.end(), {entry.option->name(), value});
+    } else {
+      words.push_back(entry.option->name() + '=' + value);
+    }
+  }
+  return words;
+}
+
+// Returns the command that is the first word, if it reads configuration files.
+const Command* configured(const Command& program, const std::vector<std::string>& words) {
+  const Command* const command = words.empty() ? nullptr : program.find_command(words.front());
+  return command != nullptr && command->config_option() != nullptr ? command : nullptr;
+}
+
+// Inserts the words of the configuration file, if the command line names one.
+base::Expected<std::vector<std::string>> with_config(const Command& program,
+                                                     std::vector<std::string> words) {
+  const Command* const command = configured(program, words);
+  if (command == nullptr) return words;
+  OneCommand one(*command);
+  const CommandLine line = one.command_line({words.begin() + 1, words.end()});
+  if (line.config.empty()) return words;
+  const auto entries = read_config(line.config, *command);
+  if (!entries) return tl::unexpected(entries.error());
+  std::vector<std::string> inserted;
+  for (const ConfigEntry& entry : *entries) {
+    const std::vector<std::string> more = words_of(entry);
+    if (const std::string what = one.problem(more); !what.empty()) {
+      return base::fail(line.config + ':' + std::to_string(entry.line) + ": " + what);
+    }
+    if (std::find(line.given.begin(), line.given.end(), entry.option) != line.given.end()) continue;
+    inserted.insert(inserted.end(), more.begin(), more.end());
+  }
+  words.insert(words.begin() + 1, inserted.begin(), inserted.end());
+  return words;
+}
+
+}  // namespace
+
 Parsed parse(const Command& program, int argc, const char* const* argv) {
-  return Parser(program).parse(argc, argv);
+  return parse(program, std::vector<std::string>(argv, argv + argc));
+}
+
+Parsed parse(const Command& program, const std::vector<std::string>& command_line) {
+  const std::vector<std::string> words(command_line.begin() + (command_line.empty() ? 0 : 1),
+                                       command_line.end());
+  auto all = with_config(program, words);
+  if (!all) {
+    return {Parsed::Outcome::kRefused, nullptr,
+            words.front() + ": --config " + all.error().message};
+  }
+  if (Command* const command = words.empty() ? nullptr : program.find_command(words.front())) {
+    command->set_command_line(command_line);
+  }
+  return Parser(program).parse(std::move(*all));
 }
 
 }  // namespace rpcrdma::command_line

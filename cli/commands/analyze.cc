@@ -3,6 +3,7 @@
 #include "filter_option.h"
 #include "input.h"
 #include "report_output.h"
+#include "slow_option.h"
 
 #include <memory>
 #include <optional>
@@ -18,22 +19,28 @@ struct AnalyzeOptions {
   unsigned jobs = 0;
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;
+  bool no_icrc = false;
   std::string filter;
+  std::vector<std::string> limits;
   ReportOutput output;
 };
 
 int analyze(const AnalyzeOptions& options) {
   std::optional<filter::Filter> filter;
   if (!read_filter(options.filter, "analyze", filter)) return kUnreadable;
+  const auto limits = parse_slow(options.limits, "analyze");
+  if (!limits) return kUnreadable;
   if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
   const auto source = open_input(options.paths);
   if (!source) return kUnreadable;
   // Never destroyed: the process exits with the command, and the kernel reclaims its memory faster
   // than destructors could free it piece by piece.
-  static auto& analysis = *new report::Analysis({.profile = options.profile,
-                                                 .model = {.dialect = options.dialect},
-                                                 .filter = std::move(filter),
-                                                 .filter_text = options.filter});
+  static auto& analysis =
+      *new report::Analysis({.profile = options.profile,
+                             .model = {.dialect = options.dialect, .check_icrc = !options.no_icrc},
+                             .filter = std::move(filter),
+                             .filter_text = options.filter,
+                             .limits = *limits});
   if (!run_pipeline(analysis.pipeline(), *source, options.paths, options.jobs)) return kUnreadable;
   analysis.finish(source->stats(), options.paths.size());
   return write_report(analysis.report(), options.paths, options.output, options.jobs);
@@ -46,14 +53,17 @@ Run add_analyze(command_line::Command& command) {
   add_files(command, options->paths).required();
   add_profile(command, options->profile);
   add_dialect(command, options->dialect);
+  add_icrc(command, options->no_icrc);
   add_filter(command, options->filter, "Count only Calls and Replies");
+  add_slow(command, options->limits);
   add_report_output(command, options->output);
   add_jobs(command, options->jobs);
-  command.footer(
-      "Exit status: 0 clean, 1 findings of severity error, 2 an input cannot be read or an output "
-      "cannot be written.");
+  add_vxlan_ports(command);
+  command.footer(kReportStatus);
   command.example("rpcrdma analyze /var/tmp/nfs_*.pcapng",
                   "Read the files of a ring as one capture.");
+  command.example("rpcrdma analyze --slow READ=20ms --slow WRITE=50ms --fail-on warning nfs.pcapng",
+                  "Exit with 1 if a READ or WRITE took longer, or for any other warning.");
   return [options] { return analyze(*options); };
 }
 

@@ -5,6 +5,7 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "refusal_text.h"
 
 #include <array>
 #include <cerrno>
@@ -13,8 +14,11 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <sstream>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <rpcrdma/base/quantity.h>
@@ -52,6 +56,7 @@ struct CallOptions {
   std::string size = "4Ki";
   std::string sleep = "1ms";
   std::string timeout = "10s";
+  bool json = false;
 };
 
 // A temporary file, deleted by the destructor.
@@ -97,7 +102,6 @@ class Caller : service::ClientObserver {
     }
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
     closing_ = true;
-    result_ += version_hint((*client)->info(0));
     const Time until = loop_.now() + fabric::kSecond;
     (*client)->close();
     while (!(*client)->closed() && loop_.now() < until) {
@@ -109,6 +113,8 @@ class Caller : service::ClientObserver {
   }
 
   [[nodiscard]] bool right() const { return right_; }
+  // Nothing without a correct Reply.
+  [[nodiscard]] const std::optional<protocol::CallTimes>& times() const { return times_; }
   // Returns one line.
   [[nodiscard]] const std::string& result() const { return result_; }
 
@@ -124,16 +130,16 @@ class Caller : service::ClientObserver {
     right_ = verdict == echo::Verdict::kRight;
     const auto& t = outcome.times;
     if (right_) {
+      times_ = t;
       result_ = fmt::format(
           "correct reply after {}: {} waiting for a connection and credit, {} from sending to the "
           "Reply{}, {} fencing memory",
           base::format_duration(t.ended - t.called), base::format_duration(t.sent - t.called),
           base::format_duration(t.replied - t.sent), server_part(t),
           base::format_duration(t.ended - t.replied));
+      if (const auto count = call_.count()) result_ += fmt::format("; the count is {}", *count);
     } else {
-      result_ = verdict == echo::Verdict::kRpcError
-                    ? service::describe(outcome, service::ReplyReader(outcome))
-                    : echo::verdict_name(verdict);
+      result_ = refusal_text(verdict, call_, outcome);
     }
   }
   void on_connected(const service::ConnectionInfo& /*connection*/) override { connected_ = true; }
@@ -157,6 +163,7 @@ class Caller : service::ClientObserver {
   bool closing_ = false;
   bool done_ = false;
   bool right_ = false;
+  std::optional<protocol::CallTimes> times_;
   std::string result_ = "interrupted";
   std::string failure_;
 };
@@ -164,7 +171,34 @@ class Caller : service::ClientObserver {
 struct Outcome {
   bool right = false;
   std::string result;
+  std::optional<protocol::CallTimes> times;
 };
+
+// One object: docs/load.md describes the keys.
+void print_json(const Peers& peers, const Endpoint& endpoint, const CallOptions& o,
+                const CallView& view, const Outcome& outcome) {
+  using Json = nlohmann::ordered_json;
+  Json steps = Json::array();
+  std::istringstream lines(view.text());
+  for (std::string line; std::getline(lines, line);) steps.push_back(line);
+  const auto us = [&](Time from, Time until) { return static_cast<double>(until - from) / 1e3; };
+  Json latency;
+  if (const auto& t = outcome.times) {
+    latency = {{"total", us(t->called, t->ended)},
+               {"credit", us(t->called, t->sent)},
+               {"reply", us(t->sent, t->replied)},
+               {"fence", us(t->replied, t->ended)}};
+  }
+  const Json out{{"server", peers.server.to_string()},
+                 {"port", endpoint.port},
+                 {"from", peers.from.to_string()},
+                 {"procedure", o.procedure},
+                 {"correct", outcome.right},
+                 {"result", outcome.result},
+                 {"latency_us", latency},
+                 {"steps", steps}};
+  fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 // Destroys everything that holds packets before it returns, so that the packet file is complete.
 std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
@@ -197,7 +231,7 @@ std::optional<Outcome> make_call(const Peers& peers, const Endpoint& endpoint,
                          made.error().message));
     return std::nullopt;
   }
-  return Outcome{caller.right(), caller.result()};
+  return Outcome{caller.right(), caller.result(), caller.times()};
 }
 
 int call(const CallOptions& o) {
@@ -208,7 +242,7 @@ int call(const CallOptions& o) {
   if (!parse_one(o.procedure, o.size)) return kUnreadable;
   const auto requests = parse_echo(o.procedure, o.size, o.sleep, "call");
   if (!requests) return kUnreadable;
-  const auto timeout = duration_option(o.timeout, "call", "--timeout");
+  const auto timeout = limit_option(o.timeout, "call", "--timeout");
   if (!timeout) return kUnreadable;
   // Reads back what crossed the wire from the packets, or on an RDMA device, where packets are not
   // visible, from this endpoint's trace events.
@@ -239,6 +273,11 @@ int call(const CallOptions& o) {
   CallView view;
   const auto source = open_input(paths);
   if (!source || !run_pipeline(view.pipeline(), *source, paths, 1)) return kUnreadable;
+  if (o.json) {
+    print_json(*peers, *endpoint, o, view, *outcome);
+    if (recorded != kOk) return recorded;
+    return outcome->right ? kOk : kFindings;
+  }
   fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
              peers->from.to_string(), view.text(), outcome->result);
   if (recorded != kOk) return recorded;
@@ -252,7 +291,8 @@ Run add_call(command_line::Command& command) {
   add_peers(command, options->host, options->from);
   command
       .option("--procedure", options->procedure,
-              "Procedure of the program ECHO: null, echo, sink, source, echo-bulk, list or sleep")
+              "Procedure of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep or "
+              "count")
       .value("NAMES")
       .show_default();
   command.option("--size", options->size, "Bytes of data").value("SIZE").show_default();
@@ -260,9 +300,11 @@ Run add_call(command_line::Command& command) {
       .value("DURATION")
       .show_default();
   command
-      .option("--timeout", options->timeout, "Timeout of the Call, and of connecting (at most 10s)")
+      .option("--timeout", options->timeout,
+              "Timeout of the Call, and of connecting (at most 10s); 0: none")
       .value("DURATION")
       .show_default();
+  command.flag("--json", options->json, "Print one JSON object (docs/load.md)");
   add_endpoint_options(command, options->endpoint);
   command.footer(
       "Sends one Call and shows what crossed the wire for it: connection setup, headers with all "

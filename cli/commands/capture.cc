@@ -304,11 +304,17 @@ Run add_capture(command_line::Command& command) {
           .option("-f,--capture-filter", options->live.filter,
                   "Capture filter in tcpdump syntax, \"\" for none (RoCEv1 and RoCEv2)")
           .value("FILTER");
+  command
+      .flag("--tunnels", options->live.tunnels,
+            "Without -f: also capture what RoCE can be in: VXLAN, GENEVE, GRE, ERSPAN, MPLS and "
+            "other tunnels, and IP fragments")
+      .excludes(filter);
+  add_vxlan_ports(command);
   command.option("-s,--snaplen", options->live.snaplen, "Bytes to keep of each packet (all)")
       .value("BYTES");
   command
       .option("-B,--buffer-size", options->live.buffer_mib,
-              "Size of the kernel's capture buffer in MiB (2)")
+              "Size of the kernel's capture buffer in MiB (64)")
       .value("MIB");
   command.flag("-p,--promiscuous", options->live.promiscuous,
                "Also capture packets that are not addressed to this machine, as on a mirror port");
@@ -331,6 +337,7 @@ Run add_capture(command_line::Command& command) {
               "called sudo)")
       .value("USER");
   add_print_options(command, options->print);
+  add_icrc(command, options->print.no_icrc);
   command.example("rpcrdma capture -i eth0 -w nfs.pcapng --print",
                   "Record and print the messages.");
   command.example("rpcrdma capture -i eth0 -w /var/tmp/nfs.pcapng --ring-size 100M --ring-files 20",

@@ -23,6 +23,7 @@ struct ExportOptions {
   std::string output = "-";
   std::string filter;
   std::optional<wire::Dialect> dialect;
+  bool no_icrc = false;
   rules::Profile profile = rules::Profile::k8166;
   unsigned jobs = 0;
 };
@@ -33,9 +34,10 @@ bool produce(capture::Source& source, const ExportOptions& options,
              std::optional<filter::Filter> filter, const Write& write) {
   const auto format =
       options.format == "qlog" ? timeline::make_qlog(write) : timeline::make_perfetto(write);
-  timeline::Timeline timeline(*format, {.profile = options.profile,
-                                        .model = {.dialect = options.dialect},
-                                        .filter = std::move(filter)});
+  timeline::Timeline timeline(
+      *format, {.profile = options.profile,
+                .model = {.dialect = options.dialect, .check_icrc = !options.no_icrc},
+                .filter = std::move(filter)});
   session::Pipeline& pipeline = timeline.pipeline();
   const bool done = run_pipeline(pipeline, source, options.paths, options.jobs);
   if (!done) pipeline.finish();
@@ -86,8 +88,10 @@ Run add_export(command_line::Command& command) {
       .show_default();
   add_profile(command, options->profile);
   add_dialect(command, options->dialect);
+  add_icrc(command, options->no_icrc);
   add_filter(command, options->filter, "Export only Calls and their Replies");
   add_jobs(command, options->jobs);
+  add_vxlan_ports(command);
   command.example("rpcrdma export --format perfetto -o nfs.json nfs.pcap",
                   "Write a timeline to open at ui.perfetto.dev.");
   command.example("rpcrdma export --format qlog -Y 'nfs.op == WRITE' nfs.pcap | jq --seq .data",

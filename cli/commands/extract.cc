@@ -1,5 +1,6 @@
 // rpcrdma extract: writes chunk data or whole RPC messages to files.
 #include "commands.h"
+#include "file_names.h"
 #include "filter_option.h"
 #include "input.h"
 
@@ -17,6 +18,7 @@
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/report/file_text.h>
 
 namespace rpcrdma::cli {
 
@@ -24,6 +26,7 @@ namespace {
 
 struct ExtractOptions {
   std::optional<wire::Dialect> dialect;
+  bool no_icrc = false;
   std::vector<std::string> paths;
   unsigned jobs = 0;
   std::string directory = ".";
@@ -40,7 +43,10 @@ class Extractor final : private model::Observer {
       : options_(options),
         xid_(xid),
         filter_(std::move(filter)),
-        session_({.model = {.keep_chunks = true, .keep_bytes = true, .dialect = options.dialect}},
+        session_({.model = {.keep_chunks = true,
+                            .keep_bytes = true,
+                            .dialect = options.dialect,
+                            .check_icrc = !options.no_icrc}},
                  {.after_rules = {this}}),
         context_(session_.context()) {}
 
@@ -58,22 +64,25 @@ class Extractor final : private model::Observer {
       }
       if (model::is_absent(call.message, roce::kAbsentBytes)) return;
       whole_message(call.message, "call", model::rebuild_call(call), call);
-      if (replied) whole_message(*answer, "reply", model::rebuild_reply(call, *answer), call);
+      if (replied && !is_read_later(*answer)) {
+        whole_message(*answer, "reply", model::rebuild_reply(call, *answer), call);
+      }
       return;
     }
-    const bool reads = options_.kind.empty() || options_.kind == "read";
-    if (replied && reads && !answer->reads.empty()) ++reply_reads_;
     for (const model::CallChunk& chunk : call.chunks) {
-      const char* kind = model::chunk_list_name(chunk.list);
-      if (!options_.kind.empty() && options_.kind != kind) continue;
-      if (chunk.list == model::ChunkList::kRead) {
-        if (chunk.moved == 0 && !replied) continue;
-        payload(call.message, kind, call, chunk, model::read_payload_length(call, chunk));
-      } else if (replied) {
-        const std::uint64_t length = model::result_payload_length(call, chunk, *answer);
-        if (length != 0) payload(*answer, kind, call, chunk, length);
-      }
+      if (chunk.list != model::ChunkList::kRead || !is_wanted(chunk)) continue;
+      if (chunk.moved == 0 && !replied) continue;
+      payload(call.message, "read", call, chunk, model::read_payload_length(call, chunk));
     }
+    if (replied && !is_read_later(*answer)) results(call, *answer);
+  }
+
+  void on_reply_read(const model::ReplyRead& event) override {
+    const model::Call& call = event.call;
+    if (failed_ || (xid_ && call.message.xid != *xid_) || !matches(call, &event.reply)) return;
+    if (!options_.messages) return results(call, event.reply);
+    if (model::is_absent(event.reply, roce::kAbsentBytes)) return;
+    whole_message(event.reply, "reply", model::rebuild_reply(call, event.reply), call);
   }
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -81,10 +90,24 @@ class Extractor final : private model::Observer {
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
   // Returns how many messages have a source without bytes.
   [[nodiscard]] std::uint64_t without_bytes() const { return without_bytes_; }
-  // Returns how many Replies had Read chunks, whose data is not extracted.
-  [[nodiscard]] std::uint64_t reply_reads() const { return reply_reads_; }
 
  private:
+  // Its Read chunks are read after it was seen: see on_reply_read().
+  static bool is_read_later(const model::Message& reply) { return !reply.reads.empty(); }
+
+  [[nodiscard]] bool is_wanted(const model::CallChunk& chunk) const {
+    return options_.kind.empty() || options_.kind == model::chunk_list_name(chunk.list);
+  }
+
+  void results(const model::Call& call, const model::Message& reply) {
+    for (const model::CallChunk& chunk : call.chunks) {
+      if (chunk.list == model::ChunkList::kRead || !is_wanted(chunk)) continue;
+      const std::uint64_t length = model::result_payload_length(call, chunk, reply);
+      const char* const kind = model::chunk_list_name(chunk.list);
+      if (length != 0) payload(reply, kind, call, chunk, length);
+    }
+  }
+
   // An RPC is selected if its Call or its Reply matches.
   bool matches(const model::Call& call, const model::Message* answer) {
     if (!filter_) return true;
@@ -97,10 +120,27 @@ class Extractor final : private model::Observer {
   static std::string file_place(const model::Call& call) {
     const model::RpcInfo& rpc = call.message.rpc;
     if (!rpc.known) return {};
+    const model::FileUse* const use = call.file_use();
+    const std::string name = use != nullptr ? report::file_label(*use) : std::string();
+    const std::string file = name.empty() ? name : fmt::format(", {}", name);
     const auto reduced = model::reduced_arguments(call);
     const decode::FileRange range = decode::file_range({rpc.program, rpc.version, rpc.procedure},
                                                        reduced.arguments, reduced.removed);
-    return range.valid ? fmt::format(", file offset {}", range.offset) : std::string();
+    return range.valid ? fmt::format("{}, file offset {}", file, range.offset) : file;
+  }
+
+  // "big-read-000000000065536-" for the data of a READ or WRITE: names in the order of the file.
+  // Empty for other chunks, and for data beyond the first operation of a COMPOUND.
+  std::string file_prefix(const model::Call& call, const model::CallChunk& chunk) {
+    using Access = model::FileUse::Access;
+    const model::FileUse* const use = call.file_use();
+    if (use == nullptr || !use->is_file() || !use->offset || chunk.index != 0) return {};
+    const bool read = use->access == Access::kRead && chunk.list == model::ChunkList::kWrite;
+    const bool written = use->access == Access::kWrite && chunk.list == model::ChunkList::kRead &&
+                         chunk.position != 0;
+    if (!read && !written) return {};
+    return fmt::format("{}-{}-{:015}-", file_names_.of(*use), read ? "read" : "write",
+                       *use->offset);
   }
 
   // Recordings of endpoints hold only the first bytes of the data moved.
@@ -114,8 +154,8 @@ class Extractor final : private model::Observer {
   void payload(const model::Message& m, const char* kind, const model::Call& call,
                const model::CallChunk& chunk, std::uint64_t length) {
     const bool complete = chunk.data.covers(length);
-    const std::string name =
-        fmt::format("{:08}-{:#010x}-{}-{}.bin", m.frame, m.xid, kind, chunk.index);
+    const std::string name = fmt::format("{}{:08}-{:#010x}-{}-{}.bin", file_prefix(call, chunk),
+                                         m.frame, m.xid, kind, chunk.index);
     if (!write(name, chunk.data.head().first(static_cast<std::size_t>(
                          std::min<std::uint64_t>(length, chunk.data.head().size()))))) {
       return;
@@ -161,10 +201,10 @@ class Extractor final : private model::Observer {
   std::optional<filter::Filter> filter_;
   session::Session session_;
   const report::Context& context_;
+  FileNames file_names_;
   bool failed_ = false;
   std::uint64_t files_ = 0;
   std::uint64_t incomplete_ = 0;
-  std::uint64_t reply_reads_ = 0;
   std::uint64_t without_bytes_ = 0;
 };
 
@@ -201,21 +241,15 @@ int extract(const ExtractOptions& options) {
     complain(fmt::format(
         "extract: {} {} no bytes: the source, records of kernel tracepoints, has fields only", n,
         n == 1 ? "message has" : "messages have"));
-  } else if (extractor.files() == 0 && extractor.reply_reads() == 0) {
+  } else if (extractor.files() == 0) {
     complain("extract: nothing matches");
   }
   if (extractor.incomplete() != 0) {
     complain(fmt::format("extract: warning: {} of {} files are incomplete; see the reasons above",
                          extractor.incomplete(), extractor.files()));
   }
-  if (extractor.reply_reads() != 0) {
-    const std::string replies = extractor.reply_reads() == 1
-                                    ? "1 Reply has"
-                                    : fmt::format("{} Replies have", extractor.reply_reads());
-    complain(fmt::format(
-        "extract: warning: {} Read chunks (RFC 5666), and their data is not extracted", replies));
-  }
-  return extractor.without_bytes() == 0 ? kOk : kUnreadable;
+  if (extractor.without_bytes() != 0) return kUnreadable;
+  return extractor.incomplete() == 0 ? kOk : kFindings;
 }
 
 }  // namespace
@@ -236,10 +270,17 @@ Run add_extract(command_line::Command& command) {
             "Extract whole RPC messages with their chunks back in place")
       .excludes(kind);
   add_dialect(command, options->dialect);
+  add_icrc(command, options->no_icrc);
   add_jobs(command, options->jobs);
+  add_vxlan_ports(command);
   command.footer(
-      "Writes one file per chunk: FRAME-XID-KIND-INDEX.bin. FRAME is the frame of the Call for "
-      "Read chunks, and of the Reply for Write chunks and Reply chunks.");
+      "Writes one file per chunk: FRAME-XID-KIND-INDEX.bin. FRAME is the frame of the message "
+      "whose "
+      "list has the chunk: the Call for Read chunks (by RFC 5666 also a Reply), and the Reply for "
+      "Write chunks and Reply chunks. Data of an NFS READ or WRITE has FILE-read-OFFSET- or "
+      "FILE-write-OFFSET- in front: the shell lists the parts of a file in order.");
+  command.example("cat data/big-read-*.bin > big",
+                  "Join the parts of the file big that were read.");
   command.example("rpcrdma extract -d data --kind write nfs.pcap",
                   "Write the data that servers wrote into Write chunks, one file each.");
   return [options] { return extract(*options); };

@@ -4,6 +4,7 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "load_output.h"
 #include "load_worker.h"
 #include "metrics_option.h"
 #include "rpcbind_option.h"
@@ -22,6 +23,7 @@
 
 #include <rpcrdma/load/report.h>
 #include <rpcrdma/load/threshold.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/service/callback.h>
 
 namespace rpcrdma::cli {
@@ -55,6 +57,7 @@ struct LoadOptions {
   bool reverse = false;
   bool no_offer = false;
   bool both = false;
+  LoadOutputOptions output;
   bool json = false;
 };
 
@@ -91,6 +94,14 @@ std::optional<LoadPlan> parse(const LoadOptions& o) {
   if (!in_range(o.depth, 1, kMostDepth, "load", "--depth") ||
       !in_range(o.connections, 1, kMostLoadConnections, "load", "--connections") ||
       !in_range(o.threads, 1, kMostThreads, "load", "--threads")) {
+    return std::nullopt;
+  }
+  const LoadOutputOptions& out = o.output;
+  if (o.reverse && !(out.interval + out.json_stream + out.hgrm + out.hlog).empty()) {
+    complain(
+        "load: --reverse: --interval, --json-stream, --hgrm and --hlog show the client's own "
+        "Calls, "
+        "and there are none; --both has them");
     return std::nullopt;
   }
   if (o.threads > o.connections) {
@@ -149,7 +160,7 @@ std::optional<LoadPlan> parse(const LoadOptions& o) {
     if (!duration) return std::nullopt;
     plan.pace.duration = *duration;
   }
-  const auto timeout = duration_option(o.timeout, "load", "--timeout");
+  const auto timeout = limit_option(o.timeout, "load", "--timeout");
   if (!timeout) return std::nullopt;
   plan.timeout = *timeout;
   if (!o.metrics.empty()) {
@@ -175,7 +186,8 @@ fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
 
 using Workers = std::vector<std::unique_ptr<LoadWorker>>;
 
-std::optional<Workers> make_workers(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
+std::optional<Workers> make_workers(const LoadOptions& o, const LoadPlan& plan, bool intervals,
+                                    Tracing& tracing) {
   Workers workers;
   for (std::uint32_t i = 0; i < o.threads; ++i) {
     trace::Tracer* const tracer = tracing.add();
@@ -196,6 +208,7 @@ std::optional<Workers> make_workers(const LoadOptions& o, const LoadPlan& plan, 
     w.pace.thread = i;
     w.seed = o.seed + i * 0x632be59bd9b4e019U;
     w.forward = !o.reverse;
+    w.intervals = intervals;
     const std::uint64_t share = o.count / o.threads + (i < o.count % o.threads ? 1 : 0);
     if ((o.reverse || o.both) && (o.count == 0 || share != 0)) {
       soft::Random random(w.seed);
@@ -222,9 +235,15 @@ load::Progress sum(const Workers& workers) {
   return all;
 }
 
+load::Interval take_interval(const Workers& workers) {
+  load::Interval all;
+  for (const auto& w : workers) all.merge(w->take_interval());
+  return all;
+}
+
 // Runs all workers, each in its own thread, and prints a line per second if stderr is a terminal.
 // Returns false, after reporting the errors, if any worker failed.
-bool run_all(const Workers& workers) {
+bool run_all(const Workers& workers, LoadOutput& output) {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
   std::condition_variable changed;
@@ -244,15 +263,21 @@ bool run_all(const Workers& workers) {
       changed.notify_one();
     });
   }
-  const bool terminal = ::isatty(fileno(stderr)) == 1;
+  const bool terminal = !output.prints_lines() && ::isatty(fileno(stderr)) == 1;
+  const auto interval = std::chrono::nanoseconds(output.interval());
+  output.begin();
   const Clock::time_point start = Clock::now();
+  Clock::time_point next = start + interval;
   Clock::time_point last = start;
   load::Progress before;
   {
     std::unique_lock lock(mutex);
     const auto all_done = [&] { return done == workers.size(); };
-    while (!changed.wait_until(lock, last + std::chrono::seconds(1), all_done)) {
+    while (!changed.wait_until(lock, next, all_done)) {
       const Clock::time_point now = Clock::now();
+      // After a pause of this process, the intervals that it missed are one.
+      next += interval * ((now - next) / interval + 1);
+      if (output.wants_intervals() && !output.add(take_interval(workers))) Interrupt::request();
       const load::Progress current = sum(workers);
       if (terminal) {
         fmt::print(stderr, "\r\033[K{}",
@@ -265,6 +290,7 @@ bool run_all(const Workers& workers) {
   }
   if (terminal) std::fputs("\r\033[K", stderr);
   for (std::thread& t : threads) t.join();
+  if (output.wants_intervals()) (void)output.add(take_interval(workers));
   for (const std::string& p : problems) complain(fmt::format("load: {}", p));
   return problems.empty();
 }
@@ -277,10 +303,14 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
   load::Result r;
   Time begun = fabric::kNever;
   Time ended = 0;
+  Time planned = 0;
   for (const auto& w : workers) {
     r.tally.merge(w->tally());
     begun = std::min(begun, w->begun());
     ended = std::max(ended, w->ended());
+    planned = std::max(planned, w->planned());
+    r.down += w->down();
+    if (w->down() != 0) r.why_down = plot::escape_terminal(w->why_down());
     r.not_begun += w->not_begun();
     r.abandoned += w->abandoned();
     if (const auto packets = w->packets()) {
@@ -300,7 +330,7 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
       r.reverse->resent += reverse->resent;
     }
   }
-  r.elapsed = ended - begun;
+  r.elapsed = std::max(ended - begun, planned);
   r.user = as_time(after.ru_utime) - as_time(before.ru_utime);
   r.system = as_time(after.ru_stime) - as_time(before.ru_stime);
   r.interrupted = Interrupt::came();
@@ -308,7 +338,9 @@ load::Result collect(const Workers& workers, const rusage& before, const rusage&
 }
 
 int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
-  auto workers = make_workers(o, plan, tracing);
+  auto output = LoadOutput::open(o.output, o.json);
+  if (!output) return kUnreadable;
+  auto workers = make_workers(o, plan, output->wants_intervals(), tracing);
   if (!workers) return kUnreadable;
   std::vector<service::Loop*> loops;
   for (const auto& w : *workers) loops.push_back(&w->loop());
@@ -320,6 +352,9 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
     parts.front().trace = tracing.figures();
     metrics = Metrics::open(*plan.metrics, parts, "load");
     if (metrics == nullptr) return kUnreadable;
+    if (plan.metrics->port == 0) {
+      complain(fmt::format("load: metrics at http://{}/metrics", metrics->address()));
+    }
   }
   const std::string server = server_text(plan.peers.server, plan.endpoint.port);
   for (const auto& w : *workers) {
@@ -331,7 +366,7 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   rusage before{};
   rusage after{};
   ::getrusage(RUSAGE_SELF, &before);
-  const bool whole = run_all(*workers);
+  const bool whole = run_all(*workers, *output);
   ::getrusage(RUSAGE_SELF, &after);
   load::Result result = collect(*workers, before, after);
   for (const auto& w : *workers) w->disconnect();
@@ -351,9 +386,25 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   if (whole || result.tally.right() != 0) {
     for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
   }
-  if (!whole) return kUnreadable;
+  const bool written = output->finish();
+  if (!whole || !written) return kUnreadable;
+  if (result.down != 0) {
+    complain(fmt::format(
+        "load: {} not re-established: {}",
+        result.down == 1 ? "a connection to the server was lost and"
+                         : fmt::format("{} connections to the server were lost and", result.down),
+        result.why_down));
+  }
+  // Ctrl-C abandons Calls, too, which is no fault of the server.
+  const bool silent = result.abandoned != 0 && !result.interrupted;
+  if (silent) {
+    complain(fmt::format(
+        "load: {} without an answer when the time was over",
+        result.abandoned == 1 ? "1 Call was" : fmt::format("{} Calls were", result.abandoned)));
+  }
   const bool wrong =
-      result.tally.mismatches() != 0 || (!o.reverse && result.tally.right() == 0) ||
+      silent || result.down != 0 || result.tally.mismatches() != 0 ||
+      (!o.reverse && result.tally.right() == 0) ||
       (result.reverse &&
        (result.reverse->wrong != 0 || result.reverse->failed != 0 || result.reverse->right == 0));
   return wrong || !result.failed.empty() ? kFindings : kOk;
@@ -374,15 +425,19 @@ int run_load(const LoadOptions& o) {
 Run add_load(command_line::Command& command) {
   auto options = std::make_shared<LoadOptions>();
   add_peers(command, options->host, options->from);
+  command.group("Load");
   command
       .option("--procedure", options->procedures,
-              "Procedures of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep; "
-              "several with weights: echo:8,source:2; mix: all except sleep")
+              "Procedures of the program ECHO: null, echo, sink, source, echo-bulk, list, sleep, "
+              "count; several with weights: echo:8,source:2; mix: all except sleep "
+              "and count, also in a list: mix,sleep:2")
       .value("NAMES")
       .show_default();
   command
       .option("--size", options->size,
-              "Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi. In a mix, "
+              "Bytes of data: a size, a range, or a list of both: 4Ki, 512-64Ki, 0,4Ki,1Mi. k and "
+              "M are "
+              "powers of 1000 (64k: 64000), Ki and Mi of 1024 (64Ki: 65536). In a mix, "
               "echo uses at most 64Ki and list at most 1M")
       .value("SIZES")
       .show_default();
@@ -407,8 +462,10 @@ Run add_load(command_line::Command& command) {
       .value("N")
       .whole_number();
   command
-      .option("--duration", options->duration,
-              "Stop after this time: seconds, or 500ms, 5m (10s, unless there is a count)")
+      .option(
+          "--duration", options->duration,
+          "Stop after this time: seconds, or 500ms, 5m (10s, unless there is a count). Calls in "
+          "flight then have 1s to be answered")
       .value("DURATION");
   command.flag("--no-offer", options->no_offer,
                "With --profile rfc5666: offer no memory for Replies, so that the client reads long "
@@ -432,13 +489,15 @@ Run add_load(command_line::Command& command) {
       .whole_number();
   command
       .option("--timeout", options->timeout,
-              "Timeout of a Call, after which its connection is closed and reconnected. Connecting "
-              "has the same timeout, but at most 10s")
+              "Timeout of a Call, after which its connection is closed and reconnected; 0: none. "
+              "Connecting has the same timeout, but at most 10s")
       .value("DURATION")
       .show_default();
+  command.group("Results");
   command
       .option("--fail-above", options->limits,
-              "Exit with status 1 if p50, p90, p99, p999, p9999, mean or max is above this limit, "
+              "Exit with status 1 if p50, p90, p95, p99, p99.9, p99.99, mean or max is above this "
+              "limit, "
               "or if there are more errors (0 by default), mismatches or Calls that could not be "
               "sent (not_begun): p99=200us, errors=10. A Call that failed or was not sent counts "
               "as slower than any limit")
@@ -447,14 +506,17 @@ Run add_load(command_line::Command& command) {
       .one_word();
   add_metrics_option(command, options->metrics);
   command.flag("--json", options->json, "Print one JSON object (docs/load.md)");
+  add_load_output(command, options->output);
   add_endpoint_options(command, options->endpoint);
   add_ask_rpcbind(command, options->rpcbind);
   command.footer(
       "Calls the program ECHO of `rpcrdma serve` and verifies all data in the Replies. Lost "
       "connections are reestablished and their Calls resent.\n"
       "Ctrl-C stops it; results so far are still reported.\n"
-      "Exit status: 0 success; 1 a Call was refused or failed, a limit was exceeded, data was "
-      "wrong, or no Call was answered; 2 the server cannot be reached or an argument is invalid.");
+      "Exit status: 0 success; 1 a Call was refused, failed or not answered before the end, a "
+      "limit was exceeded, data was wrong, no Call was answered, or a connection was lost and not "
+      "re-established; 2 the server cannot be reached or an "
+      "argument is invalid, or a file cannot be written.");
   command.example("rpcrdma load 127.0.0.1 --procedure source --size 1Mi --depth 16 --duration 10s",
                   "Measure throughput in bytes per second.");
   command.example("rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/decode/utf8.h>
@@ -24,6 +25,7 @@ void print_json(const RunningEndpoint& e) {
   nlohmann::ordered_json json;
   json["name"] = decode::valid_utf8(e.name);
   json["process"] = e.process;
+  json["user"] = decode::valid_utf8(e.user);
   json["since_ns"] = nullptr;
   json["role"] = nullptr;
   if (e.since != 0) {
@@ -49,17 +51,27 @@ int list(bool json) {
     return kOk;
   }
   if (endpoints->empty()) {
-    complain("no endpoint of this user is running");
+    complain(::geteuid() == 0 ? "no endpoint is running" : "no endpoint of this user is running");
     return kOk;
   }
-  std::size_t width = 4;
+  // Only root sees those of others.
+  const bool users = ::geteuid() == 0;
+  std::size_t width = 4, user_width = 4;
   for (const RunningEndpoint& e : *endpoints) {
     width = std::max(width, decode::escape_text(e.name).size());
+    user_width = std::max(user_width, decode::escape_text(e.user).size());
   }
-  fmt::print("{:<{}}  {:>7}  {:<19}  {}\n", "NAME", width, "PROCESS", "SINCE (UTC)", "ROLE");
+  const auto print = [&](const std::string& name, const std::string& process,
+                         const std::string& user, const std::string& begun,
+                         const std::string& role) {
+    fmt::print("{:<{}}  {:>7}  ", name, width, process);
+    if (users) fmt::print("{:<{}}  ", user, user_width);
+    fmt::print("{:<19}  {}\n", begun, role);
+  };
+  print("NAME", "PROCESS", "USER", "SINCE (UTC)", "ROLE");
   for (const RunningEndpoint& e : *endpoints) {
-    fmt::print("{:<{}}  {:>7}  {:<19}  {}\n", decode::escape_text(e.name), width, e.process,
-               since(e), e.since != 0 ? decode::escape_text(e.role) : "(" + e.fault + ")");
+    print(decode::escape_text(e.name), std::to_string(e.process), decode::escape_text(e.user),
+          since(e), e.since != 0 ? decode::escape_text(e.role) : "(" + e.fault + ")");
   }
   return kOk;
 }
@@ -69,6 +81,8 @@ int list(bool json) {
 Run add_ls(command_line::Command& command) {
   auto json = std::make_shared<bool>(false);
   command.flag("--json", *json, "Print one JSON object per line (docs/json.md)");
+  command.footer(
+      "Lists the endpoints of this user; for root those of all users, with their names.");
   return [json] { return list(*json); };
 }
 

@@ -39,7 +39,7 @@ struct NfsProbeOptions {
   bool json = false;
 };
 
-// HOST:/export; an IPv6 address may be in brackets.
+// HOST:/export, HOST:PORT:/export
 struct Target {
   std::string host, path;
 };
@@ -49,11 +49,7 @@ std::optional<Target> parse_target(const std::string& text) {
     complain(fmt::format("nfs-probe: {}: give HOST:/DIRECTORY, as the server exports it", text));
     return std::nullopt;
   }
-  Target t{text.substr(0, at), text.substr(at + 1)};
-  if (t.host.size() > 2 && t.host.front() == '[' && t.host.back() == ']') {
-    t.host = t.host.substr(1, t.host.size() - 2);
-  }
-  return t;
+  return Target{text.substr(0, at), text.substr(at + 1)};
 }
 
 std::optional<Handle> parse_handle(const std::string& hex) {
@@ -243,10 +239,11 @@ int run_nfs_probe(const NfsProbeOptions& o) {
 Run add_nfs_probe(command_line::Command& command) {
   auto options = std::make_shared<NfsProbeOptions>();
   command
-      .argument("TARGET", options->target, "The server's address and the directory that it exports")
+      .argument("TARGET", options->target,
+                "The server (a name or an address) and the directory that it exports")
       .value("HOST:/FOLDER")
       .required();
-  command.option("--from", options->from, "Own address").value("ADDRESS");
+  command.option("--from", options->from, "Own address or its name").value("ADDRESS");
   command.option("--mount-port", options->mount_port, "TCP port of MOUNT (ask rpcbind)").value("N");
   command
       .option("--handle", options->handle,

@@ -11,8 +11,10 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/quantity.h>
@@ -39,6 +41,7 @@ struct PingOptions {
   std::string wait = "2s";
   bool rpcbind = false;
   bool quiet = false;
+  bool json = false;
   bool time_echo = false;
 };
 
@@ -68,6 +71,7 @@ class Pinger : service::ClientObserver {
     Time interval = 0;
     Time wait = 0;
     bool quiet = false;
+    bool json = false;       // print nothing but one object at the end
     bool time_echo = false;  // instead of Calls
   };
   Pinger(const Plan& plan, service::Loop& loop)
@@ -79,9 +83,11 @@ class Pinger : service::ClientObserver {
     if (!client) return tl::unexpected(client.error());
     client_ = std::move(*client);
     started_ = loop_.now();
-    fmt::print("PING {}, program {:#x} version {}, from {}: connecting\n",
-               server_text(plan_.peers.server, plan_.port), plan_.target.number,
-               plan_.target.version, plan_.peers.from.to_string());
+    if (!plan_.json) {
+      fmt::print("PING {}, program {:#x} version {}, from {}: connecting\n",
+                 server_text(plan_.peers.server, plan_.port), plan_.target.number,
+                 plan_.target.version, plan_.peers.from.to_string());
+    }
     fabric::Expected<void> result = connect();
     if (connected_) started_ = loop_.now();
     while (result && connected_ && !Interrupt::came() && !over()) {
@@ -101,7 +107,35 @@ class Pinger : service::ClientObserver {
     return result;
   }
 
-  [[nodiscard]] std::uint64_t answered() const { return latency_.count(); }
+  [[nodiscard]] std::uint64_t answered() const { return latency_.count() + (first_ ? 1 : 0); }
+  // One object: docs/load.md describes the keys. `error`: why the run failed; empty: it did not.
+  void print_json(const std::string& error) const {
+    using Json = nlohmann::ordered_json;
+    const auto us = [&](auto ns) {
+      return latency_.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
+    };
+    const auto text = [](const std::string& s) { return s.empty() ? Json() : Json(s); };
+    const Json out{{"server", plan_.peers.server.to_string()},
+                   {"port", plan_.port},
+                   {"from", plan_.peers.from.to_string()},
+                   {"program", plan_.target.number},
+                   {"version", plan_.target.version},
+                   {"connected", connected_},
+                   {"sent", sent_},
+                   {"answered", answered()},
+                   {"refused", refused_},
+                   {"refusal", text(refusal_)},
+                   {"lost", sent_ - answered()},
+                   {"seconds", static_cast<double>(ended_ - started_) / 1e9},
+                   {"first_us", first_ ? Json(static_cast<double>(*first_) / 1e3) : Json()},
+                   {"latency_us",
+                    {{"min", us(latency_.min())},
+                     {"median", us(latency_.median())},
+                     {"mean", us(latency_.mean())},
+                     {"max", us(latency_.max())}}},
+                   {"error", text(error)}};
+    fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
   // Returns how many Replies refused the Call: program, version or procedure not served, or Call
   // not accepted.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
@@ -111,11 +145,16 @@ class Pinger : service::ClientObserver {
                plan_.peers.server.to_string(), sent_, answered(), refused_text(),
                connected_ ? lost_text() : "never connected",
                base::format_duration(ended_ - started_));
-    if (answered() == 0) return;
-    fmt::print("min {}, median {}, mean {}, max {}\n", base::format_duration(latency_.min()),
-               base::format_duration(latency_.median()),
-               base::format_duration(static_cast<Time>(latency_.mean())),
-               base::format_duration(latency_.max()));
+    if (latency_.count() == 0) {
+      if (first_) fmt::print("first {} (the connection was new)\n", base::format_duration(*first_));
+      return;
+    }
+    fmt::print(
+        "first {} (the connection was new); of the others: min {}, median {}, mean {}, max {}\n",
+        base::format_duration(*first_), base::format_duration(latency_.min()),
+        base::format_duration(latency_.median()),
+        base::format_duration(static_cast<Time>(latency_.mean())),
+        base::format_duration(latency_.max()));
   }
 
  private:
@@ -179,7 +218,7 @@ class Pinger : service::ClientObserver {
 
   void on_connected(const service::ConnectionInfo& c) override {
     if (connected_ && !plan_.quiet) fmt::print("reconnected\n");
-    if (!connected_) {
+    if (!connected_ && !plan_.json) {
       fmt::print("connected: {} bytes inline to it, {} from it\n", c.thresholds.send,
                  c.thresholds.receive);
     }
@@ -190,7 +229,7 @@ class Pinger : service::ClientObserver {
     const service::ConnectionInfo& info = client_->info(connection);
     if (!connected_ || info.refused) {
       failure_ = fmt::format("{}{}", what, version_hint(info));
-    } else if (!closing()) {
+    } else if (!closing() && !plan_.json) {
       fmt::print("connection lost: {}\n", plot::escape_terminal(what));
     }
   }
@@ -204,7 +243,7 @@ class Pinger : service::ClientObserver {
     const bool answered = outcome.status == protocol::CallStatus::kReplied &&
                           reply.status() != service::RpcStatus::kMalformed;
     if (answered) {
-      latency_.add(outcome.times.ended - outcome.times.called);
+      add_latency(outcome.times.ended - outcome.times.called);
       std::string refusal;
       if (reply.status() != service::RpcStatus::kSuccess) {
         ++refused_;
@@ -224,14 +263,24 @@ class Pinger : service::ClientObserver {
   void on_echo(const protocol::CallOutcome& outcome) {
     const auto echo = protocol::decode_time_echo(outcome.reply);
     if (!echo) {
-      fmt::print("answer to seq={}: unexpected content\n", outcome.cookie);
+      if (!plan_.json) fmt::print("answer to seq={}: unexpected content\n", outcome.cookie);
       return;
     }
-    latency_.add(outcome.times.ended - outcome.times.called);
+    add_latency(outcome.times.ended - outcome.times.called);
     if (plan_.quiet) return;
     fmt::print("time from {}: seq={} xid={:#010x} sent={} answered={} time={}\n",
                plan_.peers.server.to_string(), outcome.cookie, outcome.xid, echo->sent,
                echo->answered, base::format_duration(outcome.times.ended - outcome.times.called));
+  }
+
+  // The first Call finds cold caches at both ends, and memory that was never touched: it would
+  // dominate the mean of a few Calls.
+  void add_latency(Time ns) {
+    if (first_) {
+      latency_.add(ns);
+    } else {
+      first_ = ns;
+    }
   }
 
   [[nodiscard]] bool closing() const { return over() || Interrupt::came(); }
@@ -240,7 +289,8 @@ class Pinger : service::ClientObserver {
   service::Loop& loop_;
   service::CallHeader header_;
   std::unique_ptr<service::Client> client_;
-  Latencies latency_;
+  std::optional<Time> first_;  // of the first answer
+  Latencies latency_;          // of the others
   std::uint64_t sent_ = 0;
   std::uint64_t refused_ = 0;
   std::string refusal_;  // the latest
@@ -274,7 +324,11 @@ int ping(const Endpoint& endpoint, const Pinger::Plan& plan, trace::Tracer* trac
     complain(fmt::format("ping: {}: {}", server_text(plan.peers.server, endpoint.port),
                          result.error().message));
   }
-  pinger.print_statistics();
+  if (plan.json) {
+    pinger.print_json(result ? std::string() : result.error().message);
+  } else {
+    pinger.print_statistics();
+  }
   return pinger.answered() != 0 && pinger.refused() == 0 ? kOk : kFindings;
 }
 
@@ -287,13 +341,13 @@ int run_ping(const PingOptions& o) {
   if (!target) return kUnreadable;
   const auto interval = duration_option(o.interval, "ping", "--interval");
   if (!interval) return kUnreadable;
-  const auto wait = duration_option(o.wait, "ping", "--wait");
+  const auto wait = limit_option(o.wait, "ping", "--wait");
   if (!wait) return kUnreadable;
-  if (o.rpcbind) {
+  if (o.rpcbind && !peers->port_was_given) {
     endpoint->port = ask_rpcbind(peers->server, target->number, target->version, "ping");
   }
-  const Pinger::Plan plan{*peers,    endpoint->port, *target, o.count,
-                          *interval, *wait,          o.quiet, o.time_echo};
+  const Pinger::Plan plan{*peers, endpoint->port,    *target, o.count,    *interval,
+                          *wait,  o.quiet || o.json, o.json,  o.time_echo};
   auto tracing =
       Tracing::start(endpoint->tracing,
                      fmt::format("ping of {}", server_text(peers->server, endpoint->port)), "ping");
@@ -314,8 +368,8 @@ Run add_ping(command_line::Command& command) {
       .show_default();
   command
       .option("-W,--wait", options->wait,
-              "Timeout of a Call, after which its connection is closed and reconnected. Connecting "
-              "has the same timeout, but at most 10s")
+              "Timeout of a Call, after which its connection is closed and reconnected; 0: none. "
+              "Connecting has the same timeout, but at most 10s")
       .value("DURATION")
       .show_default();
   command
@@ -330,6 +384,7 @@ Run add_ping(command_line::Command& command) {
                "Ask for the server's time with RDMA2_OPTIONAL messages (docs/versions.md) instead "
                "of sending Calls; requires --rdma-version 2");
   command.flag("-q,--quiet", options->quiet, "Print only the statistics");
+  command.flag("--json", options->json, "Print only one JSON object at the end (docs/load.md)");
   add_endpoint_options(command, options->endpoint);
   add_ask_rpcbind(command, options->rpcbind);
   command.footer(

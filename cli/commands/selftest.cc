@@ -247,11 +247,8 @@ int run_selftest(SelftestOptions o) {
   const bool serves = !o.listen.empty();
   const bool calls = !o.host.empty() || !o.from.empty();
   if (serves && !calls) {
-    const auto address = fabric::parse_address(o.listen);
-    if (!address) {
-      complain(fmt::format("{}: --listen: {}", kCommand, address.error().message));
-      return kUnreadable;
-    }
+    const auto address = parse_listen(o.listen, *endpoint, kCommand);
+    if (!address) return kUnreadable;
     if (!choose_provider(*endpoint, *address, kCommand)) return kUnreadable;
     return run_server(o, *endpoint, *address);
   }
@@ -270,7 +267,7 @@ int run_selftest(SelftestOptions o) {
 Run add_selftest(command_line::Command& command) {
   auto options = std::make_shared<SelftestOptions>();
   command.argument("HOST", options->host,
-                   "Where the other end listens, IPv4 or IPv6 (run both ends here)");
+                   "Where the other end listens: a name or an address (run both ends here)");
   command.option("--from", options->from, "Own address of the calling end").value("ADDRESS");
   command
       .option("-l,--listen", options->listen,
@@ -303,6 +300,7 @@ Run add_selftest(command_line::Command& command) {
       .value("PORT")
       .show_default();
   add_provider_options(command, options->endpoint);
+  command.group("");
   command.footer(
       "Runs Calls of every shape (forward, reverse and both at once) between ends of both versions "
       "and different profiles, with and without packet loss. It compares every byte and lets the "

@@ -159,7 +159,7 @@ capture::Expected<void> Top::look() {
     if (std::ranges::any_of(endpoints_, same)) continue;
     const std::chrono::nanoseconds patience(
         std::max<std::int64_t>(deadline - base::monotonic_ns(), 0));
-    if (auto fd = trace::connect_endpoint(one.path, patience)) {
+    if (auto fd = trace::connect_running(one, patience)) {
       add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
     } else {
       // It has just ended or was killed, or it has too many readers.
@@ -311,7 +311,9 @@ int run(const TopOptions& options) {
   if (all) {
     if (const auto looked = top.look(); !looked) return give_up(looked.error().message);
     if (options.once && top.empty()) {
-      return give_up(top.refusal().empty() ? "top: no endpoint of this user is running"
+      return give_up(top.refusal().empty() ? ::geteuid() == 0
+                                                 ? "top: no endpoint is running"
+                                                 : "top: no endpoint of this user is running"
                                            : top.refusal());
     }
   }

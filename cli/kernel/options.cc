@@ -177,10 +177,12 @@ void add_options(command_line::Command& command, OptionText& text) {
   command.option("--record", text.record, "Record trace events in this pcapng file").value("FILE");
   cli::add_ring_options(command, text.ring, cli::kRecordedRing);
   command
-      .option("--metrics", text.metrics,
-              "With --sums: serve metrics in OpenMetrics format at this IPv4 address and port "
-              "(docs/metrics.md)")
-      .value("ADDRESS:PORT");
+      .option(
+          "--metrics", text.metrics,
+          "With --sums: serve metrics for Prometheus over HTTP at this address or name of this "
+          "machine: 127.0.0.1:9464, [::1]:9464, or :9464 for all addresses; port 0: any that is "
+          "free (docs/metrics.md)")
+      .value("HOST:PORT");
   command
       .option(
           "--user", text.user,

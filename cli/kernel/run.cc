@@ -217,15 +217,15 @@ class Metrics {
         [this](const trace::EventHeader& header, std::span<const std::uint8_t> fixed,
                std::span<const std::uint8_t> payload) { figures_.take(header, fixed, payload); });
     auto exposer = metrics::Exposer::open_figures(
-        where.address, where.port,
-        [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); });
+        where.host, where.port, [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); });
     if (!exposer) {
-      return base::fail(fmt::format("--metrics {}:{}: {}", where.address.to_string(), where.port,
-                                    exposer.error().message));
+      return base::fail(
+          fmt::format("--metrics {}: {}", cli::to_text(where), exposer.error().message));
     }
     exposer_ = std::move(*exposer);
     return {};
   }
+  [[nodiscard]] std::string address() const { return exposer_->address(); }
   // Before the hub stops.
   void close() { exposer_.reset(); }
 
@@ -303,8 +303,7 @@ int run_opened(const Plan& plan, kernel::Source& source,
     if (const auto served = metrics.open(*plan.metrics, loop->sink(), **hub, tracer); !served) {
       return refused(served.error().message);
     }
-    complain(fmt::format("metrics at http://{}:{}/metrics", plan.metrics->address.to_string(),
-                         plan.metrics->port));
+    complain(fmt::format("metrics at http://{}/metrics", metrics.address()));
   }
   complain(fmt::format("tracing the {}; `rpcrdma attach {}` and `rpcrdma top {}` read it",
                        role_of(plan, source), plan.name, plan.name));

@@ -83,7 +83,9 @@ class Session : public service::ReverseObserver {
     waiting_.reset();
     const Tally& tally = run_.tally();
     control::Calls calls{Status::kOk, tally.right, tally.refused, tally.wrong, tally.text};
-    if (calls.wrong == 0 && client_.requester().counters().bytes != tally.expected) {
+    const protocol::RequesterCounters& moved = client_.requester().counters();
+    protocol::MessageBytes expected = tally.expected;
+    if (calls.wrong == 0 && moved.bytes != (expected += bytes_of_null_calls(moved.null_calls))) {
       calls.wrong = 1;
       calls.text = "bytes were moved in other ways than expected";
     }
@@ -135,7 +137,7 @@ struct ServerHalf::Impl : HalfParts, service::ServerObserver {
                             std::uint32_t longest) {
       return service::Procedure{static_cast<std::uint32_t>(proc), name,
                                 [this, handler](Call& c) { (this->*handler)(c); },
-                                service::Binding{0, 0, longest}};
+                                service::Binding{0, 0, longest}, true};
     };
     return {row(control::Proc::kStart, "START", &Impl::start, 4),
             row(control::Proc::kWait, "WAIT", &Impl::wait, control::kMaxResults),

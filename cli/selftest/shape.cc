@@ -11,11 +11,12 @@ namespace {
 
 constexpr std::array<const char*, kShapes> kNames{"short",     "long-call", "long-reply", "read",
                                                   "write",     "several",   "odd",        "zero",
-                                                  "threshold", "over"};
+                                                  "threshold", "over",      "one-way"};
 
 // RPC headers with AUTH_NONE.
 constexpr std::uint32_t kCallHeader = 40;
 constexpr std::uint32_t kReplyHeader = 24;
+constexpr std::uint32_t kCountResultBytes = 8;
 
 std::uint32_t padded(std::uint32_t bytes) {
   return static_cast<std::uint32_t>(wire::xdr_padded(bytes));
@@ -42,6 +43,7 @@ std::uint32_t sum(const std::vector<std::uint32_t>& items) {
 // Exceeds any threshold used here, and needs several segments.
 constexpr std::uint32_t kLong = 20'000;
 constexpr std::uint32_t kLonger = 100'000;
+constexpr std::uint32_t kMany = 170'000;
 
 std::vector<Transfer> of_short() {
   return {{.null = true},
@@ -89,6 +91,9 @@ std::vector<Transfer> of_writes() {
 
 std::vector<Transfer> of_several() {
   return {{.filler = 12, .arguments = {kLong, kLonger, kLong + 8}, .by_read = true},
+          // As many segments as fit into the header of a Call that has 1024 bytes.
+          {.arguments = {kMany, kMany, kMany}, .by_read = true},
+          {.results = {kMany, kMany, kMany}, .by_write = true},
           {.result_filler = 12, .results = {kLonger, kLong, kLong + 8}, .by_write = true},
           {.arguments = {kLong, kLong + 4},
            .results = {kLong, kLong + 4},
@@ -176,6 +181,18 @@ std::vector<Transfer> over_threshold(const InlineTerms& terms) {
   return all;
 }
 
+// Each COUNT follows its ONE_WAY Calls on the same connection, which keeps their order.
+std::vector<Transfer> of_one_way() {
+  return {{.filler = 0, .one_way = true},
+          {.filler = 101, .one_way = true},
+          {.counted = 2},
+          {.null = true},
+          {.arguments = {16, 3}, .one_way = true},
+          {.filler = 40, .one_way = true},
+          {.filler = 4, .arguments = {200}, .one_way = true},
+          {.counted = 3}};
+}
+
 }  // namespace
 
 const char* shape_name(Shape shape) {
@@ -212,18 +229,22 @@ std::vector<Transfer> transfers_of(Shape shape, const InlineTerms& terms) {
       return at_threshold(terms);
     case Shape::kOver:
       return over_threshold(terms);
+    case Shape::kOneWay:
+      return of_one_way();
   }
   return {};
 }
 
 std::uint32_t call_bytes(const Transfer& t) {
-  if (t.null) return kCallHeader;
+  if (t.null || t.counted) return kCallHeader;
   const auto lengths = static_cast<std::uint32_t>(4 * t.results.size());
   return kCallHeader + 16 + lengths + padded(t.filler) + with_counts(t.arguments) + 4;
 }
 
 std::uint32_t reply_bytes(const Transfer& t) {
+  if (t.one_way) return 0;
   if (t.null) return kReplyHeader;
+  if (t.counted) return kReplyHeader + kCountResultBytes;
   return kReplyHeader + 8 + padded(t.result_filler) + with_counts(t.results) + 4;
 }
 
@@ -242,6 +263,13 @@ protocol::MessageBytes expected_bytes(const Transfer& t) {
   const std::uint32_t reply = reply_bytes(t) - (t.by_write ? contents(t.results) : 0);
   (t.long_reply ? bytes.reply_chunks : bytes.inline_replies) = reply;
   bytes.write_chunks = t.by_write ? sum(t.results) : 0;
+  return bytes;
+}
+
+protocol::MessageBytes bytes_of_null_calls(std::uint64_t calls) {
+  protocol::MessageBytes bytes;
+  bytes.inline_calls = calls * kCallHeader;
+  bytes.inline_replies = calls * kReplyHeader;
   return bytes;
 }
 

@@ -26,17 +26,15 @@ struct Planned {
       spaces.push_back({nullptr, t.room(i), nullptr});
     }
     call = protocol::plan_call(limits, pieces, spaces, max_reply(t)).value();
-    make_reply(t);
+    if (!t.one_way) make_reply(t);
   }
 
   void make_reply(const Transfer& t) {
     protocol::Offer offer;
     if (call.write_list) {
       for (const protocol::ResultSpace& space : spaces) {
-        const std::uint32_t n = offer.write_chunks++;
-        offer.write_chunk[n] = space.length;
-        offer.write_segments[n] =
-            static_cast<std::uint32_t>(protocol::segment_count(space.length, limits.max_segment));
+        offer.add_write_chunk(space.length, static_cast<std::uint32_t>(protocol::segment_count(
+                                                space.length, limits.max_segment)));
       }
     }
     offer.has_reply_chunk = call.reply_chunk != 0;
@@ -92,6 +90,12 @@ TEST_P(Shapes, TravelAsTheySay) {
       EXPECT_EQ(bytes.inline_calls, planned.call.inline_bytes);
       EXPECT_EQ(bytes.long_calls, t.long_call ? call_bytes(t) : 0);
       EXPECT_EQ(bytes.write_chunks, planned.written);
+      EXPECT_LE(planned.call.segments, protocol::kMaxSegments);
+      EXPECT_FALSE(t.one_way && t.needs_chunks());
+      if (t.one_way) {
+        EXPECT_EQ(bytes.inline_replies, 0U);
+        continue;
+      }
       EXPECT_EQ(bytes.inline_replies, t.long_reply ? 0 : planned.reply.stream_bytes);
       EXPECT_EQ(bytes.reply_chunks, t.long_reply ? planned.reply.stream_bytes : 0);
     }

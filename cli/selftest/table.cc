@@ -26,7 +26,8 @@ constexpr std::array<std::pair<const char*, const char*>, kShapes> kHeads{{{"", 
                                                                            {"odd", "bytes"},
                                                                            {"zero", "bytes"},
                                                                            {"thre-", "shold"},
-                                                                           {"one", "over"}}};
+                                                                           {"one", "over"},
+                                                                           {"one", "way"}}};
 
 const char* mark(const Done& cell) {
   const CellResult& r = cell.result;

@@ -95,7 +95,13 @@ std::uint32_t judge(const Arguments& a, const Pattern& pattern) {
 
 TransferProgram::TransferProgram(const Pattern& pattern, Damage damage)
     : Program(kTransferProgram, kTransferVersion, "transfer",
-              {{1, "TRANSFER", [this](Call& call) { transfer(call); }, {kMaxItems, kMaxItems, 0}}}),
+              {{1, "TRANSFER", [this](Call& call) { transfer(call); }, {kMaxItems, kMaxItems, 0}},
+               {.number = 2,
+                .name = "ONE_WAY",
+                .handler = [this](Call& call) { one_way(call); },
+                .binding = {kMaxItems, 0, 0},
+                .one_way = true},
+               {3, "COUNT", [this](Call& call) { count(call); }, {}}}),
       pattern_(pattern),
       damage_(damage) {}
 
@@ -145,11 +151,28 @@ void TransferProgram::transfer(Call& call) const {
   (void)call.reply(std::span(pieces).first(count));
 }
 
+void TransferProgram::one_way(Call& call) {
+  const auto args = read_arguments(call.arguments());
+  ++(args && judge(*args, pattern_) == kOk ? right_ : wrong_);
+  (void)call.reply({});  // ends it; nothing is sent
+}
+
+void TransferProgram::count(Call& call) {
+  if (!call.arguments().at_end()) return (void)call.fail(service::CallError::kGarbageArgs);
+  std::vector<std::uint8_t> results;
+  put_word(results, std::exchange(right_, 0));
+  put_word(results, std::exchange(wrong_, 0));
+  const Piece piece{results, nullptr, false};
+  (void)call.reply(std::span(&piece, 1));
+}
+
 TransferCall::TransferCall(protocol::MemoryPool& memory, const Pattern& pattern)
     : memory_(memory),
       pattern_(pattern),
       null_(kTransferProgram, kTransferVersion, 0),
-      header_(kTransferProgram, kTransferVersion, 1) {}
+      header_(kTransferProgram, kTransferVersion, 1),
+      one_way_(kTransferProgram, kTransferVersion, 2),
+      count_(kTransferProgram, kTransferVersion, 3) {}
 
 TransferCall::~TransferCall() {
   if (room_) memory_.release(room_);
@@ -179,8 +202,9 @@ fabric::Expected<protocol::CallSpec> TransferCall::begin(const Transfer& transfe
   seed_ = seed;
   protocol::CallSpec spec;
   spec.max_reply = max_reply(transfer);
-  if (transfer.null) {
-    pieces_[0] = null_.piece();
+  spec.one_way = transfer.one_way;
+  if (transfer.null || transfer.counted) {
+    pieces_[0] = transfer.null ? null_.piece() : count_.piece();
     spec.message = std::span(pieces_).first(1);
     return spec;
   }
@@ -194,7 +218,7 @@ fabric::Expected<protocol::CallSpec> TransferCall::begin(const Transfer& transfe
   put_opaque(head_, pattern_.bytes(seed, transfer.filler));
   put_word(head_, items);
   if (items != 0) put_word(head_, transfer.arguments[0]);
-  pieces_[0] = header_.piece();
+  pieces_[0] = transfer.one_way ? one_way_.piece() : header_.piece();
   pieces_[1] = {head_, nullptr, false};
   std::size_t count = 2;
   for (std::uint32_t i = 0; i < items; ++i) {
@@ -211,10 +235,22 @@ fabric::Expected<protocol::CallSpec> TransferCall::begin(const Transfer& transfe
 }
 
 std::string TransferCall::check(const protocol::CallOutcome& outcome) const {
+  if (transfer_.one_way && outcome.status == protocol::CallStatus::kSent) return {};
   service::ReplyReader reply(outcome, std::span(spaces_).first(transfer_.results.size()));
   if (reply.status() != service::RpcStatus::kSuccess) return service::describe(outcome, reply);
+  if (transfer_.one_way) return "a Reply to a Call that has none";
+  if (transfer_.counted) return check_count(reply.results());
   if (!transfer_.null) return check(reply.results());
   return reply.results().at_end() ? "" : "NULL returned results";
+}
+
+std::string TransferCall::check_count(protocol::StreamReader& results) const {
+  const std::uint32_t right = results.u32();
+  const std::uint32_t wrong = results.u32();
+  if (!results.ok() || !results.at_end()) return "malformed results";
+  if (right == *transfer_.counted && wrong == 0) return {};
+  return fmt::format("the server received {} one-way Calls, {} of them wrong; expected {}",
+                     right + wrong, wrong, *transfer_.counted);
 }
 
 std::string TransferCall::check(protocol::StreamReader& results) const {

@@ -19,8 +19,10 @@ std::string list(const std::vector<std::uint32_t>& lengths) {
 // Describes the Call for a person who wants to repeat it.
 std::string describe(const Transfer& t) {
   if (t.null) return "NULL";
+  if (t.counted) return "COUNT";
   std::string text = fmt::format("Call with {} bytes of filler", t.filler);
   if (!t.arguments.empty()) text += fmt::format(", arguments of {}", list(t.arguments));
+  if (t.one_way) return text + "; no Reply";
   text += fmt::format("; Reply with {}", t.result_filler);
   if (!t.results.empty()) text += fmt::format(", results of {}", list(t.results));
   return text;

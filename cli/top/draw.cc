@@ -23,6 +23,9 @@ using plot::Unit;
 
 constexpr std::size_t kHead = 5;  // lines above the connections: totals, column names
 constexpr std::size_t kWide = 100;
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+// Calls that take longer without any message are worth a look.
+constexpr std::int64_t kSilentNs = 2 * kNsPerSecond;
 
 // The lines of each part of a screen.
 struct Layout {
@@ -355,8 +358,13 @@ void Drawer::connection(const ShownConnection& c, bool selected) {
     r.put(" ", style).cell(text, width, Side::kRight, selected ? style : own);
   };
   cell(rate(s_, Unit::kCount, c.rates.calls), 8, style);
-  cell(duration(c.latency.p50_ns), 7, style);
-  cell(duration(c.latency.p99_ns), 7, style);
+  if (c.silent_ns >= kSilentNs) {
+    // Latencies of earlier Calls would look as if it went well.
+    cell(fmt::format("silent {} s", c.silent_ns / kNsPerSecond), 15, Style::kWarning);
+  } else {
+    cell(duration(c.latency.p50_ns), 7, style);
+    cell(duration(c.latency.p99_ns), 7, style);
+  }
   cell(fmt::format("{}/{}", c.credits.in_use, c.credits.granted), 9, style);
   cell(std::to_string(c.credits.waiting), 5, c.credits.waiting != 0 ? Style::kWarning : style);
   r.put(" ", style);
@@ -375,9 +383,8 @@ void Drawer::table(std::size_t rows) {
       connection(s_.rows[i], s_.rows[i].id == view_.selected);
     } else if (i == 0) {
       add(row()
-              .put(s_.endpoints.empty()
-                       ? "      no running endpoint; waiting for an endpoint of this user"
-                       : "      no connection yet",
+              .put(s_.endpoints.empty() ? "      no running endpoint; waiting for one"
+                                        : "      no connection yet",
                    Style::kDim)
               .take());
     } else {
@@ -627,7 +634,8 @@ void Drawer::help() {
       " Trace          emitted = received + lost, updated by endpoints each second;",
       "                INCOMPLETE: the display only reflects the events received",
       " PEER           < it calls the endpoint, > the endpoint calls it; address.QP",
-      " p50 p99        from Call to Reply as the endpoint sees them, last 5 to 10 s",
+      " p50 p99        from Call to Reply as the endpoint sees them, last 5 to 10 s;",
+      "                silent: no message for so long, with Calls in flight",
       " USE/GRANT      credits in use / granted by the peer: Calls in flight and how",
       "                many may be; limit: the endpoint's own maximum if lower",
       " WAIT           Calls of the endpoint that wait for a credit",

@@ -73,6 +73,7 @@ struct ConnectionRow {
   Latency latency;
   std::deque<Credits> history;
   std::int64_t closed_ns = -1;
+  std::int64_t moved_ns = -1;  // latest second with a message or without Calls in flight
   // Since when no message came while Calls sent before this view began are in flight; -1: not so.
   // In the clock of tick().
   std::int64_t silent_since_ns = -1;
@@ -174,7 +175,8 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   explicit Impl(rules::Profile profile)
       : session(
             {.rules = rules::Findings::Options{profile,
-                                               [this](const rules::Occurrence& o) { found(o); }}},
+                                               [this](const rules::Occurrence& o) { found(o); }},
+             .join_views = false},
             {.after_rules = {this}, .events = {this}}),
         pipeline(session.pipeline()) {}
 
@@ -410,8 +412,9 @@ void Gather::Impl::ended(std::uint32_t endpoint, const std::string& why, std::in
   frame_ns = wall_ns;
   ShownFinding f;
   f.severity = rules::Severity::kWarning;
-  f.text = fmt::format("{} ended without closing its connections", e.name);
-  f.advice = "check whether its process was killed or crashed";
+  f.text =
+      fmt::format("{} was killed or crashed: it ended without closing its connections", e.name);
+  f.advice = "find out why its process ended: the system's log, a core file, the service manager";
   note(std::move(f));
 }
 
@@ -466,6 +469,10 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
       r.latency = r.times.latency();
     }
     find_silence(r, is_open(r), t, now_ns);
+    const bool idle = credits_of(r).in_use == 0 || is_counted(r);
+    if (r.moved_ns < 0 || idle || t.calls != r.totals.calls || t.replies != r.totals.replies) {
+      r.moved_ns = now_ns;
+    }
     r.totals = t;
     if (rotates) r.times.rotate();
     const Credits credits = credits_of(r);
@@ -521,6 +528,7 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   s.rates = r.rates;
   s.latency = r.latency;
   s.credits = credits_of(r);
+  if (r.moved_ns >= 0 && s.open) s.silent_ns = tick_ns - r.moved_ns;
   s.sent_again = r.sent_again;
   s.naks = r.naks;
   s.rnr_naks = r.rnr_naks;

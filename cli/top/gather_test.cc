@@ -304,7 +304,8 @@ TEST_F(Gathered, AnEndpointThatVanishesLeavesWhatItReported) {
   EXPECT_EQ(s.endpoints[0].ended_ns, 7 * kSecond);
   EXPECT_FALSE(s.endpoints[0].in_order);
   ASSERT_EQ(s.findings.size(), 1U);
-  EXPECT_EQ(s.findings[0].text, "test ended without closing its connections");
+  EXPECT_EQ(s.findings[0].text,
+            "test was killed or crashed: it ended without closing its connections");
 }
 
 TEST_F(Gathered, AnEndpointThatStopsInOrderIsNoFinding) {

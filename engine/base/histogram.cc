@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include <rpcrdma/base/histogram.h>
 
@@ -95,6 +96,56 @@ std::optional<Histogram> Histogram::restore(std::int64_t min, std::int64_t max, 
   h.min_ = min;
   h.max_ = max;
   h.sum_ = sum;
+  return h;
+}
+
+CompactHistogram::CompactHistogram(const Histogram& h)
+    : count_(h.count_), min_(h.min_), max_(h.max_), sum_(h.sum_) {
+  h.for_each_bucket([this](Histogram::Bucket b) { buckets_.push_back(b); });
+}
+
+void CompactHistogram::add(std::int64_t value) {
+  value = std::max<std::int64_t>(value, 0);
+  const auto index =
+      static_cast<std::uint32_t>(Histogram::bucket_of(static_cast<std::uint64_t>(value)));
+  auto at = std::lower_bound(
+      buckets_.begin(), buckets_.end(), index,
+      [](const Histogram::Bucket& b, std::uint32_t wanted) { return b.index < wanted; });
+  if (at == buckets_.end() || at->index != index) at = buckets_.insert(at, {index, 0});
+  at->count = saturating_sum(at->count, 1U);
+  min_ = count_ == 0 ? value : std::min(min_, value);
+  max_ = std::max(max_, value);
+  sum_ = saturating_sum(sum_, static_cast<std::uint64_t>(value));
+  ++count_;
+}
+
+void CompactHistogram::merge(const CompactHistogram& other) {
+  if (other.count_ == 0) return;
+  std::vector<Histogram::Bucket> both;
+  both.reserve(buckets_.size() + other.buckets_.size());
+  auto a = buckets_.begin();
+  for (const Histogram::Bucket& b : other.buckets_) {
+    while (a != buckets_.end() && a->index < b.index) both.push_back(*a++);
+    both.push_back(b);
+    if (a != buckets_.end() && a->index == b.index) {
+      both.back().count = saturating_sum(both.back().count, (a++)->count);
+    }
+  }
+  both.insert(both.end(), a, buckets_.end());
+  buckets_ = std::move(both);
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+  sum_ = saturating_sum(sum_, other.sum_);
+  count_ += other.count_;
+}
+
+Histogram CompactHistogram::expanded() const {
+  Histogram h;
+  for (const Histogram::Bucket& b : buckets_) h.buckets_[b.index] = b.count;
+  h.count_ = count_;
+  h.min_ = min_;
+  h.max_ = max_;
+  h.sum_ = sum_;
   return h;
 }
 

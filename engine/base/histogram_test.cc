@@ -121,5 +121,41 @@ TEST(Histogram, ABucketBeginsAtItsLowestValue) {
   EXPECT_GT(Histogram::lowest_of(b + 1), 1000000U);
 }
 
+void expect_equal(const Histogram& a, const Histogram& b) {
+  EXPECT_EQ(a.count(), b.count());
+  EXPECT_EQ(a.min(), b.min());
+  EXPECT_EQ(a.max(), b.max());
+  EXPECT_EQ(a.sum(), b.sum());
+  const auto buckets = [](const Histogram& h) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> list;
+    h.for_each_bucket([&](Histogram::Bucket x) { list.emplace_back(x.index, x.count); });
+    return list;
+  };
+  EXPECT_EQ(buckets(a), buckets(b));
+}
+
+TEST(CompactHistogram, HoldsWhatAHistogramHolds) {
+  std::mt19937_64 random(2);
+  Histogram all;
+  CompactHistogram compact;
+  CompactHistogram odd;
+  CompactHistogram even;
+  for (int i = 0; i < 10000; ++i) {
+    const auto v = static_cast<std::int64_t>(random() >> (random() % 64)) - 1;
+    all.add(v);
+    compact.add(v);
+    (i % 2 == 0 ? even : odd).add(v);
+  }
+  expect_equal(compact.expanded(), all);
+  expect_equal(CompactHistogram(all).expanded(), all);
+  even.merge(odd);
+  expect_equal(even.expanded(), all);
+  CompactHistogram empty;
+  empty.merge(even);
+  empty.merge(CompactHistogram());
+  expect_equal(empty.expanded(), all);
+  expect_equal(CompactHistogram(Histogram()).expanded(), Histogram());
+}
+
 }  // namespace
 }  // namespace rpcrdma::base

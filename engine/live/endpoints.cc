@@ -9,6 +9,7 @@
 #include <cstring>
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +38,9 @@ using base::fail;
 using base::FileDescriptor;
 namespace pcapng = base::pcapng;
 
+// Another user's folder may hold any number.
+constexpr std::size_t kMostFiles = 16384;
+
 std::vector<std::string> files_in(const RuntimeFolder& folder) {
   std::vector<std::string> files;
   // Opens a new description: reading a directory moves an offset that duplicated descriptors share.
@@ -46,7 +51,10 @@ std::vector<std::string> files_in(const RuntimeFolder& folder) {
     ::close(fd);
     return files;
   }
-  while (const dirent* const entry = ::readdir(stream.get())) files.emplace_back(entry->d_name);
+  while (const dirent* const entry = ::readdir(stream.get())) {
+    files.emplace_back(entry->d_name);
+    if (files.size() == kMostFiles) break;
+  }
   return files;
 }
 
@@ -55,6 +63,21 @@ bool is_left_over(const std::string& file) {
   if (file.front() != '.') return false;
   const auto socket = parse_file_name(std::string_view(file).substr(1));
   return socket && ::kill(static_cast<pid_t>(socket->process), 0) != 0 && errno == ESRCH;
+}
+
+bool is_own(const RuntimeFolder& folder) {
+  return folder.owner == ::geteuid();
+}
+
+// The name may come from a directory service, so it is looked up once per folder.
+std::string user_name(uid_t uid) {
+  std::array<char, 4096> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    return entry.pw_name;
+  }
+  return fmt::format("{}", uid);
 }
 
 void sort_by_name(std::vector<RunningEndpoint>& endpoints) {
@@ -142,8 +165,12 @@ void ask(const RuntimeFolder& folder,
       auto fd = connect_socket(folder, next->first);
       if (fd) {
         asked.emplace_back(std::move(*fd), next->second);
+      } else if (fd.error() == EPERM) {
+        next->second.fault = "is not served by its user's process";
       } else if (fd.error() != EAGAIN) {
-        if (fd.error() == ECONNREFUSED) ::unlinkat(folder.fd.get(), next->first.c_str(), 0);
+        if (fd.error() == ECONNREFUSED && is_own(folder)) {
+          ::unlinkat(folder.fd.get(), next->first.c_str(), 0);
+        }
         next->second.path.clear();
       }
     }
@@ -182,11 +209,16 @@ bool hangs_up(const FileDescriptor& fd, std::chrono::nanoseconds patience) {
   return ::recv(fd.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nanoseconds patience) {
+// `owner`: of the folder; nothing: the user named this path, so what it leads to is their choice.
+Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nanoseconds patience,
+                                      std::optional<uid_t> owner = std::nullopt) {
   const std::size_t slash = path.rfind('/');
   RuntimeFolder folder;
   folder.path = path.substr(0, std::max<std::size_t>(slash, 1));
-  folder.fd = FileDescriptor(::open(folder.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  folder.owner = owner.value_or(::geteuid());
+  const int follow = is_own(folder) ? 0 : O_NOFOLLOW;
+  folder.fd =
+      FileDescriptor(::open(folder.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow));
   int error = errno;
   if (folder.fd.get() >= 0) {
     auto fd = connect_socket(folder, path.substr(slash + 1));
@@ -201,6 +233,7 @@ Expected<FileDescriptor> connect_path(const std::string& path, std::chrono::nano
   }
   if (error == ECONNREFUSED) return fail(path + ": no listener; the endpoint has ended");
   if (error == EAGAIN) return fail(path + ": the endpoint does not answer");
+  if (error == EPERM) return fail(path + ": it is not served by its user's process");
   return fail(fmt::format("{}: {}", path, std::strerror(error)));
 }
 
@@ -210,6 +243,7 @@ RunningEndpoint named(const RuntimeFolder& folder, const std::string& file,
   endpoint.name = socket.name;
   endpoint.process = socket.process;
   endpoint.path = folder.path + "/" + file;
+  endpoint.uid = folder.owner;
   return endpoint;
 }
 
@@ -221,7 +255,7 @@ std::vector<std::string> add_packets(const RuntimeFolder& folder,
   std::vector<std::string> of_nobody;
   for (const std::string& file : files) {
     auto socket = parse_file_name(file);
-    if (!socket || !socket->packets || !is_own_socket(folder, file)) continue;
+    if (!socket || !socket->packets || !is_owners_socket(folder, file)) continue;
     socket->packets = false;
     const std::string path = folder.path + "/" + to_file_name(*socket);
     const auto of = std::find_if(endpoints.begin(), endpoints.end(),
@@ -235,6 +269,62 @@ std::vector<std::string> add_packets(const RuntimeFolder& folder,
   return of_nobody;
 }
 
+void add(std::vector<RunningEndpoint>& to, std::vector<RunningEndpoint> endpoints,
+         const RuntimeFolder& folder) {
+  if (endpoints.empty()) return;
+  sort_by_name(endpoints);
+  const std::string user = user_name(folder.owner);
+  for (RunningEndpoint& endpoint : endpoints) {
+    endpoint.user = user;
+    to.push_back(std::move(endpoint));
+  }
+}
+
+// Returns the files of sockets in a folder, and all files in `files`.
+std::vector<std::pair<std::string, RunningEndpoint>> sockets_in(const RuntimeFolder& folder,
+                                                                std::vector<std::string>& files) {
+  files = files_in(folder);
+  std::vector<std::pair<std::string, RunningEndpoint>> sockets;
+  for (const std::string& file : files) {
+    const auto socket = parse_file_name(file);
+    if (!socket || socket->packets || !is_owners_socket(folder, file)) continue;
+    sockets.emplace_back(file, named(folder, file, *socket));
+    if (!is_own(folder) && sockets.size() == kMostOfOneUser) break;
+  }
+  return sockets;
+}
+
+// Queries all endpoints of a folder.
+std::vector<RunningEndpoint> list_folder(const RuntimeFolder& folder,
+                                         std::chrono::nanoseconds patience) {
+  std::vector<std::string> files;
+  auto asked = sockets_in(folder, files);
+  for (auto& [file, endpoint] : asked) endpoint.fault = "does not answer";
+  ask(folder, asked, patience);
+  std::vector<RunningEndpoint> endpoints;
+  for (auto& [file, endpoint] : asked) endpoints.push_back(std::move(endpoint));
+  const auto of_nobody = add_packets(folder, files, endpoints);
+  if (!is_own(folder)) return endpoints;
+  for (const std::string& file : files) {
+    if (is_left_over(file)) ::unlinkat(folder.fd.get(), file.c_str(), 0);
+  }
+  for (const std::string& file : of_nobody) {
+    const auto fd = connect_socket(folder, file);
+    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat(folder.fd.get(), file.c_str(), 0);
+  }
+  return endpoints;
+}
+
+std::vector<RunningEndpoint> find_in_folder(const RuntimeFolder& folder) {
+  std::vector<std::string> files;
+  std::vector<RunningEndpoint> endpoints;
+  for (auto& [file, endpoint] : sockets_in(folder, files)) endpoints.push_back(std::move(endpoint));
+  add_packets(folder, files, endpoints);
+  return endpoints;
+}
+
+// This user's endpoints come first: another user's of the same name is chosen only by its process
+// ID, so that nobody can put an endpoint in the place of one of root's.
 Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseconds patience) {
   const auto endpoints = list_endpoints(patience);
   if (!endpoints) return tl::unexpected(endpoints.error());
@@ -242,6 +332,7 @@ Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseco
   for (const RunningEndpoint& endpoint : *endpoints) {
     if (std::to_string(endpoint.process) == which) return endpoint;
     if (endpoint.name != which) continue;
+    if (found != nullptr && found->uid == ::geteuid() && endpoint.uid != found->uid) continue;
     if (found != nullptr) {
       return fail(fmt::format("several endpoints are named {}; give a process ID, such as {}",
                               which, endpoint.process));
@@ -255,25 +346,17 @@ Expected<RunningEndpoint> choose(const std::string& which, std::chrono::nanoseco
 }  // namespace
 
 Expected<std::vector<RunningEndpoint>> list_endpoints(std::chrono::nanoseconds patience) {
+  using Clock = std::chrono::steady_clock;
   std::vector<RunningEndpoint> endpoints;
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
-  if (!*folder) return endpoints;
-  const std::vector<std::string> files = files_in(**folder);
-  std::vector<std::pair<std::string, RunningEndpoint>> asked;
-  for (const std::string& file : files) {
-    if (is_left_over(file)) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
-    const auto socket = parse_file_name(file);
-    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
-    asked.emplace_back(file, named(**folder, file, *socket)).second.fault = "does not answer";
+  if (*folder) add(endpoints, list_folder(**folder, patience), **folder);
+  const auto deadline = Clock::now() + 4 * patience;
+  for (const RuntimeFolder& other : folders_of_others()) {
+    const std::chrono::nanoseconds left = deadline - Clock::now();
+    add(endpoints, list_folder(other, std::clamp(left, std::chrono::nanoseconds(0), patience)),
+        other);
   }
-  ask(**folder, asked, patience);
-  for (auto& [file, endpoint] : asked) endpoints.push_back(std::move(endpoint));
-  for (const std::string& file : add_packets(**folder, files, endpoints)) {
-    const auto fd = connect_socket(**folder, file);
-    if (!fd && fd.error() == ECONNREFUSED) ::unlinkat((*folder)->fd.get(), file.c_str(), 0);
-  }
-  sort_by_name(endpoints);
   return endpoints;
 }
 
@@ -281,15 +364,10 @@ Expected<std::vector<RunningEndpoint>> find_endpoints() {
   std::vector<RunningEndpoint> endpoints;
   const auto folder = open_runtime_folder();
   if (!folder) return tl::unexpected(folder.error());
-  if (!*folder) return endpoints;
-  const std::vector<std::string> files = files_in(**folder);
-  for (const std::string& file : files) {
-    const auto socket = parse_file_name(file);
-    if (!socket || socket->packets || !is_own_socket(**folder, file)) continue;
-    endpoints.push_back(named(**folder, file, *socket));
+  if (*folder) add(endpoints, find_in_folder(**folder), **folder);
+  for (const RuntimeFolder& other : folders_of_others()) {
+    add(endpoints, find_in_folder(other), other);
   }
-  add_packets(**folder, files, endpoints);
-  sort_by_name(endpoints);
   return endpoints;
 }
 
@@ -305,7 +383,12 @@ Expected<FileDescriptor> connect_endpoint(const std::string& which,
   if (which.find('/') != std::string::npos) return connect_path(which, patience);
   const auto endpoint = choose(which, patience);
   if (!endpoint) return tl::unexpected(endpoint.error());
-  return connect_path(endpoint->path, patience);
+  return connect_running(*endpoint, patience);
+}
+
+Expected<FileDescriptor> connect_running(const RunningEndpoint& endpoint,
+                                         std::chrono::nanoseconds patience, bool packets) {
+  return connect_path(packets ? endpoint.packets : endpoint.path, patience, endpoint.uid);
 }
 
 Expected<FileDescriptor> connect_packets(const std::string& which,
@@ -313,7 +396,7 @@ Expected<FileDescriptor> connect_packets(const std::string& which,
   if (which.find('/') != std::string::npos) return connect_path(which, patience);
   const auto endpoint = choose(which, patience);
   if (!endpoint) return tl::unexpected(endpoint.error());
-  if (!endpoint->packets.empty()) return connect_path(endpoint->packets, patience);
+  if (!endpoint->packets.empty()) return connect_running(*endpoint, patience, true);
   return fail(fmt::format(
       "endpoint {} has no packet stream: it does not use the soft fabric (--provider soft)",
       which));

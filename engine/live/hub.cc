@@ -17,6 +17,8 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <iterator>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -142,13 +144,15 @@ class Hub::Impl {
     return counters;
   }
 
-  std::vector<RecordCounters> end_recordings() {
-    std::deque<Recording> ended;
+  std::vector<RecordCounters> end_recordings(std::size_t oldest) {
+    std::list<Recording> ended;
     const bool done = in_thread([&] {
       pass();
       {
         const std::lock_guard lock(mutex_);
-        ended.swap(recordings_);
+        const auto end = std::next(
+            recordings_.begin(), static_cast<std::ptrdiff_t>(std::min(oldest, recordings_.size())));
+        ended.splice(ended.begin(), recordings_, recordings_.begin(), end);
       }
       const std::int64_t now = monotonic_ns();
       for (Recording& recording : ended) {
@@ -381,7 +385,7 @@ class Hub::Impl {
   bool listening_ = false;
   bool stop_ = false;
   std::vector<std::packaged_task<void()>> tasks_;
-  std::deque<Recording> recordings_;
+  std::list<Recording> recordings_;
   std::string socket_path_;
   std::unique_ptr<PacketFeed> packets_;
   std::atomic<std::uint64_t> lost_to_readers_{0};
@@ -436,8 +440,8 @@ std::uint64_t Hub::lost_to_readers() const {
 std::vector<RecordCounters> Hub::recordings() const {
   return impl_->recordings();
 }
-std::vector<RecordCounters> Hub::end_recordings() {
-  return impl_->end_recordings();
+std::vector<RecordCounters> Hub::end_recordings(std::size_t oldest) {
+  return impl_->end_recordings(oldest);
 }
 void Hub::stop() {
   impl_->stop();

@@ -3,11 +3,16 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <rpcrdma/base/parse.h>
 
 namespace rpcrdma::trace {
 namespace {
@@ -23,9 +28,21 @@ bool is_the_users_own(const char* path) {
          S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
+// Returns the folder that systemd made for this service alone (RuntimeDirectory=), if it is one
+// for sockets.
+const char* folder_of_service() {
+  const char* const path = std::getenv("RUNTIME_DIRECTORY");
+  struct stat status {};
+  const bool is_ours = path != nullptr && std::string_view(path).starts_with("/run/rpcrdma/") &&
+                       ::lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+                       status.st_uid == ::geteuid() && (status.st_mode & 0777) == kFolderMode;
+  return is_ours ? path : nullptr;
+}
+
 }  // namespace
 
 std::string runtime_folder_path() {
+  if (const char* const service = folder_of_service()) return service;
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   return is_the_users_own(runtime) ? fmt::format("{}/rpcrdma", runtime)
                                    : fmt::format("/tmp/rpcrdma-{}", ::geteuid());
@@ -65,7 +82,64 @@ base::Expected<std::optional<RuntimeFolder>> open_runtime_folder() {
     return fail(fmt::format("{}: this folder has mode {:04o}, not 0700; it is not used",
                             folder.path, status.st_mode & 0777));
   }
+  folder.owner = status.st_uid;
   return folder;
+}
+
+namespace {
+
+std::vector<std::string> names_in(const std::string& path) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) return names;
+  while (const dirent* const entry = ::readdir(folder.get())) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  return names;
+}
+
+// Opens another user's folder. `owner`: who it must belong to; nothing: any user, because only root
+// can have put it there.
+std::optional<RuntimeFolder> open_folder_of(const std::string& path, std::optional<uid_t> owner) {
+  RuntimeFolder folder;
+  folder.path = path;
+  folder.fd =
+      base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (folder.fd.get() < 0 || ::fstat(folder.fd.get(), &status) != 0 ||
+      (status.st_mode & 0777) != kFolderMode || status.st_uid != owner.value_or(status.st_uid) ||
+      status.st_uid == ::geteuid()) {
+    return std::nullopt;
+  }
+  folder.owner = status.st_uid;
+  return folder;
+}
+
+}  // namespace
+
+std::vector<RuntimeFolder> folders_of_others(const RuntimeRoots& roots) {
+  std::vector<RuntimeFolder> folders;
+  if (::geteuid() != 0) return folders;
+  const auto add = [&](const std::string& path, std::optional<uid_t> owner) {
+    if (folders.size() >= kMostFolders) return;
+    if (auto folder = open_folder_of(path, owner)) folders.push_back(std::move(*folder));
+  };
+  for (const std::string& name : names_in(roots.services)) {
+    add(fmt::format("{}/{}", roots.services, name), std::nullopt);
+  }
+  for (const std::string& name : names_in(roots.users)) {
+    if (const auto uid = base::parse_u32(name)) {
+      add(fmt::format("{}/{}/rpcrdma", roots.users, name), *uid);
+    }
+  }
+  constexpr std::string_view kPrefix = "rpcrdma-";
+  for (const std::string& name : names_in(roots.temporary)) {
+    if (!name.starts_with(kPrefix)) continue;
+    if (const auto uid = base::parse_u32(std::string_view(name).substr(kPrefix.size()))) {
+      add(fmt::format("{}/{}", roots.temporary, name), *uid);
+    }
+  }
+  return folders;
 }
 
 }  // namespace rpcrdma::trace

@@ -74,20 +74,46 @@ std::optional<SocketName> parse_file_name(std::string_view file) {
   return socket;
 }
 
-bool is_own_socket(const RuntimeFolder& folder, const std::string& file) {
+bool is_owners_socket(const RuntimeFolder& folder, const std::string& file) {
   struct stat status {};
   return ::fstatat(folder.fd.get(), file.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISSOCK(status.st_mode) && status.st_uid == ::geteuid();
+         S_ISSOCK(status.st_mode) && status.st_uid == folder.owner;
 }
+
+namespace {
+
+// Connects to the very file that was looked at: another user can replace it at any time.
+int connect_file_of_other(int fd, const RuntimeFolder& folder, const std::string& file) {
+  const FileDescriptor path(
+      ::openat(folder.fd.get(), file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (path.get() < 0 || ::fstat(path.get(), &status) != 0) return errno;
+  if (!S_ISSOCK(status.st_mode) || status.st_uid != folder.owner) return EPERM;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("/proc/self/fd/{}", path.get());
+  std::memcpy(address.sun_path, name.data(), name.size());
+  if (const int error = with_address(::connect, fd, address); error != 0) return error;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return errno;
+  const auto named = parse_file_name(file);
+  const bool expected = named && static_cast<pid_t>(named->process) == peer.pid &&
+                        (peer.uid == folder.owner || peer.uid == 0);
+  return expected ? 0 : EPERM;
+}
+
+}  // namespace
 
 tl::expected<FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
                                                  const std::string& file) {
   // Non-blocking: a hung process may have a full accept queue.
   FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return tl::unexpected(errno);
-  if (const int error = with_address(::connect, fd.get(), address_of(folder, file)); error != 0) {
-    return tl::unexpected(error);
-  }
+  const int error = folder.owner == ::geteuid()
+                        ? with_address(::connect, fd.get(), address_of(folder, file))
+                        : connect_file_of_other(fd.get(), folder, file);
+  if (error != 0) return tl::unexpected(error);
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) return tl::unexpected(errno);
   return fd;

@@ -22,10 +22,12 @@ struct SocketName {
 // Returns nothing if `file` does not have that form: no endpoint created it.
 [[nodiscard]] std::optional<SocketName> parse_file_name(std::string_view file);
 
-// Returns whether the socket exists and this user created it; follows no symbolic link.
-[[nodiscard]] bool is_own_socket(const RuntimeFolder& folder, const std::string& file);
+// Returns whether the socket exists and the folder's owner created it; follows no symbolic link.
+[[nodiscard]] bool is_owners_socket(const RuntimeFolder& folder, const std::string& file);
 
-// Returns a connected, close-on-exec, blocking descriptor, or errno.
+// Returns a connected, close-on-exec, blocking descriptor, or errno. In another user's folder it
+// follows no symbolic link, and the listener must be the process of the file's name, and belong to
+// the folder's owner or to root; else EPERM.
 [[nodiscard]] tl::expected<base::FileDescriptor, int> connect_socket(const RuntimeFolder& folder,
                                                                      const std::string& file);
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/core.h>
 
@@ -11,7 +13,8 @@ namespace {
 namespace echo = service::echo;
 using echo::Proc;
 
-constexpr const char* kMix = "null,echo,sink,source,echo-bulk,list";
+constexpr std::array<std::string_view, 6> kMix{"null",   "echo",      "sink",
+                                               "source", "echo-bulk", "list"};
 constexpr std::uint32_t kListItem = 1000;            // bytes, if the whole list has that many
 constexpr std::uint32_t kMostListBytes = 1'000'000;  // of items without their counts
 // Number of different contents: enough to notice a mix-up, few enough that their checksums can be
@@ -30,6 +33,7 @@ std::uint32_t most_of(Proc proc) {
       return echo::kMaxBulk;
     case Proc::kNull:
     case Proc::kSleep:
+    case Proc::kCount:
       break;
   }
   return UINT32_MAX;  // has no size
@@ -40,6 +44,34 @@ std::uint32_t most_of(const std::string& procedures, const std::vector<std::stri
   const auto found = std::find(names.begin(), names.end(), procedures);
   if (found == names.end()) return echo::kMaxBulk;
   return most_of(static_cast<Proc>(found - names.begin()));
+}
+
+// Replaces "mix" by its procedures, each with the weight of "mix", except those that the list
+// names itself, with their own weight.
+std::string expand_mix(std::string_view list) {
+  std::vector<std::string_view> members;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    members.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto name_of = [](std::string_view member) { return member.substr(0, member.find(':')); };
+  std::string expanded;
+  const auto add = [&](std::string_view name, std::string_view weight) {
+    expanded += fmt::format("{}{}{}", expanded.empty() ? "" : ",", name, weight);
+  };
+  for (const std::string_view member : members) {
+    if (name_of(member) != "mix") {
+      add(member, "");
+      continue;
+    }
+    for (const std::string_view name : kMix) {
+      if (std::ranges::find(members, name, name_of) == members.end()) {
+        add(name, member.substr(3));
+      }
+    }
+  }
+  return expanded;
 }
 
 bool has(const Mix& mix, Proc proc) {
@@ -69,7 +101,7 @@ tl::expected<EchoRequests, RequestError> EchoRequests::parse(const std::string& 
     if (found == names.end()) return std::nullopt;
     return static_cast<std::uint32_t>(found - names.begin());
   };
-  auto mix = Mix::parse(procedures == "mix" ? kMix : procedures, known);
+  auto mix = Mix::parse(expand_mix(procedures), known);
   if (!mix) return tl::unexpected(RequestError{false, mix.error().message});
   auto drawn = Sizes::parse(sizes, most_of(procedures, names));
   if (!drawn) return tl::unexpected(RequestError{true, drawn.error().message});
@@ -93,7 +125,7 @@ echo::Request EchoRequests::next(soft::Random& random) const {
   } else if (r.proc == Proc::kList) {
     r.length = std::min(size, kListItem);
     r.count = r.length == 0 ? 0 : (size + r.length - 1) / r.length;
-  } else if (r.proc != Proc::kNull) {
+  } else if (r.proc != Proc::kNull && r.proc != Proc::kCount) {
     r.length = size;
   }
   return r;

@@ -35,6 +35,17 @@ fabric::Time Pacer::due(fabric::Time now) const {
   return next < end_ ? next : fabric::kNever;
 }
 
+fabric::Time Pacer::planned() const {
+  if (options_.rate == 0) return 0;
+  fabric::Time time = end_ == fabric::kNever ? fabric::kNever : end_ - begin_;
+  if (options_.count != 0) {
+    const long double of_count = std::floor(static_cast<long double>(options_.count) * 1e9L /
+                                            static_cast<long double>(options_.rate));
+    if (of_count < static_cast<long double>(time)) time = static_cast<fabric::Time>(of_count);
+  }
+  return time == fabric::kNever ? 0 : time;
+}
+
 std::uint64_t Pacer::missed() const {
   if (options_.rate == 0 || end_ == fabric::kNever || taken_ >= share_) return 0;
   // Due times never decrease, so binary search finds the first Call that is due at the end or

@@ -78,6 +78,21 @@ TEST(Pacer, MissesNoMoreThanItsCount) {
   EXPECT_EQ(p.missed(), 9U);
 }
 
+TEST(Pacer, PlansTheTimeThatItsCallsFill) {
+  const auto planned = [](const PacerOptions& options, Time now) {
+    Pacer p(options);
+    p.begin(now);
+    return p.planned();
+  };
+  EXPECT_EQ(planned({.rate = 0.5, .duration = 4 * kSecond}, 9), 4 * kSecond);
+  EXPECT_EQ(planned({.rate = 2, .count = 6}, 9), 3 * kSecond);
+  EXPECT_EQ(planned({.rate = 2, .count = 60, .duration = kSecond}, 9), kSecond);
+  EXPECT_EQ(planned({.rate = 2, .count = 1, .duration = kSecond}, 9), kSecond / 2);
+  EXPECT_EQ(planned({.count = 1, .duration = kSecond}, 9), 0);
+  EXPECT_EQ(planned({.rate = 2}, 9), 0);
+  EXPECT_EQ(planned({.rate = 1e-9, .count = UINT64_MAX}, 9), 0);
+}
+
 TEST(Pacer, StopsWhenItIsEmitted) {
   Pacer p({.rate = 100});
   p.begin(0);

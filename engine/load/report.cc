@@ -54,7 +54,7 @@ void latency_line(std::string& out, std::string_view name, const base::Histogram
   const auto cell = [&](std::int64_t ns) {
     fmt::format_to(to, "{:>9}", h.count() == 0 ? "-" : format_duration(ns));
   };
-  for (const double q : {0.5, 0.9, 0.99, 0.999, 0.9999}) cell(h.quantile(q));
+  for (const double q : {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999}) cell(h.quantile(q));
   cell(h.max());
   cell(static_cast<std::int64_t>(h.mean()));
   out += '\n';
@@ -67,12 +67,34 @@ Json latency_json(const base::Histogram& h) {
   };
   return {{"p50", us(h.quantile(0.5))},
           {"p90", us(h.quantile(0.9))},
+          {"p95", us(h.quantile(0.95))},
           {"p99", us(h.quantile(0.99))},
           {"p999", us(h.quantile(0.999))},
           {"p9999", us(h.quantile(0.9999))},
           {"max", us(h.max())},
           {"min", us(h.min())},
           {"mean", us(h.mean())}};
+}
+
+// As in reports of analyze: docs/json.md.
+Json histogram_json(const base::Histogram& h) {
+  Json buckets = Json::array();
+  h.for_each_bucket([&](base::Histogram::Bucket b) {
+    buckets.push_back(Json::array({b.index, b.count}));
+  });
+  return {{"min", h.min()}, {"max", h.max()}, {"sum", h.sum()}, {"buckets", buckets}};
+}
+
+Json over_time_json(const LatencyBins& over_time) {
+  Json bins = Json::array();
+  for (const auto& [n, counts] : over_time.bins()) {
+    Json pairs = Json::array();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] != 0) pairs.push_back(Json::array({i, counts[i]}));
+    }
+    bins.push_back({{"bin", n}, {"log2", pairs}});
+  }
+  return {{"shift", over_time.shift()}, {"bins", bins}};
 }
 
 void add_packets(std::string& out, const Packets& p) {
@@ -132,7 +154,72 @@ std::string format_call_rate(double per_second) {
   return fmt::format("{:.{}f}", per_second, per_second < 999.95 ? 1 : 0);
 }
 
+Limit limit_of(const Setup& s, const Result& r) {
+  constexpr double kBusy = 0.9;
+  if (s.rate == 0 || r.not_begun == 0 || r.tally.right() == 0 || r.elapsed <= 0) {
+    return Limit::kNone;
+  }
+  const auto elapsed = static_cast<double>(r.elapsed);
+  if (static_cast<double>(r.user + r.system) >= kBusy * elapsed * s.threads) {
+    return Limit::kProcessor;
+  }
+  const double credit = r.tally.part(Part::kCredit).mean();
+  const double reply = r.tally.part(Part::kReply).mean() + r.tally.part(Part::kFence).mean();
+  if (credit > reply) return Limit::kCredits;
+  const double slots = static_cast<double>(s.depth) * s.connections;
+  return slots * 1e9 < s.rate * (credit + reply) ? Limit::kDepth : Limit::kNone;
+}
+
 namespace {
+
+const char* limit_name(Limit limit) {
+  switch (limit) {
+    case Limit::kProcessor:
+      return "processor";
+    case Limit::kCredits:
+      return "credits";
+    case Limit::kDepth:
+      return "depth";
+    case Limit::kNone:
+      break;
+  }
+  return nullptr;
+}
+
+// Explains why the rate was not reached.
+void add_limit(std::string& out, const Setup& s, const Result& r) {
+  const auto to = std::back_inserter(out);
+  switch (limit_of(s, r)) {
+    case Limit::kProcessor:
+      fmt::format_to(to,
+                     "the processor limits the rate: this process used {:.0f} % of the time of {}; "
+                     "raise --threads, or run on a faster machine\n",
+                     100 * static_cast<double>(r.user + r.system) /
+                         (static_cast<double>(r.elapsed) * s.threads),
+                     counted(s.threads, "thread", "threads"));
+      break;
+    case Limit::kCredits:
+      fmt::format_to(
+          to,
+          "credits limit the rate: Calls waited {} for a credit on average; raise "
+          "--connections, or --credits of the server\n",
+          format_duration(static_cast<fabric::Time>(r.tally.part(Part::kCredit).mean())));
+      break;
+    case Limit::kDepth:
+      fmt::format_to(
+          to,
+          "the depth limits the rate: {} in flight {} at most {} calls/s at this "
+          "latency; raise --depth or --connections\n",
+          counted(std::uint64_t{s.depth} * s.connections, "Call", "Calls"),
+          s.depth * s.connections == 1 ? "makes" : "make",
+          format_call_rate(static_cast<double>(s.depth) * s.connections * 1e9 /
+                           (r.tally.part(Part::kCredit).mean() + r.tally.part(Part::kReply).mean() +
+                            r.tally.part(Part::kFence).mean())));
+      break;
+    case Limit::kNone:
+      break;
+  }
+}
 
 void add_reverse(std::string& out, const Result& r) {
   const Reverse& v = *r.reverse;
@@ -166,6 +253,7 @@ std::string to_text(const Setup& s, const Result& r) {
   if (r.not_begun != 0) {
     fmt::format_to(to, "{} due but not started before the end\n",
                    counted(r.not_begun, "Call was", "Calls were"));
+    add_limit(out, s, r);
   }
   if (r.abandoned != 0) {
     fmt::format_to(to, "{} in flight at the end and abandoned\n",
@@ -176,12 +264,16 @@ std::string to_text(const Setup& s, const Result& r) {
                    counted(r.lost, "connection was", "connections were"),
                    counted(t.resent(), "Call was", "Calls were"));
   }
+  if (r.down != 0) {
+    fmt::format_to(to, "{} not re-established: {}\n",
+                   counted(r.down, "connection was", "connections were"), r.why_down);
+  }
   if (r.packets) add_packets(out, *r.packets);
   fmt::format_to(to, "processor time per Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
                  cpu_us(r.user + r.system, t.calls()), cpu_us(r.system, t.calls()));
 
-  fmt::format_to(to, "{:<20}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "p50", "p90", "p99",
-                 "p99.9", "p99.99", "max", "mean");
+  fmt::format_to(to, "{:<20}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "", "p50", "p90", "p95",
+                 "p99", "p99.9", "p99.99", "max", "mean");
   latency_line(out, "latency", t.latency());
   for (std::size_t i = 0; i < kParts; ++i) {
     const base::Histogram& part = t.part(static_cast<Part>(i));
@@ -211,11 +303,16 @@ std::string to_json(const Setup& s, const Result& r) {
   for (std::uint32_t i = 0; i < s.procedures.size(); ++i) {
     const Tally::Procedure& p = t.procedure(i);
     if (p.calls == 0) continue;
-    procedures.push_back(
-        {{"name", s.procedures[i]}, {"calls", p.calls}, {"latency_us", latency_json(p.latency)}});
+    procedures.push_back({{"name", s.procedures[i]},
+                          {"calls", p.calls},
+                          {"latency_us", latency_json(p.latency)},
+                          {"histogram_ns", histogram_json(p.latency)},
+                          {"over_time", over_time_json(p.over_time)}});
   }
   Json reasons = Json::object();
   for (const auto& [reason, count] : t.reasons()) reasons[reason] = count;
+  const char* const name = limit_name(limit_of(s, r));
+  const Json limit = name != nullptr ? Json(name) : Json();
   Json report{{"server", s.server},
               {"from", s.from},
               {"connections", s.connections},
@@ -228,8 +325,10 @@ std::string to_json(const Setup& s, const Result& r) {
               {"mismatches", t.mismatches()},
               {"reasons", reasons},
               {"not_begun", r.not_begun},
+              {"limited_by", limit},
               {"abandoned", r.abandoned},
               {"connections_lost", r.lost},
+              {"connections_down", r.down},
               {"sent_again", t.resent()},
               {"credit_stalls", r.stalls},
               {"packets_retransmitted", packets_json(r.packets, &Packets::retransmitted)},

@@ -38,23 +38,32 @@ Result result() {
 }
 
 TEST(Report, Text) {
-  EXPECT_EQ(
-      to_text(setup(), result()),
-      "127.0.0.1 port 20049 from 127.0.0.2: 4 connections, depth 16, 1 thread\n"
-      "3 Calls in 2.000 s: 1.5 calls/s, 1.50 MB/s (2930 KiB)\n"
-      "0 errors, 0 mismatches\n"
-      "processor time per Call: 15.0 us, 5.0 us of it in the kernel\n"
-      "\n"
-      "                          p50      p90      p99    p99.9   p99.99      max     mean\n"
-      "latency                 50 us    50 us    50 us    50 us    50 us    50 us    50 us\n"
-      "  due, not started       0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns\n"
-      "  waiting for credit     1 us     1 us     1 us     1 us     1 us     1 us     1 us\n"
-      "  sent until Reply      48 us    48 us    48 us    48 us    48 us    48 us    48 us\n"
-      "    sending              8 us     8 us     8 us     8 us     8 us     8 us     8 us\n"
-      "    peer reading         4 us     4 us     4 us     4 us     4 us     4 us     4 us\n"
-      "    peer                16 us    16 us    16 us    16 us    16 us    16 us    16 us\n"
-      "    data and network    20 us    20 us    20 us    20 us    20 us    20 us    20 us\n"
-      "  fencing memory         1 us     1 us     1 us     1 us     1 us     1 us     1 us\n");
+  EXPECT_EQ(to_text(setup(), result()),
+            "127.0.0.1 port 20049 from 127.0.0.2: 4 connections, depth 16, 1 thread\n"
+            "3 Calls in 2.000 s: 1.5 calls/s, 1.50 MB/s (2930 KiB)\n"
+            "0 errors, 0 mismatches\n"
+            "processor time per Call: 15.0 us, 5.0 us of it in the kernel\n"
+            "\n"
+            "                          p50      p90      p95      p99    p99.9   p99.99      max   "
+            "  mean\n"
+            "latency                 50 us    50 us    50 us    50 us    50 us    50 us    50 us   "
+            " 50 us\n"
+            "  due, not started       0 ns     0 ns     0 ns     0 ns     0 ns     0 ns     0 ns   "
+            "  0 ns\n"
+            "  waiting for credit     1 us     1 us     1 us     1 us     1 us     1 us     1 us   "
+            "  1 us\n"
+            "  sent until Reply      48 us    48 us    48 us    48 us    48 us    48 us    48 us   "
+            " 48 us\n"
+            "    sending              8 us     8 us     8 us     8 us     8 us     8 us     8 us   "
+            "  8 us\n"
+            "    peer reading         4 us     4 us     4 us     4 us     4 us     4 us     4 us   "
+            "  4 us\n"
+            "    peer                16 us    16 us    16 us    16 us    16 us    16 us    16 us   "
+            " 16 us\n"
+            "    data and network    20 us    20 us    20 us    20 us    20 us    20 us    20 us   "
+            " 20 us\n"
+            "  fencing memory         1 us     1 us     1 us     1 us     1 us     1 us     1 us   "
+            "  1 us\n");
 }
 
 TEST(Report, TextOfWhatWentWrong) {
@@ -132,7 +141,7 @@ TEST(Report, Json) {
   EXPECT_EQ(j["bytes_per_second"], 1.5e6);
   EXPECT_EQ(j["cpu_us_per_call"]["user"], 10.0);
   EXPECT_EQ(j["cpu_us_per_call"]["system"], 5.0);
-  for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max", "min", "mean"}) {
+  for (const char* key : {"p50", "p90", "p95", "p99", "p999", "p9999", "max", "min", "mean"}) {
     EXPECT_EQ(j["latency_us"][key], 50.0) << key;
   }
   const auto& parts = j["parts_us"];
@@ -153,7 +162,7 @@ TEST(Report, JsonOfWhatIsNotKnownIsNull) {
   Result r;
   r.tally.add(sample(0, End::kError));
   auto j = nlohmann::json::parse(to_json(setup(), r));
-  for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max", "min", "mean"}) {
+  for (const char* key : {"p50", "p90", "p95", "p99", "p999", "p9999", "max", "min", "mean"}) {
     ASSERT_TRUE(j["latency_us"].contains(key)) << key;
     EXPECT_TRUE(j["latency_us"][key].is_null()) << key;
     EXPECT_TRUE(j["parts_us"]["reply"][key].is_null()) << key;

@@ -21,6 +21,7 @@ void Tally::add(const Sample& s) {
   bytes_ += s.bytes;
   latency_.add(s.times.ended - s.due);
   procedure.latency.add(s.times.ended - s.due);
+  procedure.over_time.add(s.times.ended, s.times.ended - s.due);
   const auto part = [&](Part p, std::optional<fabric::Time> time) {
     if (time) parts_[static_cast<std::size_t>(p)].add(*time);
   };
@@ -57,6 +58,7 @@ void Tally::merge(const Tally& other) {
   for (std::size_t i = 0; i < kMaxProcedures; ++i) {
     procedures_[i].calls += other.procedures_[i].calls;
     procedures_[i].latency.merge(other.procedures_[i].latency);
+    procedures_[i].over_time.merge(other.procedures_[i].over_time);
   }
   for (const auto& [reason, count] : other.reasons_) {
     const bool full = reasons_.size() >= kMaxReasons && !reasons_.contains(reason);

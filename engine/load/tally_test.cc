@@ -160,6 +160,30 @@ TEST(Thresholds, ALatencyThatIsNotKnownKeepsNoLimit) {
             std::vector<std::string>{"p999 is unknown: no Call was answered"});
 }
 
+// Of 1000 Calls 49 take 1 s and one takes 10 s.
+TEST(Thresholds, PercentilesBetweenAreMeasuredUnderBothNames) {
+  Tally tally;
+  for (int i = 0; i < 1000; ++i) {
+    Sample s;
+    s.times.ended = i < 950   ? fabric::kMillisecond
+                    : i < 999 ? fabric::kSecond
+                              : 10 * fabric::kSecond;
+    tally.add(s);
+  }
+  const auto passed = [&](const char* limit) {
+    Thresholds limits;
+    EXPECT_TRUE(limits.add(limit)) << limit;
+    return !limits.passed(tally).empty();
+  };
+  EXPECT_FALSE(passed("p95=2ms"));
+  EXPECT_TRUE(passed("p95=900us"));
+  EXPECT_TRUE(passed("p99=2ms"));
+  for (const char* met : {"p99.9=2s", "p999=2s", "p99.99=11s"}) EXPECT_FALSE(passed(met)) << met;
+  for (const char* not_met : {"p99.9=900ms", "p999=900ms", "p99.99=2s", "p9999=2s"}) {
+    EXPECT_TRUE(passed(not_met)) << not_met;
+  }
+}
+
 TEST(Thresholds, NoErrorsAreAllowedUnlessALimitSaysSo) {
   Tally t;
   t.add(sample(End::kError));

@@ -49,12 +49,15 @@ std::optional<std::uint64_t> longest(const Tally& t, const Unanswered& u) {
 
 using Number = std::optional<std::uint64_t>;
 
-constexpr std::array<Measure, 10> kMeasures{{
+constexpr std::array<Measure, 13> kMeasures{{
     {"p50", true, quantile<5000>},
     {"p90", true, quantile<9000>},
+    {"p95", true, quantile<9500>},
     {"p99", true, quantile<9900>},
     {"p999", true, quantile<9990>},
+    {"p99.9", true, quantile<9990>},  // as the table of the report writes it
     {"p9999", true, quantile<9999>},
+    {"p99.99", true, quantile<9999>},
     {"mean", true, mean},
     {"max", true, longest},
     {"errors", false, [](const Tally& t, const Unanswered&) -> Number { return t.errors(); }},
@@ -115,8 +118,8 @@ fabric::Expected<void> Thresholds::add(std::string_view text) {
   }
   return fabric::fail(
       fabric::Errc::kBadArgument,
-      fmt::format("\"{}\" is not a limit; use for example p99=200us (p50, p90, p99, p999, p9999, "
-                  "mean, max) or errors=0 (errors, mismatches, not_begun)",
+      fmt::format("\"{}\" is not a limit; use for example p99=200us (p50, p90, p95, p99, p99.9, "
+                  "p99.99, mean, max) or errors=0 (errors, mismatches, not_begun)",
                   text));
 }
 

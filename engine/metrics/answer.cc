@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
 #include <prometheus/text_serializer.h>
 
 namespace rpcrdma::metrics {
@@ -15,26 +14,14 @@ constexpr std::string_view kPath = "/metrics";
 constexpr const char* kTextType = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kMessageType = "text/plain; charset=utf-8";
 
-struct Content {
-  const char* type;
-  std::string body;
-};
-
-// `fields`: further header fields, each with its line end.
-std::string head(const char* status, const Content& content, const char* fields) {
-  return fmt::format(
-      "HTTP/1.1 {}\r\n"
-      "Content-Type: {}\r\n"
-      "Content-Length: {}\r\n"
-      "{}"
-      "Connection: close\r\n\r\n",
-      status, content.type, content.body.size(), fields);
-}
-
-Content content(Format format, const prometheus::Collectable& figures) {
+HttpResponse content(Format format, const prometheus::Collectable& figures) {
   const auto families = figures.Collect();
-  if (format == Format::kOpenMetrics) return {kOpenMetricsType, openmetrics(families)};
-  return {kTextType, prometheus::TextSerializer().Serialize(families)};
+  HttpResponse r;
+  r.type = format == Format::kOpenMetrics ? kOpenMetricsType : kTextType;
+  r.body = format == Format::kOpenMetrics ? openmetrics(families)
+                                          : prometheus::TextSerializer().Serialize(families);
+  r.fields = {{"Vary", "Accept"}};
+  return r;
 }
 
 char lower(char c) {
@@ -68,35 +55,22 @@ bool is_refused(std::string_view parameters) {
 }  // namespace
 
 Format wanted_format(std::string_view accept) {
-  bool openmetrics = false;
-  bool no_openmetrics = false;
-  bool text = false;
   while (!accept.empty()) {
     std::string_view parameters = take_until(accept, ',');
     const std::string_view type = take_until(parameters, ';');
-    const bool refused = is_refused(parameters);
-    if (same(type, "application/openmetrics-text")) {
-      (refused ? no_openmetrics : openmetrics) = true;
-    } else if (same(type, "text/plain") || same(type, "text/html") || same(type, "text/*")) {
-      text = text || !refused;
+    if (same(type, "application/openmetrics-text") && !is_refused(parameters)) {
+      return Format::kOpenMetrics;
     }
   }
-  return openmetrics || !(text || no_openmetrics) ? Format::kOpenMetrics : Format::kText;
+  return Format::kText;
 }
 
-std::string answer(const HttpRequest& request, const prometheus::Collectable& figures) {
-  const bool is_head = request.method == "HEAD";
-  const auto whole = [&](const char* status, const Content& c, const char* fields) {
-    return head(status, c, fields) + (is_head ? std::string() : c.body);
-  };
-  if (request.path != kPath) {
-    return whole("404 Not Found", {kMessageType, "Metrics are at /metrics.\n"}, "");
+HttpResponse answer(const HttpRequest& request, const prometheus::Collectable& figures) {
+  if (request.path != kPath) return {404, kMessageType, "Metrics are at /metrics.\n", {}};
+  if (request.method != "HEAD" && request.method != "GET") {
+    return {405, kMessageType, "Only GET and HEAD are supported.\n", {{"Allow", "GET, HEAD"}}};
   }
-  if (!is_head && request.method != "GET") {
-    return whole("405 Method Not Allowed", {kMessageType, "Only GET and HEAD are supported.\n"},
-                 "Allow: GET, HEAD\r\n");
-  }
-  return whole("200 OK", content(wanted_format(request.accept), figures), "Vary: Accept\r\n");
+  return content(wanted_format(request.accept), figures);
 }
 
 }  // namespace rpcrdma::metrics

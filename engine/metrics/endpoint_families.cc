@@ -16,6 +16,11 @@ void add_by(Families& f, const Metric& metric, const char* role, const char* lab
   for (const Count& c : counts) f.add(metric, {{"role", role}, {label, c.name}}, c.value);
 }
 
+void add_errors(Families& f, const char* role, ErrorClass what,
+                std::initializer_list<Count> counts) {
+  for (const Count& c : counts) add_error(f, role, what, c.name, c.value);
+}
+
 void add_bytes(Families& f, const char* role, const protocol::MessageBytes& bytes) {
   const auto add = [&](const char* message, const char* kind, std::uint64_t value) {
     f.add(kMessageBytes, {{"role", role}, {"message", message}, {"kind", kind}}, value);
@@ -28,6 +33,18 @@ void add_bytes(Families& f, const char* role, const protocol::MessageBytes& byte
   add("reply", "reply_chunk", bytes.reply_chunks);
 }
 
+void add_duplicates(Families& f, const char* role, const service::DuplicateCacheCounters& c) {
+  const Labels of{{"role", role}};
+  f.add(kProtectedCalls, of, c.calls);
+  add_by(f, kDuplicateCalls, role, "fate",
+         {{"replayed", c.replayed}, {"waited", c.waited}, {"dropped", c.dropped}});
+  add_by(f, kCacheRemoved, role, "reason", {{"evicted", c.evicted}, {"expired", c.expired}});
+  add_by(f, kCacheMissing, role, "reason",
+         {{"reply_too_long", c.not_kept}, {"full", c.unprotected}});
+  f.add(kCacheEntries, of, c.entries);
+  f.add(kCacheBytes, of, c.bytes);
+}
+
 }  // namespace
 
 void add(Families& f, const ServerFigures& s) {
@@ -36,20 +53,26 @@ void add(Families& f, const ServerFigures& s) {
   const service::ServerCounters& c = s.counters;
   f.add(kCalls, role, c.responder.calls);
   f.add(kReplies, role, c.responder.replies);
-  add_by(f, kErrors, kRole, "kind",
-         {{"ERR_VERS", c.responder.error_version},
-          {"ERR_CHUNK", c.responder.error_chunk},
-          {"PROG_UNAVAIL", c.calls.prog_unavail},
-          {"PROG_MISMATCH", c.calls.prog_mismatch},
-          {"PROC_UNAVAIL", c.calls.proc_unavail},
-          {"GARBAGE_ARGS", c.calls.garbage_args},
-          {"SYSTEM_ERR", c.calls.system_err},
-          {"RPC_MISMATCH", c.calls.rpc_mismatch},
-          {"AUTH_ERROR", c.calls.auth_error},
-          {"over_credit", c.responder.over_credit},
-          {"ignored", c.responder.ignored},
-          {"cancelled", c.calls.cancelled}});
+  add_errors(f, kRole, ErrorClass::kRdmaError,
+             {{"ERR_VERS", c.responder.error_version},
+              {"ERR_CHUNK", c.responder.error_chunk},
+              {"INVAL_PROC", c.responder.error_proc},
+              {"INVAL_OPTION", c.responder.error_option},
+              {"CANT_REPLY", c.responder.cant_reply}});
+  add_errors(f, kRole, ErrorClass::kRpcError,
+             {{"PROG_UNAVAIL", c.calls.prog_unavail},
+              {"PROG_MISMATCH", c.calls.prog_mismatch},
+              {"PROC_UNAVAIL", c.calls.proc_unavail},
+              {"GARBAGE_ARGS", c.calls.garbage_args},
+              {"SYSTEM_ERR", c.calls.system_err},
+              {"RPC_MISMATCH", c.calls.rpc_mismatch},
+              {"AUTH_ERROR", c.calls.auth_error}});
+  add_errors(f, kRole, ErrorClass::kViolation,
+             {{"over_credit", c.responder.over_credit}, {"ignored", c.responder.ignored}});
+  add_errors(f, kRole, ErrorClass::kFailure, {{"cancelled", c.calls.cancelled}});
   f.add(kDelayed, role, c.responder.delayed);
+  f.add(kOneWay, role, c.calls.one_way);
+  add_duplicates(f, kRole, c.duplicates);
   f.add(kOutstanding, role, s.outstanding);
   f.add(kDuration, role, c.responder.service);
   add_bytes(f, kRole, c.responder.bytes);
@@ -76,14 +99,19 @@ void add(Families& f, const ClientFigures& s) {
   const service::ClientCounters& c = s.counters;
   f.add(kCalls, role, c.requester.calls);
   f.add(kReplies, role, c.requester.replies);
-  add_by(f, kErrors, kRole, "kind",
-         {{"ERR_VERS", c.requester.error_version},
-          {"ERR_CHUNK", c.requester.error_chunk},
-          {"timed_out", c.requester.timeouts},
-          {"unmatched", c.requester.unmatched},
-          {"malformed", c.requester.malformed},
-          {"zero_grant", c.requester.zero_grants}});
+  add_errors(f, kRole, ErrorClass::kRdmaError,
+             {{"ERR_VERS", c.requester.error_version},
+              {"ERR_CHUNK", c.requester.error_chunk},
+              {"INVAL_OPTION", c.requester.error_option},
+              {"CANT_REPLY", c.requester.cant_reply}});
+  add_errors(f, kRole, ErrorClass::kViolation,
+             {{"unmatched", c.requester.unmatched},
+              {"malformed", c.requester.malformed},
+              {"zero_grant", c.requester.zero_grants}});
+  add_errors(f, kRole, ErrorClass::kFailure, {{"timed_out", c.requester.timeouts}});
   f.add(kResent, role, c.requester.resent);
+  f.add(kOneWay, role, c.requester.one_way);
+  f.add(kNullCalls, role, c.requester.null_calls);
   f.add(kOutstanding, role, s.outstanding);
   f.add(kWaiting, role, s.waiting);
   f.add(kDuration, role, c.durations.whole);

@@ -1,6 +1,7 @@
 #include "answer.h"
 #include "families.h"
 #include "http_server.h"
+#include "process.h"
 
 #include <chrono>
 #include <memory>
@@ -34,7 +35,8 @@ class Collector : public prometheus::Collectable {
   // May be called by any thread except those of the loops, also concurrently.
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
     const std::vector<Snapshot> snapshots = take_();
-    return families(snapshots, base::monotonic_ns());
+    const ProcessFigures process = read_process();
+    return families(snapshots, base::monotonic_ns(), &process);
   }
 
  private:
@@ -65,10 +67,10 @@ struct Exposer::Impl {
   explicit Impl(Collector::Take take) : collector(std::move(take)) {}
 
   // Error: the address cannot be listened on.
-  static Expected<std::unique_ptr<Impl>> open(const fabric::Address& address, std::uint16_t port,
+  static Expected<std::unique_ptr<Impl>> open(const std::string& host, std::uint16_t port,
                                               Collector::Take take) {
     auto impl = std::make_unique<Impl>(std::move(take));
-    auto http = HttpServer::open(address, port, [&figures = impl->collector](const HttpRequest& r) {
+    auto http = HttpServer::open(host, port, [&figures = impl->collector](const HttpRequest& r) {
       return answer(r, figures);
     });
     if (!http) return tl::unexpected(http.error());
@@ -84,20 +86,24 @@ bool Exposer::available() {
   return true;
 }
 
-Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& address, std::uint16_t port,
+Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& host, std::uint16_t port,
                                                  std::span<Source* const> sources) {
-  auto impl = Impl::open(address, port, ask_all(sources, kPatience));
+  auto impl = Impl::open(host, port, ask_all(sources, kPatience));
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }
 
-Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const fabric::Address& address,
+Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& host,
                                                          std::uint16_t port,
                                                          std::function<Snapshot()> take) {
   auto impl =
-      Impl::open(address, port, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+      Impl::open(host, port, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
+}
+
+std::string Exposer::address() const {
+  return impl_->http->address();
 }
 
 Exposer::Exposer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,4 +1,4 @@
-// Replaces exposer.cc in a build without prometheus-cpp or civetweb.
+// Replaces exposer.cc in a build without prometheus-cpp or libmicrohttpd.
 #include <rpcrdma/metrics/exposer.h>
 
 namespace rpcrdma::metrics {
@@ -14,22 +14,24 @@ namespace {
 tl::unexpected<fabric::Error> no_metrics() {
   return fabric::fail(
       fabric::Errc::kSystem,
-      "this build has no metrics: it was configured without prometheus-cpp or civetweb");
+      "this build has no metrics: it was configured without prometheus-cpp or libmicrohttpd");
 }
 
 }  // namespace
 
-fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const fabric::Address& /*address*/,
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& /*host*/,
                                                          std::uint16_t /*port*/,
                                                          std::span<Source* const> /*sources*/) {
   return no_metrics();
 }
 fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(
-    const fabric::Address& /*address*/, std::uint16_t /*port*/,
-    std::function<Snapshot()> /*take*/) {
+    const std::string& /*host*/, std::uint16_t /*port*/, std::function<Snapshot()> /*take*/) {
   return no_metrics();
 }
 
+std::string Exposer::address() const {
+  return {};
+}
 Exposer::~Exposer() = default;
 
 }  // namespace rpcrdma::metrics

@@ -56,26 +56,43 @@ void Families::add(const Metric& metric, const Labels& labels, const Durations& 
   }
 }
 
+void Families::set(const Metric& metric, const Labels& labels, double value) {
+  ClientMetric& s = sample(metric, labels);
+  (metric.type == MetricType::Counter ? s.counter.value : s.gauge.value) = value;
+}
+
 void Families::add_seconds(const Metric& metric, const Labels& labels, std::uint64_t nanoseconds) {
   sample(metric, labels).counter.value += seconds(nanoseconds);
 }
 
+void add_error(Families& f, const char* role, ErrorClass what, const std::string& kind,
+               std::uint64_t value) {
+  const char* const name = what == ErrorClass::kRdmaError   ? "rdma_error"
+                           : what == ErrorClass::kRpcError  ? "rpc_error"
+                           : what == ErrorClass::kViolation ? "violation"
+                                                            : "failure";
+  f.add(kErrors, {{"role", role}, {"class", name}, {"kind", kind}}, value);
+}
+
 // To add a subsystem, give it figures in Snapshot and an add() of its own, and call it here.
-std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now) {
+std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now,
+                                   const ProcessFigures* process) {
   Families all;
+  if (process != nullptr) add(all, *process);
   fabric::Time oldest = now;
   for (const Snapshot& s : snapshots) {
     if (s.server) add(all, *s.server);
     if (s.client) add(all, *s.client);
     const char* const role = s.server ? "server" : "client";
     for (const ProcedureCalls& p : s.procedures) {
-      all.add(kProcedureCalls, {{"role", role}, {"program", p.program}, {"procedure", p.procedure}},
-              p.calls);
+      const Labels labels{{"role", role}, {"program", p.program}, {"procedure", p.procedure}};
+      all.add(kProcedureCalls, labels, p.calls);
+      all.add(kProcedureDuration, labels, p.durations);
     }
     for (const ClientErrors& e : s.client_errors) {
-      all.add(kErrors, {{"role", "client"}, {"kind", e.kind}}, e.calls);
+      add_error(all, "client", e.what, e.kind, e.calls);
     }
-    if (s.packets) add(all, *s.packets);
+    if (s.packets) add(all, *s.packets, role);
     if (s.kernel) {
       add(all, *s.kernel);
     } else {

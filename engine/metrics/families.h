@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <prometheus/metric_family.h>
@@ -29,6 +30,8 @@ class Families {
   void add(const Metric& metric, const Labels& labels, std::uint64_t value);
   void add(const Metric& metric, const Labels& labels, const protocol::Durations& durations);
   void add_seconds(const Metric& metric, const Labels& labels, std::uint64_t nanoseconds);
+  // The same for all endpoints of a process, so it is not added up.
+  void set(const Metric& metric, const Labels& labels, double value);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> take() { return std::move(families_); }
 
@@ -40,13 +43,17 @@ class Families {
 
 void add(Families& families, const ServerFigures& server);
 void add(Families& families, const ClientFigures& client);
-void add(Families& families, const soft::ProviderCounters& packets);
+void add(Families& families, const soft::ProviderCounters& packets, const char* role);
 void add(Families& families, const MemoryFigures& memory);
 void add(Families& families, const KernelFigures& kernel);
 void add(Families& families, const TraceFigures& trace);
+void add(Families& families, const ProcessFigures& process);
+void add_error(Families& families, const char* role, ErrorClass what, const std::string& kind,
+               std::uint64_t value);
 
-// All metrics. `now`: of the snapshots' clock.
+// All metrics of endpoints. `now`: of the snapshots' clock. `process`: null: none.
 [[nodiscard]] std::vector<prometheus::MetricFamily> families(std::span<const Snapshot> snapshots,
-                                                             fabric::Time now);
+                                                             fabric::Time now,
+                                                             const ProcessFigures* process);
 
 }  // namespace rpcrdma::metrics

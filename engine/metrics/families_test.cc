@@ -3,12 +3,18 @@
 
 #include "names.h"
 #include "openmetrics.h"
+#include "process.h"
 #include "support/exposition.h"
 
+#include <ctime>
 #include <fstream>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <prometheus/text_serializer.h>
+#include <unistd.h>
+
+#include <rpcrdma/version/version.h>
 
 namespace rpcrdma::metrics {
 namespace {
@@ -46,6 +52,12 @@ Snapshot server_snapshot() {
          f.counters.closed_peer, f.counters.closed_protocol, f.counters.closed_idle,
          f.counters.closed_handshake, f.counters.closed_stopped);  // 21 to 28
   f.counters.closed_memory = 34;
+  c.one_way = 35;
+  service::DuplicateCacheCounters& d = f.counters.duplicates;
+  n.fill(d.calls, d.replayed, d.waited, d.dropped, d.evicted, d.expired, d.not_kept,
+         d.unprotected);  // 29 to 36
+  d.entries = 37;
+  d.bytes = 38;
   f.connections = 10;
   f.outstanding = 7;
   f.granted = 8;
@@ -54,6 +66,10 @@ Snapshot server_snapshot() {
   r.service.add(1500);
   r.service.add(3 * fabric::kMillisecond);
   s.procedures = {{"ECHO", "NULL", 29}, {"ECHO", "SINK", 30}};
+  s.procedures[1].durations.add(3 * fabric::kMicrosecond);
+  r.error_proc = 41;
+  r.error_option = 42;
+  r.cant_reply = 43;
   return s;
 }
 
@@ -77,7 +93,12 @@ Snapshot client_snapshot() {
   f.most_credits = 9;
   f.counters.durations.whole.add(20 * fabric::kSecond);
   f.counters.durations.reply.add(fabric::kMicrosecond);
-  s.client_errors = {{"PROG_UNAVAIL", 31}, {"wrong_data", 32}};
+  r.one_way = 27;
+  r.null_calls = 28;
+  r.error_option = 45;
+  r.cant_reply = 46;
+  s.client_errors = {{ErrorClass::kRpcError, "PROG_UNAVAIL", 31},
+                     {ErrorClass::kViolation, "wrong_data", 32}};
 
   soft::ProviderCounters& p = s.packets.emplace();
   n.fill(p.udp.received_packets, p.udp.sent_packets, p.udp.received_bytes, p.udp.sent_bytes,
@@ -121,14 +142,15 @@ Snapshot kernel_snapshot() {
 }
 
 Exposition emitted(const std::vector<Snapshot>& snapshots) {
-  const std::string text = openmetrics(families(snapshots, kNow));
+  const std::string text = openmetrics(families(snapshots, kNow, nullptr));
   Exposition e(text);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
 }
 
 Exposition parsed_text(const std::vector<Snapshot>& snapshots) {
-  const std::string text = prometheus::TextSerializer().Serialize(families(snapshots, kNow));
+  const std::string text =
+      prometheus::TextSerializer().Serialize(families(snapshots, kNow, nullptr));
   Exposition e(text, testing::Syntax::kText);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
@@ -154,18 +176,32 @@ TEST(Families, OfAServer) {
       emitted({server_snapshot()}),
       {{R"(rpcrdma_calls_total{role="server"})", 1},
        {R"(rpcrdma_replies_total{role="server"})", 2},
-       {R"(rpcrdma_errors_total{kind="ERR_VERS",role="server"})", 3},
-       {R"(rpcrdma_errors_total{kind="ERR_CHUNK",role="server"})", 4},
-       {R"(rpcrdma_errors_total{kind="ignored",role="server"})", 5},
-       {R"(rpcrdma_errors_total{kind="over_credit",role="server"})", 6},
-       {R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="server"})", 13},
-       {R"(rpcrdma_errors_total{kind="PROG_MISMATCH",role="server"})", 14},
-       {R"(rpcrdma_errors_total{kind="PROC_UNAVAIL",role="server"})", 15},
-       {R"(rpcrdma_errors_total{kind="GARBAGE_ARGS",role="server"})", 16},
-       {R"(rpcrdma_errors_total{kind="SYSTEM_ERR",role="server"})", 17},
-       {R"(rpcrdma_errors_total{kind="RPC_MISMATCH",role="server"})", 18},
-       {R"(rpcrdma_errors_total{kind="AUTH_ERROR",role="server"})", 19},
-       {R"(rpcrdma_errors_total{kind="cancelled",role="server"})", 20},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="ERR_VERS",role="server"})", 3},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="ERR_CHUNK",role="server"})", 4},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="INVAL_PROC",role="server"})", 41},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="INVAL_OPTION",role="server"})", 42},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="CANT_REPLY",role="server"})", 43},
+       {R"(rpcrdma_errors_total{class="violation",kind="ignored",role="server"})", 5},
+       {R"(rpcrdma_errors_total{class="violation",kind="over_credit",role="server"})", 6},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_UNAVAIL",role="server"})", 13},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_MISMATCH",role="server"})", 14},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="PROC_UNAVAIL",role="server"})", 15},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="GARBAGE_ARGS",role="server"})", 16},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="SYSTEM_ERR",role="server"})", 17},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="RPC_MISMATCH",role="server"})", 18},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="AUTH_ERROR",role="server"})", 19},
+       {R"(rpcrdma_errors_total{class="failure",kind="cancelled",role="server"})", 20},
+       {R"(rpcrdma_one_way_calls_total{role="server"})", 35},
+       {R"(rpcrdma_duplicate_cache_calls_total{role="server"})", 29},
+       {R"(rpcrdma_duplicate_calls_total{fate="replayed",role="server"})", 30},
+       {R"(rpcrdma_duplicate_calls_total{fate="waited",role="server"})", 31},
+       {R"(rpcrdma_duplicate_calls_total{fate="dropped",role="server"})", 32},
+       {R"(rpcrdma_duplicate_cache_removed_total{reason="evicted",role="server"})", 33},
+       {R"(rpcrdma_duplicate_cache_removed_total{reason="expired",role="server"})", 34},
+       {R"(rpcrdma_duplicate_cache_missing_total{reason="reply_too_long",role="server"})", 35},
+       {R"(rpcrdma_duplicate_cache_missing_total{reason="full",role="server"})", 36},
+       {R"(rpcrdma_duplicate_cache_entries{role="server"})", 37},
+       {R"(rpcrdma_duplicate_cache_bytes{role="server"})", 38},
        {R"(rpcrdma_message_bytes_total{kind="inline",message="call",role="server"})", 7},
        {R"(rpcrdma_message_bytes_total{kind="inline",message="reply",role="server"})", 8},
        {R"(rpcrdma_message_bytes_total{kind="read_chunk",message="call",role="server"})", 9},
@@ -197,15 +233,19 @@ TEST(Families, OfAClient) {
       emitted({client_snapshot()}),
       {{R"(rpcrdma_calls_total{role="client"})", 1},
        {R"(rpcrdma_replies_total{role="client"})", 2},
-       {R"(rpcrdma_errors_total{kind="timed_out",role="client"})", 3},
-       {R"(rpcrdma_errors_total{kind="ERR_VERS",role="client"})", 4},
-       {R"(rpcrdma_errors_total{kind="ERR_CHUNK",role="client"})", 5},
+       {R"(rpcrdma_errors_total{class="failure",kind="timed_out",role="client"})", 3},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="ERR_VERS",role="client"})", 4},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="ERR_CHUNK",role="client"})", 5},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="INVAL_OPTION",role="client"})", 45},
+       {R"(rpcrdma_errors_total{class="rdma_error",kind="CANT_REPLY",role="client"})", 46},
        {R"(rpcrdma_calls_resent_total{role="client"})", 6},
-       {R"(rpcrdma_errors_total{kind="unmatched",role="client"})", 7},
-       {R"(rpcrdma_errors_total{kind="malformed",role="client"})", 8},
-       {R"(rpcrdma_errors_total{kind="zero_grant",role="client"})", 9},
-       {R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="client"})", 31},
-       {R"(rpcrdma_errors_total{kind="wrong_data",role="client"})", 32},
+       {R"(rpcrdma_one_way_calls_total{role="client"})", 27},
+       {R"(rpcrdma_null_calls_total{role="client"})", 28},
+       {R"(rpcrdma_errors_total{class="violation",kind="unmatched",role="client"})", 7},
+       {R"(rpcrdma_errors_total{class="violation",kind="malformed",role="client"})", 8},
+       {R"(rpcrdma_errors_total{class="violation",kind="zero_grant",role="client"})", 9},
+       {R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_UNAVAIL",role="client"})", 31},
+       {R"(rpcrdma_errors_total{class="violation",kind="wrong_data",role="client"})", 32},
        {R"(rpcrdma_credit_stalls_total{role="client"})", 10},
        {R"(rpcrdma_message_bytes_total{kind="inline",message="call",role="client"})", 11},
        {R"(rpcrdma_message_bytes_total{kind="inline",message="reply",role="client"})", 12},
@@ -229,33 +269,79 @@ TEST(Families, OfAClient) {
 }
 
 TEST(Families, OfAProvider) {
-  expect_samples(emitted({client_snapshot()}),
-                 {{R"(rpcrdma_packets_total{direction="in"})", 23},
-                  {R"(rpcrdma_packets_total{direction="out"})", 24},
-                  {R"(rpcrdma_packet_bytes_total{direction="in"})", 25},
-                  {R"(rpcrdma_packet_bytes_total{direction="out"})", 26},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})", 27},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="too_short"})", 28},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed"})", 29},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray"})", 30},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_memory"})", 53},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault"})", 31},
-                  {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected"})", 45},
-                  {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room"})", 32},
-                  {R"(rpcrdma_packets_dropped_total{direction="out",reason="refused"})", 33},
-                  {"rpcrdma_packets_retransmitted_total", 34},
-                  {"rpcrdma_packets_duplicate_total", 35},
-                  {"rpcrdma_packets_out_of_order_total", 36},
-                  {"rpcrdma_transport_timeouts_total", 37},
-                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="ACK"})", 38},
-                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="ACK"})", 39},
-                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="NAK"})", 40},
-                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="NAK"})", 41},
-                  {R"(rpcrdma_acknowledgements_total{direction="in",kind="RNR"})", 42},
-                  {R"(rpcrdma_acknowledgements_total{direction="out",kind="RNR"})", 43},
-                  {"rpcrdma_registered_memory_bytes", 50},
-                  {"rpcrdma_registered_memory_in_use_bytes", 51},
-                  {"rpcrdma_registered_memory_limit_bytes", 52}});
+  expect_samples(
+      emitted({client_snapshot()}),
+      {{R"(rpcrdma_packets_total{direction="in",role="client"})", 23},
+       {R"(rpcrdma_packets_total{direction="out",role="client"})", 24},
+       {R"(rpcrdma_packet_bytes_total{direction="in",role="client"})", 25},
+       {R"(rpcrdma_packet_bytes_total{direction="out",role="client"})", 26},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc",role="client"})", 27},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="too_short",role="client"})", 28},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed",role="client"})", 29},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray",role="client"})", 30},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_memory",role="client"})", 53},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault",role="client"})", 31},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected",role="client"})", 45},
+       {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room",role="client"})", 32},
+       {R"(rpcrdma_packets_dropped_total{direction="out",reason="refused",role="client"})", 33},
+       {R"(rpcrdma_packets_retransmitted_total{role="client"})", 34},
+       {R"(rpcrdma_packets_duplicate_total{role="client"})", 35},
+       {R"(rpcrdma_packets_out_of_order_total{role="client"})", 36},
+       {R"(rpcrdma_transport_timeouts_total{role="client"})", 37},
+       {R"(rpcrdma_acknowledgements_total{direction="in",kind="ACK",role="client"})", 38},
+       {R"(rpcrdma_acknowledgements_total{direction="out",kind="ACK",role="client"})", 39},
+       {R"(rpcrdma_acknowledgements_total{direction="in",kind="NAK",role="client"})", 40},
+       {R"(rpcrdma_acknowledgements_total{direction="out",kind="NAK",role="client"})", 41},
+       {R"(rpcrdma_acknowledgements_total{direction="in",kind="RNR",role="client"})", 42},
+       {R"(rpcrdma_acknowledgements_total{direction="out",kind="RNR",role="client"})", 43},
+       {"rpcrdma_registered_memory_bytes", 50},
+       {"rpcrdma_registered_memory_in_use_bytes", 51},
+       {"rpcrdma_registered_memory_limit_bytes", 52}});
+}
+
+ProcessFigures process_figures() {
+  return {1.5, 2.5, 3, 4, 5, 6, 7};
+}
+
+// The process is one, however many endpoints it has.
+TEST(Families, OfTheProcess) {
+  const ProcessFigures process = process_figures();
+  const std::vector<Snapshot> snapshots{client_snapshot(), server_snapshot()};
+  const Exposition e(openmetrics(families(snapshots, kNow, &process)));
+  EXPECT_THAT(e.problems(), IsEmpty());
+  expect_samples(e, {{"process_start_time_seconds", 1.5},
+                     {"process_cpu_seconds_total", 2.5},
+                     {"process_resident_memory_bytes", 3},
+                     {"process_virtual_memory_bytes", 4},
+                     {"process_open_fds", 5},
+                     {"process_max_fds", 6},
+                     {"process_threads", 7}});
+  EXPECT_EQ(e[fmt::format("rpcrdma_build_info{{version=\"{}\"}}", version::text())], 1);
+}
+
+TEST(Families, WhatTheKernelDoesNotStateIsAbsent) {
+  const ProcessFigures process;
+  const Exposition e(openmetrics(families({}, kNow, &process)));
+  EXPECT_THAT(e.problems(), IsEmpty());
+  EXPECT_TRUE(std::isnan(e["process_open_fds"]));
+}
+
+TEST(Process, IsThisOne) {
+  const double now = static_cast<double>(std::time(nullptr));
+  const ProcessFigures p = read_process();
+  ASSERT_TRUE(p.started);
+  // The kernel states its boot time in whole seconds.
+  EXPECT_LE(*p.started, now + 2);
+  EXPECT_GT(*p.started, now - 3600);
+  EXPECT_GT(p.cpu_seconds.value_or(0), 0);
+  EXPECT_GT(p.resident_bytes.value_or(0), 100'000U);
+  EXPECT_GT(p.virtual_bytes.value_or(0), p.resident_bytes.value_or(0));
+  EXPECT_GE(p.open_files.value_or(0), 3U);
+  EXPECT_GT(p.most_files.value_or(0), p.open_files.value_or(0));
+  EXPECT_EQ(p.threads, 1U);
+  const int one_more = ::dup(0);
+  EXPECT_EQ(read_process().open_files, *p.open_files + 1);
+  ::close(one_more);
 }
 
 TEST(Families, OfATrace) {
@@ -275,8 +361,8 @@ TEST(Families, OfLinuxsOwnClientAndServer) {
        {R"(rpcrdma_calls_total{role="server"})", 34},
        {R"(rpcrdma_replies_total{role="client"})", 2 * 28},
        {R"(rpcrdma_replies_total{role="server"})", 35},
-       {R"(rpcrdma_errors_total{kind="failed",role="client"})", 2 * 29},
-       {R"(rpcrdma_errors_total{kind="failed",role="server"})", 36},
+       {R"(rpcrdma_errors_total{class="failure",kind="failed",role="client"})", 2 * 29},
+       {R"(rpcrdma_errors_total{class="failure",kind="failed",role="server"})", 36},
        {R"(rpcrdma_procedure_calls_total{procedure="READ",program="NFS",role="client"})", 27},
        {R"(rpcrdma_procedure_calls_total{procedure="WRITE",program="NFS",role="client"})", 27},
        {R"(rpcrdma_procedure_calls_total{procedure="READ",program="NFS",role="server"})", 34},
@@ -380,6 +466,7 @@ TEST(Families, HaveTheirUnits) {
             (std::map<std::string, std::string>{{"rpcrdma_call_duration_seconds", "seconds"},
                                                 {"rpcrdma_call_part_duration_seconds", "seconds"},
                                                 {"rpcrdma_credit_wait_seconds", "seconds"},
+                                                {"rpcrdma_duplicate_cache_bytes", "bytes"},
                                                 {"rpcrdma_message_bytes", "bytes"},
                                                 {"rpcrdma_packet_bytes", "bytes"},
                                                 {"rpcrdma_procedure_duration_seconds", "seconds"},
@@ -396,13 +483,16 @@ TEST(Families, AreDocumented) {
   std::map<std::string, std::string> documented;
   for (std::string line; std::getline(docs, line);) {
     // | `name` | type | ...
-    if (!line.starts_with("| `rpcrdma_")) continue;
+    if (!line.starts_with("| `rpcrdma_") && !line.starts_with("| `process_")) continue;
     const std::size_t end = line.find('`', 3);
     const std::size_t type = line.find("| ", end) + 2;
     documented[line.substr(3, end - 3)] = line.substr(type, line.find(' ', type) - type);
   }
-  EXPECT_EQ(documented,
-            parsed_text({server_snapshot(), client_snapshot(), kernel_snapshot()}).types());
+  const ProcessFigures process = process_figures();
+  const std::vector<Snapshot> all{server_snapshot(), client_snapshot(), kernel_snapshot()};
+  const Exposition e(prometheus::TextSerializer().Serialize(families(all, kNow, &process)),
+                     testing::Syntax::kText);
+  EXPECT_EQ(documented, e.types());
 }
 
 }  // namespace

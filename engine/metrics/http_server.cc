@@ -1,227 +1,195 @@
-// Runs civetweb for one address. Works around its effects on the process: signals, SIGPIPE, and the
-// slow end of its listening thread.
+// Runs libmicrohttpd on a socket of our own, so that any address and port 0 can be listened on.
 #include "http_server.h"
 
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <span>
-#include <thread>
-#include <utility>
+#include <optional>
 
-#include <arpa/inet.h>
-#include <civetweb.h>
 #include <fmt/core.h>
+#include <microhttpd.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/file_descriptor.h>
+
 namespace rpcrdma::metrics {
 
+using base::FileDescriptor;
 using fabric::Errc;
 using fabric::Expected;
 
 namespace {
 
-// A request occupies one of the threads, and so does a client that connects and sends nothing,
-// until the server's timeout in milliseconds.
-constexpr unsigned kThreads = 4;
-constexpr const char* kSilence = "2000";
-constexpr std::chrono::milliseconds kBetweenKnocks{10};
-// Time limit for the threads to start.
-constexpr std::chrono::seconds kBeginning{2};
+// A handler may have to wait a second for a loop.
+constexpr unsigned kServingThreads = 4;
+// Clients at a time; more wait for the kernel to accept them.
+constexpr unsigned kMostClients = 64;
+constexpr unsigned kSilenceSeconds = 2;
+// For the header of a request.
+constexpr std::size_t kMostHeaderBytes = std::size_t{16} << 10;
+constexpr int kBacklog = 64;
 
-// Constant: the exception may be due to lack of memory.
-constexpr std::string_view kFailed =
-    "HTTP/1.1 500 Internal Server Error\r\n"
-    "Content-Length: 0\r\n"
-    "Connection: close\r\n\r\n";
-
-// The address to listen on.
-struct Place {
-  Place(const fabric::Address& a, std::uint16_t p) : text(fmt::format("{}:{}", a.to_string(), p)) {
-    address.sin_family = AF_INET;
-    address.sin_port = htons(p);
-    std::memcpy(&address.sin_addr, a.bytes.data(), sizeof address.sin_addr);
-  }
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-
-  sockaddr_in address{};
-  std::string text;
-};
-
-// Finds the error that civetweb does not report when it cannot listen.
-Expected<void> try_to_listen(const Place& place) {
-  const auto refused = [](int error) { return fabric::fail(Errc::kSystem, std::strerror(error)); };
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return refused(errno);
-  const int yes = 1;
-  const bool can = ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-                   ::bind(fd, place.get(), sizeof place.address) == 0 && ::listen(fd, 1) == 0;
-  const int error = errno;
-  ::close(fd);
-  if (!can) return refused(error);
-  return {};
-}
-
-// Each of civetweb's threads starts by ignoring SIGPIPE in the whole process: the previous action
-// can be restored only after the last of them has done so.
-class Begun {
- public:
-  void one() {
-    const std::scoped_lock lock(mutex_);
-    ++count_;
-    changed_.notify_all();
-  }
-  void wait_for(unsigned count) {
-    std::unique_lock lock(mutex_);
-    (void)changed_.wait_for(lock, kBeginning, [&] { return count_ >= count; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned count_ = 0;
-};
-
-// During its lifetime, started threads receive no signals, which belong to the program; and the
-// action for SIGPIPE is restored afterwards, whatever a library sets.
+// While it exists, started threads receive no signals, which belong to the program.
 class SignalsKept {
  public:
   SignalsKept() {
     sigset_t all;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &mask_);
-    ::sigaction(SIGPIPE, nullptr, &pipe_);
   }
-  ~SignalsKept() {
-    ::sigaction(SIGPIPE, &pipe_, nullptr);
-    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
-  }
+  ~SignalsKept() { ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr); }
   SignalsKept(const SignalsKept&) = delete;
   SignalsKept& operator=(const SignalsKept&) = delete;
 
  private:
   sigset_t mask_{};
-  struct sigaction pipe_ {};
 };
 
-// Joins all fields of that name, which form one list (RFC 9110 section 5.2).
-std::string accept_of(const mg_request_info& request) {
-  std::string all;
-  for (const mg_header& h :
-       std::span(request.http_headers, static_cast<std::size_t>(request.num_headers))) {
-    if (::mg_strcasecmp(h.name, "Accept") != 0) continue;
-    if (!all.empty()) all += ',';
-    all += h.value;
+// Returns a listening socket, or errno.
+tl::expected<FileDescriptor, int> listen_at(const addrinfo& at) {
+  FileDescriptor fd(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1, no = 0;
+  if (fd.get() < 0 || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) {
+    return tl::unexpected(errno);
   }
-  return all;
+  // All addresses of IPv6 include those of IPv4, whatever the system's default is.
+  if (at.ai_family == AF_INET6) {
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  }
+  if (::bind(fd.get(), at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0) {
+    return tl::unexpected(errno);
+  }
+  return fd;
+}
+
+// Listens on the first address of the host that can be listened on.
+Expected<FileDescriptor> listen_on(const std::string& host, std::uint16_t port) {
+  const std::string name = host.empty() ? "::" : host;
+  const std::string service = fmt::format("{}", port);
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(name.c_str(), service.c_str(), &hints, &found); error != 0) {
+    return fabric::fail(Errc::kSystem, ::gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
+  int error = EADDRNOTAVAIL;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    auto fd = listen_at(*at);
+    if (fd) return std::move(*fd);
+    error = fd.error();
+  }
+  // A kernel without IPv6.
+  if (host.empty() && error != EADDRINUSE) return listen_on("0.0.0.0", port);
+  return fabric::fail(Errc::kSystem, std::strerror(error));
+}
+
+std::string address_of(int fd) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  auto* const any = reinterpret_cast<sockaddr*>(&own);
+  if (::getsockname(fd, any, &length) != 0 ||
+      ::getnameinfo(any, length, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  return own.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port.data())
+                                   : fmt::format("{}:{}", host.data(), port.data());
+}
+
+// Joins all fields of that name, which form one list (RFC 9110 section 5.2).
+MHD_Result add_accept(void* all, MHD_ValueKind /*kind*/, const char* name, const char* value) {
+  constexpr const char* kAccept = "accept";
+  auto& list = *static_cast<std::string*>(all);
+  if (value != nullptr && ::strcasecmp(name, kAccept) == 0) {
+    if (!list.empty()) list += ',';
+    list += value;
+  }
+  return MHD_YES;
 }
 
 }  // namespace
 
 struct HttpServer::Impl {
-  Impl(Place where, Handler answers) : place(std::move(where)), handler(std::move(answers)) {
-    // Once for all servers: mg_start() could run it in two threads at a time.
-    static const unsigned features = ::mg_init_library(MG_FEATURES_DEFAULT);
-    (void)features;
-    mg_callbacks callbacks{};
-    callbacks.init_thread = &Impl::thread_begins;
-    callbacks.begin_request = &Impl::request_comes;
-    callbacks.http_error = &Impl::error_comes;
-    const std::string threads = fmt::format("{}", kThreads);
-    std::array<const char*, 7> options{
-        "listening_ports",    place.text.c_str(), "num_threads", threads.c_str(),
-        "request_timeout_ms", kSilence,           nullptr};
-    context = ::mg_start(&callbacks, this, options.data());
-    if (context != nullptr) begun.wait_for(kThreads + 1);  // plus the listening one
-  }
+  explicit Impl(Handler answers) : handler(std::move(answers)) {}
   ~Impl() {
-    if (context == nullptr) return;
-    // The listening thread checks only every two seconds, and at each new connection, whether it
-    // must end.
-    const SignalsKept kept;
-    std::atomic<bool> ended{false};
-    std::thread knocking([&] {
-      while (!ended.load()) {
-        knock();
-        std::this_thread::sleep_for(kBetweenKnocks);
-      }
-    });
-    ::mg_stop(context);
-    ended.store(true);
-    knocking.join();
+    if (daemon != nullptr) ::MHD_stop_daemon(daemon);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void knock() const {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return;
-    (void)::connect(fd, place.get(), sizeof place.address);
-    ::close(fd);
-  }
-
-  // Called by civetweb's threads from C code: must not throw.
-
-  static void* thread_begins(const mg_context* of, int /*kind*/) noexcept {
-    static_cast<Impl*>(::mg_get_user_data(of))->begun.one();
-    return nullptr;
-  }
-
-  static int request_comes(mg_connection* connection) noexcept {
-    const mg_request_info& request = *::mg_get_request_info(connection);
-    const auto& self = *static_cast<const Impl*>(request.user_data);
-    // An unexpected body is not waited for either.
-    ::mg_disable_connection_keep_alive(connection);
+  // Called by libmicrohttpd's threads from C code: must not throw. The first call for a request
+  // comes before its body, which is not waited for.
+  static MHD_Result request_comes(void* self, MHD_Connection* connection, const char* path,
+                                  const char* method, const char* /*version*/,
+                                  const char* /*upload*/, std::size_t* /*upload_bytes*/,
+                                  void** /*state*/) noexcept {
+    HttpResponse answer;
     try {
-      const std::string answer =
-          self.handler({request.request_method, request.local_uri, accept_of(request)});
-      (void)::mg_write(connection, answer.data(), answer.size());
+      HttpRequest request{method, path, {}};
+      ::MHD_get_connection_values(connection, MHD_HEADER_KIND, &add_accept, &request.accept);
+      answer = static_cast<Impl*>(self)->handler(request);
     } catch (const std::exception&) {
-      (void)::mg_write(connection, kFailed.data(), kFailed.size());
+      answer = {};
+      answer.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     }
-    return 1;  // it is answered
+    return send(connection, answer);
   }
 
-  // Called for invalid or too slow requests. Civetweb's own answer would contain the date by
-  // gmtime(), whose buffer its threads share.
-  static int error_comes(mg_connection* connection, int status, const char* /*why*/) noexcept {
-    (void)::mg_printf(connection,
-                      "HTTP/1.1 %d %s\r\n"
-                      "Content-Length: 0\r\n"
-                      "Connection: close\r\n\r\n",
-                      status, ::mg_get_response_code_text(connection, status));
-    return 0;  // it is answered
+  static MHD_Result send(MHD_Connection* connection, HttpResponse& answer) noexcept {
+    MHD_Response* const response = ::MHD_create_response_from_buffer(
+        answer.body.size(), answer.body.data(), MHD_RESPMEM_MUST_COPY);
+    if (response == nullptr) return MHD_NO;
+    if (!answer.type.empty()) {
+      ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
+    }
+    ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    for (const auto& [name, value] : answer.fields) {
+      ::MHD_add_response_header(response, name, value);
+    }
+    const MHD_Result queued = ::MHD_queue_response(connection, answer.status, response);
+    ::MHD_destroy_response(response);
+    return queued;
   }
 
-  Place place;
   Handler handler;
-  Begun begun;
-  mg_context* context = nullptr;
+  std::string where;
+  MHD_Daemon* daemon = nullptr;
 };
 
-Expected<std::unique_ptr<HttpServer>> HttpServer::open(const fabric::Address& address,
-                                                       std::uint16_t port, Handler handler) {
-  // Debian's civetweb is built without IPv6.
-  if (address.ipv6) return fabric::fail(Errc::kBadArgument, "metrics are served over IPv4 only");
-  Place place(address, port);
-  if (const auto can = try_to_listen(place); !can) return tl::unexpected(can.error());
+Expected<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& host, std::uint16_t port,
+                                                       Handler handler) {
+  auto fd = listen_on(host, port);
+  if (!fd) return tl::unexpected(fd.error());
+  auto impl = std::make_unique<Impl>(std::move(handler));
+  impl->where = address_of(fd->get());
   const SignalsKept kept;
-  auto impl = std::make_unique<Impl>(std::move(place), std::move(handler));
-  if (impl->context == nullptr) {
+  impl->daemon = ::MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, &Impl::request_comes, impl.get(),
+      MHD_OPTION_LISTEN_SOCKET, fd->get(), MHD_OPTION_THREAD_POOL_SIZE, kServingThreads,
+      MHD_OPTION_CONNECTION_LIMIT, kMostClients, MHD_OPTION_CONNECTION_TIMEOUT, kSilenceSeconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostHeaderBytes, MHD_OPTION_END);
+  if (impl->daemon == nullptr) {
     return fabric::fail(Errc::kSystem, "the HTTP server did not start");
   }
+  (void)fd->release();  // MHD_stop_daemon() closes it
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
+
+std::string HttpServer::address() const {
+  return impl_->where;
+}
 
 }  // namespace rpcrdma::metrics

@@ -1,4 +1,4 @@
-// Answers HTTP requests on one address, by civetweb.
+// Answers HTTP requests on one address, by libmicrohttpd.
 #pragma once
 
 #include <cstdint>
@@ -6,33 +6,45 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/error.h>
 
 namespace rpcrdma::metrics {
 
-// A peer's request: arbitrary bytes, of a total length that civetweb bounds.
+// A peer's request: arbitrary bytes, of a total length that libmicrohttpd bounds.
 struct HttpRequest {
   std::string_view method;
   std::string_view path;  // decoded, without a query
-  std::string_view accept;
+  std::string accept;     // all header fields of that name, which form one list
+};
+
+struct HttpResponse {
+  unsigned status = 200;
+  std::string type;  // Content-Type
+  std::string body;  // not sent in an answer to HEAD
+  std::vector<std::pair<const char*, const char*>> fields;
 };
 
 class HttpServer {
  public:
-  // Returns the whole answer including the status line; the connection ends with it. Called by
-  // several threads concurrently. Exceptions are answered with 500.
-  using Handler = std::function<std::string(const HttpRequest&)>;
+  // Returns the answer; the connection ends with it. Called by several threads concurrently.
+  // Exceptions are answered with 500.
+  using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-  // Listens at once. Its threads receive no signals of the process. Errors: kBadArgument for an
-  // address that is not IPv4; kSystem if it cannot be listened on.
-  [[nodiscard]] static fabric::Expected<std::unique_ptr<HttpServer>> open(
-      const fabric::Address& address, std::uint16_t port, Handler handler);
-  // Waits for clients that are connected and send nothing, at most two seconds.
+  // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
+  // its addresses. `port`: 0: one that is free. Its threads receive no signals of the process.
+  // Error: kSystem if it cannot be listened on.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<HttpServer>> open(const std::string& host,
+                                                                          std::uint16_t port,
+                                                                          Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+
+  // Where it listens, as in a URL: "127.0.0.1:9464", "[::1]:9464".
+  [[nodiscard]] std::string address() const;
 
  private:
   struct Impl;

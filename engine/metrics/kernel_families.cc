@@ -33,7 +33,7 @@ void add(Families& f, const KernelFigures& kernel) {
     const Labels procedure{{"role", name}, {"program", p.program}, {"procedure", p.procedure}};
     f.add(kCalls, role, p.calls);
     f.add(kReplies, role, p.replies);
-    f.add(kErrors, {{"role", name}, {"kind", "failed"}}, p.errors);
+    add_error(f, name, ErrorClass::kFailure, "failed", p.errors);
     f.add(kProcedureCalls, procedure, p.calls);
     f.add(kProcedureDuration, procedure, p.latencies);
     f.add(kDuration, role, p.latencies);

@@ -20,7 +20,7 @@ inline constexpr Metric kProcedureCalls{
     "rpcrdma_procedure_calls_total", MetricType::Counter,
     "Calls by procedure: completed by clients, handled by servers."};
 inline constexpr Metric kErrors{"rpcrdma_errors_total", MetricType::Counter,
-                                "Errors of Calls and Replies, by kind."};
+                                "Errors of Calls and Replies, by class and kind."};
 inline constexpr Metric kResent{"rpcrdma_calls_resent_total", MetricType::Counter,
                                 "Calls resent on a new connection."};
 inline constexpr Metric kDelayed{"rpcrdma_calls_delayed_total", MetricType::Counter,
@@ -37,12 +37,34 @@ inline constexpr Metric kPartDuration{
     "Parts of the duration of clients' Calls: credit, reply, fence."};
 inline constexpr Metric kProcedureDuration{
     "rpcrdma_procedure_duration_seconds", MetricType::Histogram,
-    "Duration of Calls of Linux's client and server, by procedure."};
+    "Duration of Calls, by procedure: for clients from start to completion, for servers from "
+    "Receive to Reply."};
 inline constexpr Metric kSendBytes{"rpcrdma_send_bytes_total", MetricType::Counter,
                                    "Bytes of Sends with Calls and Replies, headers included."};
 inline constexpr Metric kMessageBytes{
     "rpcrdma_message_bytes_total", MetricType::Counter,
     "Bytes of RPC messages by way of transfer, without RPC-over-RDMA headers."};
+
+inline constexpr Metric kOneWay{"rpcrdma_one_way_calls_total", MetricType::Counter,
+                                "Calls without a Reply, sent by clients and executed by servers."};
+inline constexpr Metric kNullCalls{
+    "rpcrdma_null_calls_total", MetricType::Counter,
+    "Calls of procedure 0 that clients make to get the credits of one-way Calls back."};
+
+// ----- the duplicate request cache of servers
+
+inline constexpr Metric kProtectedCalls{"rpcrdma_duplicate_cache_calls_total", MetricType::Counter,
+                                        "Calls executed with an entry in the cache."};
+inline constexpr Metric kDuplicateCalls{"rpcrdma_duplicate_calls_total", MetricType::Counter,
+                                        "Calls received again and not executed again, by fate."};
+inline constexpr Metric kCacheRemoved{"rpcrdma_duplicate_cache_removed_total", MetricType::Counter,
+                                      "Entries removed from the cache, by reason."};
+inline constexpr Metric kCacheMissing{"rpcrdma_duplicate_cache_missing_total", MetricType::Counter,
+                                      "Calls or Replies for which the cache had no room."};
+inline constexpr Metric kCacheEntries{"rpcrdma_duplicate_cache_entries", MetricType::Gauge,
+                                      "Entries in the cache."};
+inline constexpr Metric kCacheBytes{"rpcrdma_duplicate_cache_bytes", MetricType::Gauge,
+                                    "Bytes of the cache."};
 
 // ----- credits
 
@@ -112,6 +134,24 @@ inline constexpr Metric kTraceEvents{"rpcrdma_trace_events_total", MetricType::C
                                      "Trace events of the endpoint."};
 inline constexpr Metric kTraceLost{"rpcrdma_trace_events_lost_total", MetricType::Counter,
                                    "Trace events lost to readers, by place of the loss."};
+
+// ----- the program and its process, by the names that all exporters have for it
+
+inline constexpr Metric kBuildInfo{"rpcrdma_build_info", MetricType::Gauge,
+                                   "1, with the version of the program."};
+inline constexpr Metric kStartTime{"process_start_time_seconds", MetricType::Gauge,
+                                   "Start time of the process since the epoch."};
+inline constexpr Metric kCpu{"process_cpu_seconds_total", MetricType::Counter,
+                             "Processor time of the process, user and system."};
+inline constexpr Metric kResident{"process_resident_memory_bytes", MetricType::Gauge,
+                                  "Resident memory of the process."};
+inline constexpr Metric kVirtual{"process_virtual_memory_bytes", MetricType::Gauge,
+                                 "Virtual memory of the process."};
+inline constexpr Metric kOpenFiles{"process_open_fds", MetricType::Gauge,
+                                   "Open file descriptors of the process."};
+inline constexpr Metric kMostFiles{"process_max_fds", MetricType::Gauge,
+                                   "Maximum of open file descriptors."};
+inline constexpr Metric kThreads{"process_threads", MetricType::Gauge, "Threads of the process."};
 
 // ----- the metrics themselves
 

@@ -4,14 +4,14 @@
 
 namespace rpcrdma::metrics {
 
-void add(Families& f, const soft::ProviderCounters& c) {
-  f.add(kPackets, {{"direction", "in"}}, c.udp.received_packets);
-  f.add(kPackets, {{"direction", "out"}}, c.udp.sent_packets);
-  f.add(kPacketBytes, {{"direction", "in"}}, c.udp.received_bytes);
-  f.add(kPacketBytes, {{"direction", "out"}}, c.udp.sent_bytes);
+void add(Families& f, const soft::ProviderCounters& c, const char* role) {
+  f.add(kPackets, {{"role", role}, {"direction", "in"}}, c.udp.received_packets);
+  f.add(kPackets, {{"role", role}, {"direction", "out"}}, c.udp.sent_packets);
+  f.add(kPacketBytes, {{"role", role}, {"direction", "in"}}, c.udp.received_bytes);
+  f.add(kPacketBytes, {{"role", role}, {"direction", "out"}}, c.udp.sent_bytes);
 
   const auto drop = [&](const char* direction, const char* reason, std::uint64_t packets) {
-    f.add(kDropped, {{"direction", direction}, {"reason", reason}}, packets);
+    f.add(kDropped, {{"role", role}, {"direction", direction}, {"reason", reason}}, packets);
   };
   drop("in", "bad_icrc", c.udp.icrc_bad);
   drop("in", "too_short", c.udp.too_short);
@@ -24,13 +24,13 @@ void add(Families& f, const soft::ProviderCounters& c) {
   drop("out", "refused", c.udp.refused);
 
   const soft::QpCounters& q = c.queue_pairs;
-  f.add(kRetransmitted, {}, q.retransmitted);
-  f.add(kDuplicates, {}, q.duplicates);
-  f.add(kOutOfOrder, {}, q.out_of_order);
-  f.add(kTransportTimeouts, {}, q.timeouts);
+  f.add(kRetransmitted, {{"role", role}}, q.retransmitted);
+  f.add(kDuplicates, {{"role", role}}, q.duplicates);
+  f.add(kOutOfOrder, {{"role", role}}, q.out_of_order);
+  f.add(kTransportTimeouts, {{"role", role}}, q.timeouts);
   const auto acknowledge = [&](const char* kind, std::uint64_t in, std::uint64_t out) {
-    f.add(kAcknowledgements, {{"direction", "in"}, {"kind", kind}}, in);
-    f.add(kAcknowledgements, {{"direction", "out"}, {"kind", kind}}, out);
+    f.add(kAcknowledgements, {{"role", role}, {"direction", "in"}, {"kind", kind}}, in);
+    f.add(kAcknowledgements, {{"role", role}, {"direction", "out"}, {"kind", kind}}, out);
   };
   acknowledge("ACK", q.acks_in, q.acks_out);
   acknowledge("NAK", q.naks_in, q.naks_out);

@@ -198,23 +198,30 @@ Expected<void> build_call(Link& link, const CallPlan& plan, const CallContent& c
   return CallBuilder(link, plan, content, advertise_id, in_flight).run();
 }
 
-Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
-                            const CallContent& content, InFlightCall& in_flight) {
+Expected<void> build_option(Link& link, const OptionContent& option, const CallContent& content,
+                            InFlightCall& in_flight) {
   wire::Header header;
   header.vers = content.version;
   header.xid = content.xid;
   header.credit = content.credits;
   header.proc = wire::Proc::kOptional;
-  header.opttype = type;
-  header.optinfo = info;
-  const std::size_t bytes = wire::encoded_size(header);
+  header.opttype = option.type;
+  header.optinfo = option.info;
+  const std::size_t header_bytes = wire::encoded_size(header);
+  const std::size_t bytes = header_bytes + static_cast<std::size_t>(stream_bytes(content.message));
   const auto taken = link.pool.acquire(static_cast<std::uint32_t>(bytes));
   if (!taken) return tl::unexpected(taken.error());
   in_flight.version = content.version;
   in_flight.send = *taken;
   in_flight.send_bytes = static_cast<std::uint32_t>(bytes);
-  if (const auto done = wire::encode_header(header, {taken->data, bytes}); !done) {
+  if (const auto done = wire::encode_header(header, {taken->data, header_bytes}); !done) {
     return fabric::fail(Errc::kBadArgument, done.error().what);
+  }
+  std::uint8_t* const out = taken->data + header_bytes;
+  if (option.is_part) {
+    write_pieces(content.message, {}, out);
+  } else if (!content.message.empty()) {
+    write_stream(content.message, {}, content.xid, out);
   }
   return {};
 }

@@ -28,8 +28,14 @@ struct CallContent {
                                                 std::uint64_t advertise_id,
                                                 InFlightCall& in_flight);
 
-// An RDMA2_OPTIONAL message without payload. Error: kNoRoom from the pool.
-[[nodiscard]] fabric::Expected<void> build_option(Link& link, std::uint32_t type, wire::Bytes info,
+struct OptionContent {
+  std::uint32_t type = 0;
+  wire::Bytes info;
+  bool is_part = false;  // the message is no whole RPC message: its XID is not filled in
+};
+
+// An RDMA2_OPTIONAL message, followed by the content's message. Error: kNoRoom from the pool.
+[[nodiscard]] fabric::Expected<void> build_option(Link& link, const OptionContent& option,
                                                   const CallContent& content,
                                                   InFlightCall& in_flight);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <rpcrdma/protocol/refusal_reasons.h>
 #include <rpcrdma/wire/xdr.h>
 
 namespace rpcrdma::protocol {
@@ -26,6 +27,7 @@ class CallChecker {
     call_.xid = header_.xid;
     call_.credit = header_.credit;
     call_.offer = {};
+    call_.writes.clear();
     if (payload() && chunks_allowed() && read_list() && padding() && write_list() &&
         reply_chunk()) {
       inv_handle();
@@ -62,11 +64,14 @@ class CallChecker {
            refuse("DEP-01", "rdma_align is 0, or more than a page");
   }
 
+  [[nodiscard]] std::uint32_t segments() const {
+    return static_cast<std::uint32_t>(call_.segments.size());
+  }
+
   // In a Write chunk or Reply chunk without bytes, a handle may have any value.
   bool inv_handle() {
     if (call_.inv_handle == 0) return true;
-    const auto known = std::span(call_.segments).first(call_.segment_count);
-    return std::ranges::any_of(known,
+    return std::ranges::any_of(call_.segments,
                                [&](const auto& s) { return s.handle == call_.inv_handle; }) ||
            refuse("V2-03", "rdma_inv_handle is none of the Call's handles");
   }
@@ -78,25 +83,24 @@ class CallChecker {
   }
 
   bool add_all(const wire::WriteChunkView& chunk, ChunkRange& range) {
-    range = {call_.segment_count, 0};
+    range = {segments(), 0};
     for (const wire::Segment segment : chunk) {
       const Refusal bad = add_segment(segment, options_.max_segments, call_);
       if (bad) return refuse(bad.rule, bad.reason);
     }
-    range.count = call_.segment_count - range.first;
+    range.count = segments() - range.first;
     return true;
   }
 
   // A Write chunk without segments, or without bytes, requests that its result be sent inline.
   bool write_list() {
-    if (header_.writes.size() > kMaxResults) {
-      return refuse("", "the Write list has more chunks than are accepted");
+    if (header_.writes.size() > options_.max_write_chunks) {
+      return refuse("", kTooManyWriteChunks);
     }
     for (const wire::WriteChunkView chunk : header_.writes) {
-      const std::uint32_t n = call_.offer.write_chunks++;
-      if (!add_all(chunk, call_.writes[n])) return false;
-      call_.offer.write_chunk[n] = total_length(chunk);
-      call_.offer.write_segments[n] = call_.writes[n].count;
+      ChunkRange& range = call_.writes.emplace_back();
+      if (!add_all(chunk, range)) return false;
+      call_.offer.add_write_chunk(total_length(chunk), range.count);
     }
     return true;
   }
@@ -152,9 +156,9 @@ CallVerdict check_stream(wire::Bytes stream, std::uint32_t xid, std::uint32_t ve
     case static_cast<std::uint32_t>(wire::MsgType::kCall):
       return verdict(CallAnswer::kServe, "", "");
     case static_cast<std::uint32_t>(wire::MsgType::kReply):
-      // A Reply of version 2 does not get this far.
+      // No error answers a Reply (ERR-06), also if its rdma_direction is CALL.
       if (version == kVersionTwo) {
-        return verdict(CallAnswer::kErrorChunk, "V2-02", "rdma_direction is not msg_type");
+        return verdict(CallAnswer::kIgnore, "V2-02", "rdma_direction is not msg_type");
       }
       return verdict(CallAnswer::kIgnore, "BI-03", "a Reply to no Call");
     default:
@@ -191,6 +195,10 @@ CallVerdict check_call(wire::Bytes message, const wire::Result<wire::HeaderView>
     call.version = header->vers;
     call.xid = header->xid;
     call.credit = header->credit;
+    call.begin();
+    call.inv_handle = 0;
+    call.offer = {};
+    call.writes.clear();
     return verdict(CallAnswer::kOption, "", "");
   }
   if (prefix->proc == static_cast<std::uint32_t>(Proc::kDone)) {

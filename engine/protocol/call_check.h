@@ -1,13 +1,14 @@
 // Validates a received header before the responder acts on it: the header's rules (RFC 8166
-// sections 3.4, 3.5, 4.2 to 4.5) and the responder's own limits. Before that nothing is allocated,
-// and no value from the peer is used as a length or an index.
+// sections 3.4, 3.5, 4.2 to 4.5) and the responder's own limits. Before that nothing but the
+// description is allocated, for as many segments as are accepted, and no value from the peer is
+// used as a length or an index.
 #pragma once
 
 #include "read_list_check.h"
 
-#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
@@ -21,11 +22,16 @@ namespace rpcrdma::protocol {
 struct CheckedCall : CheckedReads {
   CheckedCall() {}  // not "= default": see wire::HeaderView
 
+  void shrink() {
+    CheckedReads::shrink();
+    if (writes.capacity() > kMaxSegments) std::vector<ChunkRange>().swap(writes);
+  }
+
   std::uint32_t version = kVersionOne;
   std::uint32_t xid = 0;
   std::uint32_t credit = 0;      // credit request
   std::uint32_t inv_handle = 0;  // version 2: the handle that the Reply may invalidate; 0: none
-  std::array<ChunkRange, kMaxResults> writes;
+  std::vector<ChunkRange> writes;
   ChunkRange reply;
   Offer offer;  // lengths of `writes` and `reply`, and their number
 };
@@ -37,7 +43,7 @@ enum class CallAnswer : std::uint8_t {
   kErrorVersion,  // RDMA_ERROR, ERR_VERS, with the supported versions
   kErrorChunk,    // RDMA_ERROR, ERR_CHUNK; version 2: RDMA2_ERR_BAD_XDR
   // Version 2 only.
-  kOption,       // RDMA2_OPTIONAL without payload
+  kOption,       // RDMA2_OPTIONAL; the Call has no chunks
   kErrorProc,    // RDMA2_ERR_INVAL_PROC
   kErrorOption,  // RDMA2_ERR_INVAL_OPTION
   kCantReply,    // RDMA2_ERR_CANT_REPLY
@@ -48,7 +54,7 @@ struct CallVerdict {
   std::uint32_t xid = 0;    // of the RDMA_ERROR (ERR-01)
   const char* rule = "";    // ID of the violated rule; empty for a limit of this responder
   const char* reason = "";  // one clause for display
-  std::uint32_t version = kVersionOne;  // of the Call, and so of the RDMA_ERROR except for ERR_VERS
+  std::uint32_t version = kVersionOne;  // of the Call, and so of the RDMA_ERROR
 };
 
 // `message` is the content of a Send, and `header` the result of decode_header(). Use `call` only

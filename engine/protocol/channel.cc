@@ -73,7 +73,7 @@ struct Channel::Impl {
     link.follows = q == nullptr;
     const std::uint32_t own = q != nullptr ? q->own_credits() : options.later_credits;
     if (s != nullptr && s->replies_by_reads()) {
-      link.reply_handles = kMaxSegments + kHandlesOfReply * s->own_credits();
+      link.reply_handles = kMaxSegments + kHandlesOfReply * s->done_limit();
     }
     if (own != 0) link.handles = std::max<std::uint32_t>(kMaxSegments, kHandlesOfCall * own);
   }

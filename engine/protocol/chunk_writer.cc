@@ -27,7 +27,7 @@ bool ChunkWriter::next(std::span<const wire::Segment> segments, std::uint32_t mo
     segment_ = segment_at_ = 0;
   }
   if (transfer_ == transfer_count_) return false;
-  ++given_;
+  given_ = static_cast<std::uint16_t>((given_ + 1U) % WorkId::kParts);
   const Transfer& t = transfers_[transfer_];
   while (segments[t.chunk.first + segment_].length == segment_at_) {
     ++segment_;
@@ -37,7 +37,7 @@ bool ChunkWriter::next(std::span<const wire::Segment> segments, std::uint32_t mo
   work.request.operation = fabric::Operation::kWrite;
   work.request.remote_handle = segment.handle;
   work.request.remote_offset = segment.offset + segment_at_;
-  work.request.signaled = false;
+  work.request.signaled = given_ % kUnsignaledRun == 0;
   std::uint32_t left = std::min(most, segment.length - segment_at_);
   while (source_ < t.sources_end && left != 0 && work.slice_count < fabric::kMaxSlices) {
     const fabric::Slice& from = sources_[source_];

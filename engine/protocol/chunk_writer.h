@@ -4,6 +4,7 @@
 #pragma once
 
 #include "call_check.h"
+#include "work_id.h"
 #include "work_queue.h"
 
 #include <array>
@@ -22,9 +23,8 @@ class ChunkWriter {
   // index; `most`: bytes of one Write.
   [[nodiscard]] bool next(std::span<const wire::Segment> segments, std::uint32_t most,
                           WorkRequest& work);
-  // The number of Writes returned so far, modulo 256. It wraps only if `most` splits the data into
-  // very many Writes.
-  [[nodiscard]] std::uint8_t given() const { return given_; }
+  // The number of Writes returned so far, modulo WorkId::kParts. Every 32nd is signaled.
+  [[nodiscard]] std::uint16_t given() const { return given_; }
 
  private:
   struct Transfer {
@@ -33,10 +33,7 @@ class ChunkWriter {
   };
   // Each piece, and its roundup.
   static constexpr std::size_t kMaxSources = 2 * kMaxPieces;
-  static constexpr std::size_t kMaxTransfers = kMaxResults + 1;
-  // A Write ends with a segment, with a transfer, with its maximum number of sources, or at the
-  // fabric's limit.
-  static_assert(kMaxSegments + kMaxTransfers + kMaxSources <= UINT8_MAX);
+  static constexpr std::size_t kMaxTransfers = kMaxPieces + 1;
 
   std::array<fabric::Slice, kMaxSources> sources_;
   std::array<Transfer, kMaxTransfers> transfers_;
@@ -48,7 +45,7 @@ class ChunkWriter {
   std::uint32_t source_at_ = 0;  // bytes
   std::uint32_t segment_ = 0;    // of the chunk
   std::uint32_t segment_at_ = 0;
-  std::uint8_t given_ = 0;
+  std::uint16_t given_ = 0;
 };
 
 }  // namespace rpcrdma::protocol

@@ -79,7 +79,7 @@ void DoneTable::post_fences(Link& link) {
     ReplyReads& e = entries_[slot];
     for (; e.next_fence < e.count; ++e.next_fence) {
       const WorkId id{WorkKind::kReplyFence, slot, e.generation,
-                      static_cast<std::uint8_t>(e.next_fence)};
+                      static_cast<std::uint16_t>(e.next_fence)};
       const auto posted =
           link.connection->invalidate(id.encode(), e.segments[e.next_fence].target.handle);
       if (!posted) {
@@ -95,7 +95,7 @@ void DoneTable::post_fences(Link& link) {
 }
 
 std::uint32_t DoneTable::fenced(Link& link, std::uint32_t slot, std::uint32_t generation,
-                                std::uint8_t part) {
+                                std::uint16_t part) {
   ReplyReads* const e = entries_.find(slot, generation);
   if (e == nullptr || !e->used || e->fencing == 0) return kNoSlot;
   --e->fencing;

@@ -65,7 +65,7 @@ class DoneTable {
   // A handle of that part is invalidated. After the last one the entry is removed and the slot of
   // its served Call returned; else returns kNoSlot.
   [[nodiscard]] std::uint32_t fenced(Link& link, std::uint32_t slot, std::uint32_t generation,
-                                     std::uint8_t part);
+                                     std::uint16_t part);
 
   // The first of the entries' deadlines, or earlier.
   [[nodiscard]] fabric::Time deadline() const { return next_due_; }

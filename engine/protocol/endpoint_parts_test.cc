@@ -18,12 +18,53 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(WorkId, ComesBackAsItWas) {
-  const WorkId id{WorkKind::kProbe, 0xabcde, 0x89abcdef, 0xf1};
+  const WorkId id{WorkKind::kProbe, 0xabcde, 0x9abcdef, 0xf1a};
   const WorkId back = WorkId::decode(id.encode());
   EXPECT_EQ(back.kind, id.kind);
   EXPECT_EQ(back.slot, id.slot);
   EXPECT_EQ(back.generation, id.generation);
   EXPECT_EQ(back.part, id.part);
+}
+
+TEST(CreditRequest, FollowsTheDemandBetweenItsBounds) {
+  CreditRequest r(2, 100);
+  EXPECT_EQ(r.latest(), 2U);
+  r.next(1);
+  EXPECT_EQ(r.latest(), 2U);
+  r.next(33);
+  EXPECT_EQ(r.latest(), 64U);
+  r.next(1000);
+  EXPECT_EQ(r.latest(), 100U);
+  // Down to the highest demand of the last Calls.
+  for (int i = 0; i < 63; ++i) r.next(i == 5 ? 9 : 1);
+  EXPECT_EQ(r.latest(), 100U);
+  r.next(1);
+  EXPECT_EQ(r.latest(), 16U);
+  for (int i = 0; i < 64; ++i) r.next(1);
+  EXPECT_EQ(r.latest(), 2U);
+  // Without room between the bounds it is constant.
+  CreditRequest fixed(32, 8);
+  fixed.next(1);
+  EXPECT_EQ(fixed.latest(), 8U);
+}
+
+TEST(Refusals, AreCountedByReasonUpToABound) {
+  Refusals r;
+  r.add("ERR_CHUNK", "a");
+  r.add("ERR_CHUNK", "a");
+  r.add("ERR_VERS", "a");
+  Refusals sum;
+  sum += r;
+  sum += r;
+  ASSERT_EQ(sum.reasons().size(), 2U);
+  EXPECT_EQ(sum.reasons()[0].count, 4U);
+  EXPECT_STREQ(sum.reasons()[1].error, "ERR_VERS");
+  for (int i = 0; i < 100; ++i) sum.add("ERR_CHUNK", std::to_string(i));
+  EXPECT_EQ(sum.reasons().size(), 32U);
+  EXPECT_EQ(sum.reasons().back().why, "other reasons");
+  std::uint64_t all = 0;
+  for (const auto& reason : sum.reasons()) all += reason.count;
+  EXPECT_EQ(all, 106U);
 }
 
 TEST(Credits, OneUntilThereIsAGrant) {
@@ -97,7 +138,7 @@ TEST(Slots, AreBoundedAndNamedAgain) {
   EXPECT_EQ(slots.find(7, 1), nullptr);
   EXPECT_EQ(slots.acquire(), a);
   EXPECT_EQ(slots.in_use(), 2U);
-  slots[b].generation = UINT32_MAX;
+  slots[b].generation = (1U << kGenerationBits) - 1;
   slots.give(b);
   EXPECT_EQ(slots[b].generation, 1U);
 }

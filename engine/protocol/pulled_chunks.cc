@@ -14,22 +14,22 @@ constexpr std::uint32_t aligned(std::uint32_t bytes) {
 
 std::uint64_t chunk_block_bytes(const CheckedReads& message) {
   std::uint64_t sum = 0;
-  for (const ReadChunk& c : message.read_chunks()) sum += aligned(c.bytes);
+  for (const ReadChunk& c : message.reads) sum += aligned(c.bytes);
   return sum;
 }
 
 void PulledChunks::place(const CheckedReads& message) {
   next_segment = segment_at = chunk = chunk_at = block_at = 0;
   reads = 0;
-  item_count = 0;
+  items.clear();
   if (!message.is_long) stream = message.payload;
   std::uint32_t at = 0;
-  for (const ReadChunk& c : message.read_chunks()) {
+  for (const ReadChunk& c : message.reads) {
     const wire::Bytes bytes{block.data + at, c.bytes};
     if (message.is_long && at == 0) {
       stream = bytes;
     } else {
-      items[item_count++] = {c.position, bytes, block.memory};
+      items.push_back({c.position, bytes, block.memory});
     }
     at += aligned(c.bytes);
   }
@@ -49,7 +49,7 @@ bool PulledChunks::next_read(const CheckedReads& message, std::uint32_t most, Wo
   work.request.remote_offset = segment.offset + segment_at;
   work.slices[0] = block.slice(bytes, block_at + chunk_at);
   work.slice_count = 1;
-  ++reads;
+  reads = static_cast<std::uint16_t>((reads + 1U) % WorkId::kParts);
   chunk_at += bytes;
   segment_at += bytes;
   if (segment_at == segment.length) {
@@ -61,9 +61,9 @@ bool PulledChunks::next_read(const CheckedReads& message, std::uint32_t most, Wo
     block_at += aligned(c.bytes);
     chunk_at = 0;
   }
-  const bool last = all_read(message);
-  work.request.signaled = last;
-  return last;
+  const bool pauses = all_read(message) || reads % kUnsignaledRun == 0;
+  work.request.signaled = pauses;
+  return pauses;
 }
 
 }  // namespace rpcrdma::protocol

@@ -1,12 +1,12 @@
 // Validates the Read list of a received message (RFC 8166 sections 3.4, 4.3.1): of a Call, or with
-// RFC 5666 of a Reply. Before that nothing is allocated, and no value from the peer is used as a
-// length or an index.
+// RFC 5666 of a Reply. Before that nothing but the description is allocated, for as many segments
+// as are accepted, and no value from the peer is used as a length or an index.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/padding.h>
@@ -29,16 +29,28 @@ struct ReadChunk {
   ChunkRange segments;
 };
 
-// Read chunks are in order of position, do not overlap, and lie within the stream; the totals are
-// within the limits.
+// Read chunks are in order of position, whatever that of the Read list is, do not overlap, and lie
+// within the stream; the totals are within the limits.
 struct CheckedReads {
   CheckedReads() {}  // not "= default": see wire::HeaderView
 
   [[nodiscard]] std::span<const wire::Segment> of(const ChunkRange& range) const {
     return std::span(segments).subspan(range.first, range.count);
   }
-  [[nodiscard]] std::span<const ReadChunk> read_chunks() const {
-    return std::span(reads).first(read_count);
+
+  // Makes it one without chunks.
+  void begin() {
+    is_long = false;
+    payload = {};
+    padding = {};
+    reads.clear();
+    segments.clear();
+    read_bytes = 0;
+  }
+  // Releases the memory of a message with unusually many chunks.
+  void shrink() {
+    if (reads.capacity() > kMaxSegments) std::vector<ReadChunk>().swap(reads);
+    if (segments.capacity() > kMaxSegments) std::vector<wire::Segment>().swap(segments);
   }
 
   // RDMA_NOMSG: reads[0] is at Position Zero and holds the stream.
@@ -46,12 +58,9 @@ struct CheckedReads {
   wire::Bytes payload;  // else the stream without the content of Read chunks; in the message
   Padding padding{};    // of the payload
 
-  std::uint32_t read_count = 0;
-  std::uint32_t segment_count = 0;
   std::uint64_t read_bytes = 0;  // of all Read chunks
-  // Only the first read_count and segment_count entries are valid.
-  std::array<ReadChunk, kMaxSegments> reads;
-  std::array<wire::Segment, kMaxSegments> segments;  // of the Read list first
+  std::vector<ReadChunk> reads;
+  std::vector<wire::Segment> segments;  // of the Read list first
 };
 
 // The reason for a refusal.
@@ -65,6 +74,9 @@ struct Refusal {
 struct ReadLimits {
   std::uint64_t bytes = 0;     // of all Read chunks together
   std::uint32_t segments = 0;  // of all chunks
+  // Bytes of the unreduced stream that neither the payload nor the Read chunks contain: results in
+  // Write chunks.
+  std::uint64_t elsewhere = 0;
 };
 
 // `header`: of an RDMA_MSG, RDMA_MSGP or RDMA_NOMSG; `payload`: the bytes after it.

@@ -82,11 +82,11 @@ Expected<Size> plan_offer(const Limits& limits, std::span<const ResultSpace> res
 // The largest DDP-eligible piece that is still inline and whose Read chunk would make the Send
 // shorter; message.size() if there is none.
 std::size_t next_to_reduce(const Limits& limits, std::span<const Piece> message,
-                           const std::array<bool, kMaxPieces>& by_read) {
+                           const std::array<bool, kMaxPieces>& apart) {
   std::size_t best = message.size();
   for (std::size_t i = 0; i < message.size(); ++i) {
     const std::uint64_t bytes = message[i].bytes.size();
-    if (!message[i].ddp || by_read[i]) continue;
+    if (!message[i].ddp || apart[i]) continue;
     if (xdr_padded(bytes) <= read_chunk_bytes(segment_count(bytes, limits.max_segment))) continue;
     if (best == message.size() || bytes > message[best].bytes.size()) best = i;
   }
@@ -100,27 +100,26 @@ CallPlan finished(CallPlan plan, const Size& size, std::uint64_t inline_bytes) {
   return plan;
 }
 
-// Adds padding to the plan if that fits as well.
-CallPlan padded(const Limits& limits, std::span<const Piece> message, CallPlan plan) {
+// Adds padding to a message of these lengths if that fits as well; returns whether it does.
+// `apart`: the pieces that are not inline.
+bool pad(const Padding& wanted, std::span<const Piece> message,
+         const std::array<bool, kMaxPieces>& apart, std::uint32_t threshold,
+         std::uint32_t& header_bytes, std::uint32_t& inline_bytes) {
   constexpr std::uint32_t kPaddingWords = 8;
-  Padding padding = limits.padding;
-  if (padding.align == 0 || !may_be_padded(message, padding)) return plan;
-  padding.origin = plan.header_bytes + kPaddingWords;
-  const std::uint64_t bytes = padding_bytes(message, plan.by_read, padding);
-  if (bytes == 0 || padding.origin + plan.inline_bytes + bytes > limits.call_threshold) return plan;
-  plan.padded = true;
-  plan.header_bytes += kPaddingWords;
-  plan.inline_bytes += static_cast<std::uint32_t>(bytes);
-  return plan;
+  Padding padding = wanted;
+  if (padding.align == 0 || !may_be_padded(message, padding)) return false;
+  padding.origin = header_bytes + kPaddingWords;
+  const std::uint64_t bytes = padding_bytes(message, apart, padding);
+  if (bytes == 0 || padding.origin + inline_bytes + bytes > threshold) return false;
+  header_bytes += kPaddingWords;
+  inline_bytes += static_cast<std::uint32_t>(bytes);
+  return true;
 }
 
 // Length of the header of a Reply without Reply chunk.
 std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
-  std::uint64_t header = limits.empty_header;
-  for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
-    header += write_chunk_bytes(offer.write_segments[n]);
-  }
-  return header;
+  return limits.empty_header + offer.write_chunks * write_chunk_bytes(0) +
+         wire::kSegmentBytes * std::uint64_t{offer.write_segments};
 }
 
 // Plans the rest of a Reply that has no room elsewhere, starting from the header of
@@ -128,13 +127,13 @@ std::uint64_t returned_header(const Limits& limits, const Offer& offer) {
 Expected<ReplyPlan> plan_reply_reads(const Limits& limits, std::span<const Piece> message,
                                      std::uint64_t header, std::uint64_t stream, ReplyPlan plan) {
   Size size{header, 0};
-  // In a message that is also partly written, Positions would be ambiguous.
-  const bool is_written = std::ranges::find(plan.by_write, true) != plan.by_write.end();
+  // Positions count the whole stream, with what Write chunks hold.
+  std::array<bool, kMaxPieces> apart = plan.by_write;
   std::uint64_t inline_bytes = stream;
-  while (!is_written && size.header + inline_bytes > limits.reply_threshold) {
-    const std::size_t i = next_to_reduce(limits, message, plan.by_read);
+  while (size.header + inline_bytes > limits.reply_threshold) {
+    const std::size_t i = next_to_reduce(limits, message, apart);
     if (i == message.size()) break;
-    plan.by_read[i] = true;
+    plan.by_read[i] = apart[i] = true;
     const std::uint64_t segments = segment_count(message[i].bytes.size(), limits.max_segment);
     size.header += read_chunk_bytes(segments);
     size.segments += segments;
@@ -195,10 +194,15 @@ Expected<CallPlan> plan_call(const Limits& limits, std::span<const Piece> messag
   if (limits.inline_only && (!fits_so || size.segments != 0)) {
     return fabric::fail(Errc::kBadArgument, "the Call needs a chunk, which is not allowed");
   }
-  if (fits_so) return padded(limits, message, finished(plan, size, inline_bytes));
+  if (fits_so) {
+    plan = finished(plan, size, inline_bytes);
+    plan.padded = pad(limits.padding, message, plan.by_read, limits.call_threshold,
+                      plan.header_bytes, plan.inline_bytes);
+    return plan;
+  }
   if (!limits.read_chunks) {
     return fabric::fail(Errc::kBadArgument,
-                        "the Call needs a Read chunk, which the peer does not read");
+                        "the Call needs a Read chunk, and maxrdmaread permits none");
   }
 
   plan.by_read = {};
@@ -264,6 +268,9 @@ Expected<ReplyPlan> plan_reply(const Limits& limits, std::span<const Piece> mess
   }
   plan.header_bytes = static_cast<std::uint32_t>(header);
   plan.stream_bytes = static_cast<std::uint32_t>(stream);
+  plan.padded =
+      !plan.long_reply && pad(limits.padding, message, plan.by_write, limits.reply_threshold,
+                              plan.header_bytes, plan.stream_bytes);
   return plan;
 }
 

@@ -253,11 +253,14 @@ struct ReplyScene {
 ReplyScene reply_scene(SceneGenerator& generator) {
   ReplyScene scene{generator.limits(), generator.message(), {}, {}, {}};
   Offer& offer = scene.offer;
-  offer.write_chunks = generator.below(kMaxResults + 1);
-  for (std::uint32_t n = 0; n < offer.write_chunks; ++n) {
+  // Sometimes more than a Reply can have results.
+  const bool many = generator.below(8) == 0;
+  const std::uint32_t chunks = generator.below(many ? kMaxPieces + 3 : kMaxResults + 1);
+  for (std::uint32_t n = 0; n < chunks; ++n) {
     scene.writes.push_back(split(generator.length() * 2, scene.limits.max_segment));
-    offer.write_segments[n] = static_cast<std::uint32_t>(scene.writes.back().size());
-    for (const wire::Segment& s : scene.writes.back()) offer.write_chunk[n] += s.length;
+    std::uint64_t bytes = 0;
+    for (const wire::Segment& s : scene.writes.back()) bytes += s.length;
+    offer.add_write_chunk(bytes, static_cast<std::uint32_t>(scene.writes.back().size()));
   }
   if (generator.below(2) == 0) {
     scene.reply = split(1 + generator.length() * 2, scene.limits.max_segment);

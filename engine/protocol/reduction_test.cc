@@ -224,8 +224,7 @@ Errc reply_error(const Limits& limits, std::vector<Piece> message, const Offer& 
 Offer write_chunks(std::vector<std::uint64_t> bytes) {
   Offer offer;
   for (const std::uint64_t length : bytes) {
-    offer.write_chunk[offer.write_chunks] = length;
-    offer.write_segments[offer.write_chunks++] = length == 0 ? 0 : 1;
+    offer.add_write_chunk(length, length == 0 ? 0 : 1);
   }
   return offer;
 }

@@ -147,6 +147,7 @@ class ReplyBuilder {
 
   // The length that a Write chunk's segments report.
   [[nodiscard]] std::uint64_t counted(std::uint32_t chunk) const {
+    if (chunk >= written_.size()) return 0;
     const std::uint64_t bytes = written_[chunk];
     const std::uint64_t all = wire::xdr_padded(bytes);
     return terms_.counts_roundup && all <= served_.call.offer.write_chunk[chunk] ? all : bytes;
@@ -154,7 +155,8 @@ class ReplyBuilder {
 
   // Returns the chunk as it was offered, with the lengths that were filled.
   wire::WriteChunk returned(const ChunkRange& chunk, std::uint64_t bytes) {
-    const std::span<wire::Segment> out = std::span(segments_).subspan(chunk.first, chunk.count);
+    const std::span<wire::Segment> out =
+        std::span(served_.returned).subspan(chunk.first, chunk.count);
     const std::span<const wire::Segment> offered = served_.call.of(chunk);
     for (std::size_t i = 0; i < out.size(); ++i) {
       out[i] = offered[i];
@@ -166,9 +168,10 @@ class ReplyBuilder {
 
   Expected<void> encode() {
     const CheckedCall& call = served_.call;
-    std::array<wire::WriteChunk, kMaxResults> writes;
-    for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
-      writes[n] = returned(call.writes[n], counted(n));
+    served_.returned.resize(call.segments.size());
+    served_.lists.clear();
+    for (std::uint32_t n = 0; n < call.writes.size(); ++n) {
+      served_.lists.push_back(returned(call.writes[n], counted(n)));
     }
     wire::Header header;
     header.vers = call.version;
@@ -176,9 +179,18 @@ class ReplyBuilder {
     header.inv_handle = call.inv_handle;
     header.xid = call.xid;
     header.credit = terms_.grant;
-    header.proc = is_nomsg() ? wire::Proc::kNomsg : wire::Proc::kMsg;
+    header.proc = is_nomsg()     ? wire::Proc::kNomsg
+                  : plan_.padded ? wire::Proc::kMsgp
+                                 : wire::Proc::kMsg;
+    Padding padding;
+    if (plan_.padded) {
+      padding = terms_.padding;
+      padding.origin = plan_.header_bytes;
+      header.align = padding.align;
+      header.thresh = padding.thresh;
+    }
     if (plan_.read_segments != 0) header.reads = (*terms_.advertiser)[served_.reads].list();
-    header.writes = std::span(writes).first(call.offer.write_chunks);
+    header.writes = served_.lists;
     if (plan_.long_reply) header.reply = returned(call.reply, plan_.stream_bytes);
     const auto length =
         wire::encode_header(header, {served_.send.data, std::size_t{plan_.header_bytes}});
@@ -188,7 +200,7 @@ class ReplyBuilder {
       std::array<bool, kMaxPieces> apart = plan_.by_write;
       for (std::size_t i = 0; i < message_.size(); ++i) apart[i] = apart[i] || plan_.by_read[i];
       served_.send_bytes += static_cast<std::uint32_t>(
-          write_stream(message_, apart, call.xid, served_.send.data + *length));
+          write_stream(message_, apart, call.xid, served_.send.data + *length, padding));
     }
     return {};
   }
@@ -199,14 +211,14 @@ class ReplyBuilder {
   const ReplyTerms& terms_;
   ServedCall& served_;
   std::uint32_t copied_ = 0;
-  std::array<std::uint64_t, kMaxResults> written_{};
-  std::array<wire::Segment, kMaxSegments> segments_;
+  std::array<std::uint64_t, kMaxPieces> written_{};
 };
 
-// A header and nothing else.
-Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, ServedCall& served) {
+// A header, with room for a payload behind it.
+Expected<void> build_bare(MemoryPool& pool, const wire::Header& header, ServedCall& served,
+                          std::size_t payload = 0) {
   const std::size_t bytes = wire::encoded_size(header);
-  if (auto done = take(pool, bytes, served.send); !done) return done;
+  if (auto done = take(pool, bytes + payload, served.send); !done) return done;
   (void)wire::encode_header(header, {served.send.data, bytes});
   served.send_bytes = static_cast<std::uint32_t>(bytes);
   served.writer.clear();
@@ -225,7 +237,7 @@ Expected<void> build_error(MemoryPool& pool, wire::Header error, ServedCall& ser
   return build_bare(pool, error, served);
 }
 
-Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type, wire::Bytes info,
+Expected<void> build_option_reply(MemoryPool& pool, std::span<const Piece> message, bool is_rpc,
                                   std::uint32_t grant, ServedCall& served) {
   wire::Header header;
   header.vers = served.call.version;
@@ -233,9 +245,14 @@ Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type, wire::By
   header.credit = grant;
   header.proc = wire::Proc::kOptional;
   header.direction = wire::MsgType::kReply;
-  header.opttype = type;
-  header.optinfo = info;
-  return build_bare(pool, header, served);
+  header.opttype = served.option.type;
+  header.optinfo = served.option.bytes();
+  const auto payload = static_cast<std::size_t>(stream_bytes(message));
+  if (auto done = build_bare(pool, header, served, payload); !done || payload == 0) return done;
+  std::uint8_t* const out = served.send.data + served.send_bytes;
+  is_rpc ? write_stream(message, {}, served.call.xid, out) : write_pieces(message, {}, out);
+  served.send_bytes += static_cast<std::uint32_t>(payload);
+  return {};
 }
 
 std::uint64_t write_chunk_bytes(const ReplyPlan& plan, std::span<const Piece> message) {

@@ -20,6 +20,7 @@ struct ReplyTerms {
   bool counts_roundup = false;
   // Advertises the parts to be read, as entry `served.reads`; null: no part is to be read.
   DoneTable* advertiser = nullptr;
+  Padding padding{};  // of an RDMA_MSGP
 };
 
 // Errors: the pool's; the connection's, after which advertised memory must be invalidated.
@@ -29,10 +30,11 @@ struct ReplyTerms {
 // `error`: the complete header, including xid and credit.
 [[nodiscard]] fabric::Expected<void> build_error(MemoryPool& pool, wire::Header error,
                                                  ServedCall& served);
-// The answer to an RDMA2_OPTIONAL message.
-[[nodiscard]] fabric::Expected<void> build_option_reply(MemoryPool& pool, std::uint32_t type,
-                                                        wire::Bytes info, std::uint32_t grant,
-                                                        ServedCall& served);
+// The answer to an RDMA2_OPTIONAL message, with `served.option` as its content, followed by the
+// pieces. `is_rpc`: they are a Reply, whose first word is the XID.
+[[nodiscard]] fabric::Expected<void> build_option_reply(MemoryPool& pool,
+                                                        std::span<const Piece> message, bool is_rpc,
+                                                        std::uint32_t grant, ServedCall& served);
 // Bytes that build_reply() has placed in Write chunks.
 [[nodiscard]] std::uint64_t write_chunk_bytes(const ReplyPlan& plan,
                                               std::span<const Piece> message);

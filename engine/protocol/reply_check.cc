@@ -105,8 +105,8 @@ CheckedReply check_option_reply(const Received& message, std::uint32_t type) {
   }
   if (header.direction != wire::MsgType::kReply) return reject("rdma_optdir is not REPLY");
   if (header.opttype != type) return reject("rdma_opttype is not the Call's");
-  if (!message.payload().empty()) return reject("bytes follow the header of an RDMA2_OPTIONAL");
   reply.stream = header.optinfo;
+  reply.payload = message.payload();
   return reply;
 }
 

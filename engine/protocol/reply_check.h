@@ -33,6 +33,7 @@ struct CheckedReply {
   Padding padding{};       // of the stream
   bool has_reads = false;  // a Read list, which has not been checked
   std::array<std::uint32_t, kMaxResults> result_bytes{};
+  wire::Bytes payload;  // of an option's answer, whose rdma_optinfo is `stream`
 
   [[nodiscard]] bool ok() const { return *reason == 0; }
 };

@@ -10,6 +10,7 @@ namespace rpcrdma::protocol {
 
 tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Received& reply,
                                                            std::uint64_t most,
+                                                           std::uint64_t written,
                                                            std::uint32_t in_flight,
                                                            std::uint32_t credits) {
   std::uint32_t slot = kNoSlot;
@@ -27,9 +28,10 @@ tl::expected<std::uint32_t, const char*> ReplyPulls::begin(Link& link, const Rec
     return tl::unexpected<const char*>(why);
   };
   if (link.options.terms.max_reads == 0) return fail("reading its Read chunks is not allowed");
-  const Refusal bad =
-      check_read_list(*reply.header, reply.payload(), {most, kMaxSegments}, p.message);
+  const Refusal bad = check_read_list(*reply.header, reply.payload(),
+                                      {most, kAcceptedSegments, written}, p.message);
   if (bad) return fail(bad.reason);
+  p.pulled.reserve(p.message);
   p.in_flight = in_flight;
   p.xid = reply.header->xid;
   wire::Header done;
@@ -108,6 +110,8 @@ void ReplyPulls::give(std::uint32_t slot, MemoryPool& pool) {
     if (*b) pool.release(*b);
     *b = {};
   }
+  p.message.shrink();
+  p.pulled.shrink();
   p.used = false;
   pulls_.give(slot);
 }

@@ -31,10 +31,11 @@ class ReplyPulls : public WorkSource {
   explicit ReplyPulls(std::uint32_t limit) : pulls_(limit), waiting_(limit) {}
 
   // Starts to read the Reply's Read chunks, at most `most` bytes. Its Receive must not change until
-  // they are complete. `credits`: the credit request of its RDMA_DONE. Returns the slot, or why the
-  // Reply is invalid.
+  // they are complete. `written`: bytes of its results in Write chunks, with roundup. `credits`:
+  // the credit request of its RDMA_DONE. Returns the slot, or why the Reply is invalid.
   [[nodiscard]] tl::expected<std::uint32_t, const char*> begin(Link& link, const Received& reply,
                                                                std::uint64_t most,
+                                                               std::uint64_t written,
                                                                std::uint32_t in_flight,
                                                                std::uint32_t credits);
   enum class Step : std::uint8_t {

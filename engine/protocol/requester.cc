@@ -24,6 +24,8 @@ const char* call_status_name(CallStatus status) {
       return "INVAL_PROC";
     case CallStatus::kErrorOption:
       return "INVAL_OPTION";
+    case CallStatus::kSent:
+      return "sent";
   }
   return "unknown";
 }

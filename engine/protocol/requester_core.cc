@@ -23,6 +23,12 @@ RequesterOptions sane(RequesterOptions options) {
   return options;
 }
 
+// Bytes of an RPC Call's header through its procedure.
+constexpr std::size_t kProcedureEnd = 24;
+// Of a Call of procedure 0: the longest Reply, which has AUTH_NONE's verifier, and its time limit.
+constexpr std::uint32_t kNullReply = 32;
+constexpr Time kNullTimeout = 30 * fabric::kSecond;
+
 constexpr const char* kNoCommonVersion = "the peer supports none of our versions";
 
 // How often a Call is resent because its Reply needs more room: once for each chunk. Without a
@@ -48,9 +54,11 @@ RequesterCore::RequesterCore(RequesterOwner& owner, const RequesterOptions& opti
       options_(sane(options)),
       next_xid_(options.first_xid),
       credits_(options_.credits),
-      calls_(options_.max_calls),
+      request_(options_.least_credits, options_.credits),
+      calls_(options_.max_calls + 1),  // one for a NullCall
       in_flight_calls_(max_in_flight()),
       pulls_(options_.rfc5666 ? options_.credits : 0),
+      unacknowledged_(options_.credits),
       to_fence_(max_in_flight()) {}
 
 SlotList<RequesterCore::Call>& RequesterCore::list_of(State state) {
@@ -73,9 +81,14 @@ fabric::Expected<std::uint32_t> RequesterCore::call(const CallSpec& spec, Time n
   if (spec.message.empty() || spec.message[0].ddp || spec.message[0].bytes.size() < 4) {
     return fabric::fail(Errc::kBadArgument, "the message does not begin with room for the XID");
   }
+  if (spec.one_way && (!spec.results.empty() || spec.max_reply != 0 ||
+                       spec.message[0].bytes.size() < kProcedureEnd)) {
+    return fabric::fail(Errc::kBadArgument, "a one-way Call is an RPC Call without results");
+  }
   const std::uint32_t index = new_call(spec.timeout, spec.cookie, now);
   if (index == kNoSlot) return fabric::fail(Errc::kNoRoom);
   Call& c = calls_[index];
+  c.one_way = spec.one_way;
   std::copy(spec.message.begin(), spec.message.end(), c.pieces.begin());
   c.piece_count = static_cast<std::uint32_t>(spec.message.size());
   std::copy(spec.results.begin(), spec.results.end(), c.results.begin());
@@ -91,6 +104,13 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
   if (spec.info.size() > kMaxOptionInfo) {
     return fabric::fail(Errc::kBadArgument, "rdma_optinfo is too long");
   }
+  if (spec.message.size() > kMaxPieces) {
+    return fabric::fail(Errc::kBadArgument, "too many pieces");
+  }
+  const bool is_whole = !spec.message.empty() && !spec.is_part;
+  if (is_whole && (spec.message[0].ddp || spec.message[0].bytes.size() < 4)) {
+    return fabric::fail(Errc::kBadArgument, "the message does not begin with room for the XID");
+  }
   const std::uint32_t index = new_call(spec.timeout, spec.cookie, now);
   if (index == kNoSlot) return fabric::fail(Errc::kNoRoom);
   Call& c = calls_[index];
@@ -98,7 +118,10 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
   c.option_type = spec.type;
   std::copy(spec.info.begin(), spec.info.end(), c.info.begin());
   c.info_bytes = static_cast<std::uint8_t>(spec.info.size());
-  c.piece_count = c.result_count = 0;
+  std::copy(spec.message.begin(), spec.message.end(), c.pieces.begin());
+  c.piece_count = static_cast<std::uint32_t>(spec.message.size());
+  c.is_part = spec.is_part;
+  c.result_count = 0;
   c.max_reply = 0;
   enqueue(index, false, now);
   return c.xid;
@@ -106,6 +129,7 @@ fabric::Expected<std::uint32_t> RequesterCore::option(const OptionSpec& spec, Ti
 
 std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time now) {
   by_xid_.reserve_one();
+  if (calls_.in_use() >= options_.max_calls + (null_.made ? 1 : 0)) return kNoSlot;
   const std::uint32_t index = calls_.acquire();
   if (index == kNoSlot) return kNoSlot;
   Call& c = calls_[index];
@@ -124,7 +148,7 @@ std::uint32_t RequesterCore::new_call(Time timeout, std::uint64_t cookie, Time n
   c.result_bytes = {};
   c.wants_credit = false;
   c.again = c.lost = false;
-  c.is_option = false;
+  c.is_option = c.is_part = c.one_way = c.is_null = false;
   c.offers_all = false;
   c.enlargements = 0;
   return index;
@@ -220,7 +244,7 @@ void RequesterCore::end_credit_wait(Call& call, Time now) {
 void RequesterCore::trace_own_credits(Time now) const {
   trace::Credits credits;
   credits.side = trace::kHere;
-  credits.requested = credits_.own();
+  credits.requested = request_.latest();
   credits.granted = credits_.latest_grant();
   credits.limit = credits_.limit();
   credits.in_use = credits_.outstanding();
@@ -234,12 +258,15 @@ void RequesterCore::detach(Time now) {
   link_ = nullptr;
   MemoryPool& pool = *pool_;
   credits_.restart();
+  unacknowledged_.clear();
   to_fence_.clear();
   handles_ = 0;
   for (std::uint32_t i = sent_.front(); i != kNoSlot; i = calls_[i].next) {
     Call& c = calls_[i];
     c.state = State::kWaiting;
     c.lost = true;
+    // It may have been due while it was in flight.
+    if (c.one_way) next_deadline_ = std::min(next_deadline_, c.deadline);
     in_flight_calls_[std::exchange(c.in_flight, kNoSlot)].call = kNoSlot;
   }
   waiting_.take_before(sent_);
@@ -257,7 +284,12 @@ void RequesterCore::detach(Time now) {
 void RequesterCore::flush(Time now) {
   post_fences();
   const std::uint32_t before = credits_.outstanding();
-  while (!waiting_.empty() && credits_.may_send() && link_ != nullptr && link_->open()) {
+  while (!waiting_.empty() && may_send() && link_ != nullptr && link_->open()) {
+    if (calls_[waiting_.front()].one_way) {
+      const Try admitted = admit_one_way(now);
+      if (admitted == Try::kWait) break;
+      if (admitted == Try::kEnded) continue;
+    }
     if (try_send(waiting_.front(), now) == Try::kWait) break;
   }
   credits_changed_ |= credits_.outstanding() != before;
@@ -268,6 +300,62 @@ void RequesterCore::trace_changed_credits(Time now) {
   if (std::exchange(credits_changed_, false) && traces()) trace_own_credits(now);
 }
 
+// A one-way Call leaves the last credit to a Call with a Reply.
+RequesterCore::Try RequesterCore::admit_one_way(Time now) {
+  if (credits_.outstanding() + 1 < credits_.limit()) return Try::kSent;
+  const std::uint32_t index = waiting_.front();
+  const bool too_few = credits_.has_grant() && credits_.limit() < 2;
+  if (!too_few && !std::exchange(null_.failed, false)) {
+    // If only Calls with a Reply use the credits, their Replies return them.
+    const bool helps = credits_.outstanding() == 0 || !unacknowledged_.empty();
+    return helps && make_null_call(calls_[index], now) ? Try::kEnded : Try::kWait;
+  }
+  const char* const why = too_few
+                              ? "a one-way Call needs two credits, and the peer grants one"
+                              : "procedure 0 of its program, which would grant a credit, failed";
+  if (traces()) trace_error(trace_, trace::kHere, calls_[index].xid, why, now);
+  end(index, CallStatus::kCannotSend, why, now);
+  finish(index, pool_, now);
+  return Try::kEnded;
+}
+
+bool RequesterCore::make_null_call(const Call& for_call, Time now) {
+  if (std::exchange(null_.made, true)) return false;
+  const std::uint32_t index = new_call(kNullTimeout, 0, now);
+  if (index == kNoSlot) {
+    null_.made = false;
+    return false;
+  }
+  // The header of the other Call up to its procedure, then 0, and AUTH_NONE.
+  const wire::Bytes header = for_call.pieces[0].bytes.first(kProcedureEnd - 4);
+  null_.message = {};
+  std::copy(header.begin(), header.end(), null_.message.begin());
+  Call& c = calls_[index];
+  c.is_null = true;
+  c.pieces[0] = {null_.message, nullptr, false};
+  c.piece_count = 1;
+  c.result_count = 0;
+  c.max_reply = kNullReply;
+  ++counters_.null_calls;
+  enqueue(index, true, now);
+  return true;
+}
+
+void RequesterCore::acknowledge(std::uint64_t order) {
+  while (!unacknowledged_.empty() && unacknowledged_.front() <= order) {
+    unacknowledged_.pop();
+    credits_.ended();
+  }
+}
+
+void RequesterCore::forget_order(std::uint64_t order) {
+  for (std::size_t i = 0; i < unacknowledged_.size(); ++i) {
+    if (unacknowledged_[i] != order) continue;
+    unacknowledged_.remove(i);
+    return credits_.ended();
+  }
+}
+
 RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   Call& c = calls_[index];
   const auto refuse = [&](const fabric::Error& error) {
@@ -276,8 +364,14 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
     finish(index, pool_, now);
     return Try::kEnded;
   };
+  // Calls in flight and waiting, with this one.
+  request_.next(credits_.outstanding() + waiting_.size());
   const auto planned = plan(c);
   if (!planned) return refuse(planned.error());
+  if (c.one_way && planned->segments != 0) {
+    return refuse({Errc::kBadArgument,
+                   "it does not fit inline, and a one-way Call has no Reply to end chunks"});
+  }
   if (handles_ + planned->segments > link_->handles) return Try::kWait;
   const bool alone = in_flight_calls_.in_use() == 0;
   const std::uint32_t at = in_flight_calls_.acquire();
@@ -297,6 +391,8 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
   if (c.wants_credit) end_credit_wait(c, now);
   move(index, State::kSent);
   credits_.sent();
+  c.order = ++last_order_;
+  if (c.one_way) unacknowledged_.push(c.order);
   if (!built) {
     f.sent = true;
     // The fabric is about to report the end of the connection, which fences the advertised memory.
@@ -318,9 +414,14 @@ RequesterCore::Try RequesterCore::try_send(std::uint32_t index, Time now) {
 
 fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
   if (call.is_option) {
-    if (link_->version == kVersionTwo) return CallPlan{};
-    return fabric::fail(Errc::kBadArgument,
-                        "options need version 2, which the peer does not support");
+    if (link_->version != kVersionTwo) {
+      return fabric::fail(Errc::kBadArgument,
+                          "options need version 2, which the peer does not support");
+    }
+    const std::uint64_t bytes = option_header_bytes(call.info_bytes) +
+                                stream_bytes(std::span(call.pieces).first(call.piece_count));
+    if (bytes <= link_->call_limits().call_threshold) return CallPlan{};
+    return fabric::fail(Errc::kBadArgument, "the option is longer than the inline threshold");
   }
   Limits limits = link_->call_limits();
   limits.inline_only = options_.inline_only;
@@ -333,10 +434,11 @@ fabric::Expected<CallPlan> RequesterCore::plan(const Call& call) const {
 
 fabric::Expected<void> RequesterCore::build(const Call& call, const CallPlan& plan,
                                             std::uint64_t advertise_id, InFlightCall& in_flight) {
-  CallContent content{link_->version, call.xid, credits_.own(), {}, {}};
+  CallContent content{link_->version, call.xid, request_.latest(), {}, {}};
   if (call.is_option) {
     const wire::Bytes info = std::span(call.info).first(call.info_bytes);
-    return build_option(*link_, call.option_type, info, content, in_flight);
+    content.message = std::span(call.pieces).first(call.piece_count);
+    return build_option(*link_, {call.option_type, info, call.is_part}, content, in_flight);
   }
   content.message = std::span(call.pieces).first(call.piece_count);
   content.results = std::span(call.results).first(call.result_count);
@@ -423,6 +525,7 @@ Keep RequesterCore::receive(const Received& message) {
     if (traces()) trace_invalidated(trace_, message.invalidated, trace::kPeer, message.at);
   }
   c.outcome.times.replied = message.at;
+  if (!unacknowledged_.empty()) acknowledge(c.order);
   judge(index, message);
   if (!f.nothing_to_fence() || f.pull != kNoSlot) f.received = message.block;
   const Keep keep = f.received ? Keep::kYes : Keep::kNo;
@@ -466,6 +569,7 @@ void RequesterCore::judge(std::uint32_t index, const Received& message) {
   c.result_bytes = reply.result_bytes;
   o.reply = reply.stream;
   o.padding = reply.padding;
+  o.payload = reply.payload;
   if (reply.has_reads) return pull(index, message);
   end(index, CallStatus::kReplied, "", message.at);
 }
@@ -475,7 +579,11 @@ void RequesterCore::pull(std::uint32_t index, const Received& message) {
   // No more than the Call asked for.
   std::uint64_t most = wire::xdr_padded(c.max_reply);
   for (std::uint32_t i = 0; i < c.result_count; ++i) most += wire::xdr_padded(c.results[i].length);
-  const auto slot = pulls_.begin(*link_, message, most, c.in_flight, credits_.own());
+  std::uint64_t written = 0;
+  for (std::uint32_t i = 0; i < c.result_count; ++i) {
+    written += wire::xdr_padded(c.result_bytes[i]);
+  }
+  const auto slot = pulls_.begin(*link_, message, most, written, c.in_flight, request_.latest());
   if (!slot) {
     ++counters_.malformed;
     if (traces()) trace_error(trace_, trace::kPeer, c.xid, slot.error(), message.at);
@@ -497,7 +605,7 @@ void RequesterCore::pull_completed(const WorkId& id, Time now) {
     const PulledChunks& pulled = pulls_[id.slot].pulled;
     const char* const reason = check_reply_stream(pulled.stream, c.xid);
     c.outcome.reply = pulled.stream;
-    c.outcome.items = std::span(pulled.items).first(pulled.item_count);
+    c.outcome.items = pulled.items;
     if (*reason != 0 && traces()) trace_error(trace_, trace::kPeer, c.xid, reason, now);
     end(index, *reason == 0 ? CallStatus::kReplied : CallStatus::kBadReply, reason, now);
   }
@@ -628,7 +736,7 @@ void RequesterCore::end_again(std::uint32_t index, Time now) {
 void RequesterCore::end(std::uint32_t index, CallStatus status, const char* reason, Time now) {
   Call& c = calls_[index];
   const bool changes = c.state == State::kSent || c.wants_credit;
-  if (c.state == State::kSent) credits_.ended();
+  if (c.state == State::kSent && !c.one_way) credits_.ended();
   if (c.wants_credit) end_credit_wait(c, now);
   credits_changed_ |= changes;
   c.outcome.status = status;
@@ -648,6 +756,7 @@ void RequesterCore::fence(std::uint32_t index, Time now) {
 
 bool RequesterCore::unsend(Call& c) {
   if (!link_->work.cancel(*this, c.in_flight)) return false;
+  if (c.one_way) forget_order(c.order);
   in_flight_calls_[c.in_flight].sent = true;
   if (--c.outcome.attempts == 0) {
     c.outcome.times.sent = 0;
@@ -663,7 +772,7 @@ void RequesterCore::post_fences() {
     InFlightCall& f = in_flight_calls_[at];
     for (; f.next_fence < f.segment_count; ++f.next_fence) {
       if (!f.valid[f.next_fence]) continue;
-      const auto part = static_cast<std::uint8_t>(f.next_fence);
+      const auto part = static_cast<std::uint16_t>(f.next_fence);
       const auto posted =
           link_->connection->invalidate(WorkId{WorkKind::kFence, at, f.generation, part}.encode(),
                                         f.segments[f.next_fence].handle);
@@ -690,7 +799,12 @@ void RequesterCore::completed(const WorkId& id, Time now) {
     f->sent = true;
     f->give_send(*pool_);
     if (f->call == kNoSlot) return release(id.slot, *pool_);
-    calls_[f->call].outcome.times.arrived = now;
+    Call& c = calls_[f->call];
+    c.outcome.times.arrived = now;
+    if (!c.one_way || c.state != State::kSent) return;
+    ++counters_.one_way;
+    end(f->call, CallStatus::kSent, "", now);
+    finish(f->call, pool_, now);
   } else if (f->fencing != 0) {
     --f->fencing;
     --handles_;
@@ -713,6 +827,8 @@ void RequesterCore::expire(Time now) {
       next_deadline_ = std::min(next_deadline_, c.deadline);
       continue;
     }
+    // Sent in time, as far as this side can know.
+    if (c.one_way && c.state == State::kSent && !link_->work.holds(*this, c.in_flight)) continue;
     ++counters_.timeouts;
     if (c.state == State::kEnding) {
       // It was to be resent. It ends instead as soon as its memory is fenced.
@@ -778,9 +894,15 @@ void RequesterCore::finish(std::uint32_t index, MemoryPool* pool, Time now) {
   ending_.remove(index);
   by_xid_.erase(c.xid);
   c.used = false;
+  const bool is_null = c.is_null;
   calls_.give(index);
+  if (is_null) {
+    null_.made = false;
+    null_.failed = outcome.status != CallStatus::kReplied && !waiting_.empty() &&
+                   calls_[waiting_.front()].one_way;
+  }
   try {
-    owner_.on_outcome(outcome);
+    if (!is_null) owner_.on_outcome(outcome);
   } catch (const std::bad_alloc&) {
     if (link_ != nullptr) link_->fail_out_of_memory();
   }

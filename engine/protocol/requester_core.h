@@ -91,11 +91,15 @@ class RequesterCore : public WorkSource {
     bool lost = false;          // it was sent on a connection that has ended
     bool again = false;         // kEnding: it is to be resent
     bool is_option = false;     // RDMA2_OPTIONAL, with the content of `info`
-    bool offers_all = false;    // chunks for all of its Reply: the peer cannot send it inline
+    bool is_part = false;       // an option's payload is no whole RPC message
+    bool one_way = false;
+    bool is_null = false;     // the requester's own, see NullCall
+    bool offers_all = false;  // chunks for all of its Reply: the peer cannot send it inline
     std::uint8_t enlargements = 0;
     std::uint8_t info_bytes = 0;
     std::uint32_t option_type = 0;
     std::uint32_t xid = 0;
+    std::uint64_t order = 0;  // of its Send on this connection
     std::uint32_t in_flight = kNoSlot;
     std::array<Piece, kMaxPieces> pieces;
     std::uint32_t piece_count = 0;
@@ -107,9 +111,9 @@ class RequesterCore : public WorkSource {
     std::array<std::uint32_t, kMaxResults> result_bytes;
     std::array<std::uint8_t, kMaxOptionInfo> info;
 
-    // The front of its stream; an option has none.
+    // The front of its stream; an option without a whole RPC message has none.
     [[nodiscard]] wire::Bytes stream() const {
-      return piece_count == 0 ? wire::Bytes() : pieces[0].bytes;
+      return piece_count == 0 || is_part ? wire::Bytes() : pieces[0].bytes;
     }
   };
   enum class Try : std::uint8_t { kSent, kEnded, kWait };
@@ -120,6 +124,28 @@ class RequesterCore : public WorkSource {
     Versions spoken;
   };
   void close(const Closing& why, fabric::Time now);
+
+  // A Call of procedure 0 that the requester makes itself, since its Reply acknowledges the one-way
+  // Calls before it. There is one at a time.
+  struct NullCall {
+    std::array<std::uint8_t, 40> message{};
+    bool made = false;    // and not ended
+    bool failed = false;  // the last one had no Reply
+  };
+  // For the front of the waiting Calls, which is one-way. kSent: it may be sent; kEnded: the front
+  // has changed, to a NullCall or because it ended.
+  [[nodiscard]] Try admit_one_way(fabric::Time now);
+  [[nodiscard]] bool make_null_call(const Call& for_call, fabric::Time now);
+  // One Call may be sent beyond a grant that has become lower than the number of one-way Calls: no
+  // Reply is due, so nothing else would return a credit. The peer has received these Calls, or its
+  // fabric holds this one back.
+  [[nodiscard]] bool may_send() const {
+    return credits_.may_send() ||
+           (!unacknowledged_.empty() && unacknowledged_.size() == credits_.outstanding());
+  }
+  // A Reply has arrived for the Send with this order.
+  void acknowledge(std::uint64_t order);
+  void forget_order(std::uint64_t order);  // its Send was not posted
 
   // Events are emitted with this time, whether the channel or the user caused them.
   void note_time(fabric::Time now) {
@@ -181,6 +207,7 @@ class RequesterCore : public WorkSource {
   bool closed_ = false;
   std::uint32_t next_xid_;
   Credits credits_;
+  CreditRequest request_;
   Slots<Call> calls_;
   Slots<InFlightCall> in_flight_calls_;
   SlotList<Call> waiting_{calls_};
@@ -188,6 +215,9 @@ class RequesterCore : public WorkSource {
   SlotList<Call> ending_{calls_};
   XidTable by_xid_;
   ReplyPulls pulls_;
+  std::uint64_t last_order_ = 0;
+  FixedRing<std::uint64_t> unacknowledged_;  // orders of one-way Calls that hold a credit
+  NullCall null_;
   FixedRing<std::uint32_t> to_fence_;            // in-flight Calls
   std::uint32_t handles_ = 0;                    // advertised and not fenced
   std::uint32_t credit_waiters_ = 0;             // of waiting_

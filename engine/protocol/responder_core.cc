@@ -36,7 +36,8 @@ ResponderCore::ResponderCore(ResponderOwner& owner, const ResponderOptions& opti
       served_(max_served()),
       deferred_(options_.credits),
       waiting_(max_served()),
-      done_(options_.rfc5666 ? options_.credits : 0),
+      dropped_(max_served()),
+      done_(done_limit()),
       grant_(options_.credits) {}
 
 void ResponderCore::grant(std::uint32_t credits) {
@@ -63,6 +64,7 @@ void ResponderCore::detach() {
   transfers_ = 0;
   retry_at_ = fabric::kNever;
   waiting_.clear();
+  dropped_.clear();
   done_.clear();
   reading_ = 0;
   for (; !deferred_.empty(); deferred_.pop()) pool_->release(deferred_.front().block);
@@ -127,7 +129,26 @@ void ResponderCore::one_more_outstanding() {
   credits_changed_ = true;
 }
 
+// The slot stays until flush(): the upper layer may drop a Call from within on_call(), and a free
+// slot would deliver another to it.
+void ResponderCore::drop(std::uint64_t id, Time now) {
+  const auto index = static_cast<std::uint32_t>(id);
+  ServedCall* const s = served_.find(index, static_cast<std::uint32_t>(id >> 32U));
+  if (s == nullptr || s->state != State::kOwned) return;
+  s->state = State::kDropped;
+  if (link_ == nullptr) return;  // as in do_reply()
+  link_->now = now;
+  ++counters_.dropped;
+  --outstanding_;
+  credits_changed_ = true;
+  dropped_.push(index);
+}
+
 void ResponderCore::flush() {
+  if (link_ != nullptr && !dropped_.empty()) {
+    for (; !dropped_.empty(); dropped_.pop()) release(dropped_.front());
+    pull(link_->now);
+  }
   if (link_ != nullptr && std::exchange(credits_changed_, false)) {
     if (link_->trace.on()) trace_peer_credits(link_->now);
     most_outstanding_ = outstanding_;
@@ -182,8 +203,16 @@ Keep ResponderCore::receive(const Received& message) {
 
 Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   ServedCall& s = served_[index];
-  const CallVerdict verdict =
-      check_call(message.message(), message.header, link_->options.versions, options_, s.call);
+  CallVerdict verdict;
+  try {
+    verdict =
+        check_call(message.message(), message.header, link_->options.versions, options_, s.call);
+    s.pulled.reserve(s.call);
+  } catch (const std::bad_alloc&) {
+    served_.give(index);
+    link_->fail_out_of_memory();
+    return Keep::kNo;
+  }
   if (verdict.answer == CallAnswer::kIgnore || verdict.answer == CallAnswer::kDone) {
     ++counters_.ignored;
     if (link_->trace.on()) {
@@ -203,6 +232,7 @@ Keep ResponderCore::begin(std::uint32_t index, const Received& message) {
   s.replied_at = 0;
   s.has_invalidate = false;
   s.reads = kNoSlot;
+  s.option.delivers = false;
   const bool is_good =
       verdict.answer == CallAnswer::kServe || verdict.answer == CallAnswer::kOption;
   if (is_good) {
@@ -224,31 +254,93 @@ Keep ResponderCore::answer_option(std::uint32_t index, const Received& message) 
   const wire::HeaderView& header = *message.header;
   const OptionRegistry::Handler* const handler =
       options_.options != nullptr ? options_.options->find(header.opttype) : nullptr;
-  CallVerdict verdict{CallAnswer::kErrorOption, header.xid, "V2-08", "rdma_opttype is not known",
-                      header.vers};
-  std::array<std::uint8_t, kMaxOptionInfo> out{};
-  std::optional<std::size_t> bytes;
-  if (handler != nullptr) {
-    bytes = message.payload().empty() ? (*handler)(header.optinfo, link_->now, out) : std::nullopt;
-    verdict.answer = CallAnswer::kErrorChunk;
-    verdict.reason = "the content does not match the option";
+  if (handler == nullptr) {
+    refuse(
+        index,
+        {CallAnswer::kErrorOption, header.xid, "V2-08", "rdma_opttype is not known", header.vers},
+        trace::kPeer, link_->now);
+    return Keep::kNo;
   }
-  if (!bytes) {
+  const std::size_t threshold = link_->surely_received(link_->options.terms.inline_send_2);
+  const std::size_t most = threshold - std::min(threshold, option_header_bytes(kMaxOptionInfo));
+  const auto room = pool_->acquire(static_cast<std::uint32_t>(std::max(most, std::size_t{1})));
+  if (!room) {
+    refuse(index, {CallAnswer::kErrorChunk, header.xid, "", kNoMemory, header.vers}, trace::kHere,
+           link_->now);
+    return Keep::kNo;
+  }
+  s.copies = *room;
+  const std::optional<OptionAnswer> answer =
+      (*handler)({header.optinfo, message.payload(), link_->now},
+                 {s.option.info, wire::MutableBytes(room->data, most)});
+  const bool is_good =
+      answer && answer->info_bytes <= kMaxOptionInfo && answer->payload_bytes <= most;
+  CallVerdict verdict{CallAnswer::kErrorChunk, header.xid, "V2-08",
+                      "the content does not match the option", header.vers};
+  if (is_good && answer->delivers) {
+    const CallVerdict stream = check_stream(message.payload(), header.xid, header.vers);
+    if (stream.answer != CallAnswer::kServe) verdict = stream;
+    if (stream.answer == CallAnswer::kServe) {
+      s.option.type = header.opttype;
+      s.option.info_bytes = static_cast<std::uint32_t>(answer->info_bytes);
+      return serve_option(index, message);
+    }
+  }
+  if (!is_good || answer->delivers) {
     refuse(index, verdict, trace::kPeer, link_->now);
     return Keep::kNo;
   }
   ++counters_.options;
-  if (!build_option_reply(*pool_, header.opttype, std::span(out).first(*bytes), grant_, s)) {
+  s.option.type = header.opttype;
+  s.option.info_bytes = static_cast<std::uint32_t>(answer->info_bytes);
+  const Piece payload{wire::Bytes(room->data, answer->payload_bytes), nullptr, false};
+  if (!build_option_reply(*pool_, {&payload, 1}, false, grant_now(), s)) {
     link_->fail("there is no memory for an answer", trace::kHere, header.xid);
   }
   send(index, State::kRefusing, link_->now);
   return Keep::kNo;
 }
 
+Keep ResponderCore::serve_option(std::uint32_t index, const Received& message) {
+  ServedCall& s = served_[index];
+  ++counters_.options;
+  pool_->release(std::exchange(s.copies, {}));
+  s.option.delivers = true;
+  s.received = message.block;
+  s.call.payload = message.payload();
+  s.pulled.place(s.call);
+  deliver(index, message.at);
+  return Keep::kYes;
+}
+
+// Inline, or not at all.
+fabric::Expected<void> ResponderCore::reply_to_option(std::uint32_t index,
+                                                      std::span<const Piece> message, Time now) {
+  ServedCall& s = served_[index];
+  const std::uint64_t bytes = stream_bytes(message);
+  const std::size_t threshold = link_->reply_limits(s.call.version).reply_threshold;
+  if (option_header_bytes(s.option.info_bytes) + bytes > threshold) {
+    const char* const why = "the Reply in an option does not fit inline";
+    refuse_short(index, {}, why, true, now);
+    return fabric::fail(Errc::kNoRoom, why);
+  }
+  if (auto built = build_option_reply(*pool_, message, true, grant_now(), s); !built) {
+    refuse(index, {CallAnswer::kErrorChunk, s.call.xid, "", kNoMemory, s.call.version},
+           trace::kHere, now);
+    return built;
+  }
+  ++counters_.replies;
+  count_service(s, now);
+  counters_.bytes.inline_replies += bytes;
+  s.chunk_bytes = 0;
+  send(index, State::kReplying, now);
+  return {};
+}
+
 Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   ServedCall& s = served_[index];
   s.received_at = message.at;
-  if (s.call.read_count != 0 && link_->options.terms.max_reads == 0) {
+  if (!s.call.reads.empty() && link_->options.terms.max_reads == 0) {
     refuse(index,
            {CallAnswer::kErrorChunk, s.call.xid, "DEP-02",
             "the peer does not allow reading from it", s.call.version},
@@ -263,7 +355,7 @@ Keep ResponderCore::serve(std::uint32_t index, const Received& message) {
   }
   const Keep keep = s.call.is_long ? Keep::kNo : Keep::kYes;
   if (keep == Keep::kYes) s.received = message.block;
-  if (s.call.read_count == 0) {
+  if (s.call.reads.empty()) {
     s.pulled.place(s.call);
     deliver(index, message.at);
   } else {
@@ -328,7 +420,7 @@ void ResponderCore::deliver(std::uint32_t index, Time pulled) {
   call.id = id_of(index);
   call.xid = s.call.xid;
   call.stream = s.pulled.stream;
-  call.items = std::span<const Placed>(s.pulled.items).first(s.pulled.item_count);
+  call.items = s.pulled.items;
   call.padding = s.call.padding;
   call.offer = s.call.offer;
   call.received = s.received_at;
@@ -362,6 +454,7 @@ fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const
   }
   link_->now = now;
   const bool starts_well = !message.empty() && !message[0].ddp && message[0].bytes.size() >= 4;
+  if (s->option.delivers && starts_well) return reply_to_option(index, message, now);
   Shortage shortage;
   auto planned = starts_well ? plan(s->call, message, shortage)
                              : fabric::fail(Errc::kBadArgument,
@@ -385,7 +478,8 @@ fabric::Expected<void> ResponderCore::do_reply(std::uint64_t id, std::span<const
   }
   choose_invalidation(*s);
   ++counters_.replies;
-  counters_.service.add(now - s->received_at);
+  count_service(*s, now);
+  if (planned->padded) ++counters_.padded_replies;
   MessageBytes& bytes = counters_.bytes;
   if (!planned->read_reply) {
     (planned->long_reply ? bytes.reply_chunks : bytes.inline_replies) += planned->stream_bytes;
@@ -419,10 +513,11 @@ fabric::Expected<ReplyPlan> ResponderCore::plan(const CheckedCall& call,
 
 Limits ResponderCore::reply_limits(const CheckedCall& call, std::span<const Piece> message) const {
   Limits limits = link_->reply_limits(call.version);
+  if (options_.rfc5666 && call.version == kVersionOne) limits.padding = options_.padding;
   const std::uint64_t bytes = stream_bytes(message);
   limits.reply_reads =
       options_.rfc5666 && call.version == kVersionOne && link_->options.terms.max_reads != 0 &&
-      done_.size() < options_.credits &&
+      done_.size() < done_limit() &&
       (done_.size() == 0 || done_.bytes() + bytes <= options_.max_advertised_bytes) &&
       done_.handles() + kMaxSegments <= link_->reply_handles;
   return limits;
@@ -432,7 +527,7 @@ fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan
                                             std::span<const Piece> message) {
   ServedCall& s = served_[index];
   if (plan.read_segments != 0) s.reads = done_.acquire(index, s.call.xid);
-  const ReplyTerms terms{grant_now(), options_.rfc5666, &done_};
+  const ReplyTerms terms{grant_now(), options_.rfc5666, &done_, options_.padding};
   auto built = build_reply(*link_, plan, message, terms, s);
   if (!built && s.reads != kNoSlot) {
     done_.give_up(std::exchange(s.reads, kNoSlot));
@@ -441,6 +536,11 @@ fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan
     link_->fail(built.error().message, trace::kHere, s.call.xid);
   }
   return built;
+}
+
+void ResponderCore::count_service(const ServedCall& s, Time now) {
+  const Time ended = options_.read_clock != nullptr ? std::max(options_.read_clock(), now) : now;
+  counters_.service.add(ended - s.received_at);
 }
 
 std::uint32_t ResponderCore::grant_now() const {
@@ -456,9 +556,9 @@ void ResponderCore::choose_invalidation(ServedCall& served) const {
     served.invalidates = call.inv_handle;
     served.has_invalidate = call.inv_handle != 0;
   } else if (link_->options.terms.remote_invalidation) {
-    const auto known = std::span(call.segments).first(call.segment_count);
-    const auto one = std::ranges::find_if(known, [](const auto& s) { return s.length != 0; });
-    served.has_invalidate = one != known.end();
+    const auto one =
+        std::ranges::find_if(call.segments, [](const auto& s) { return s.length != 0; });
+    served.has_invalidate = one != call.segments.end();
     if (served.has_invalidate) served.invalidates = one->handle;
   }
 }
@@ -477,10 +577,8 @@ void ResponderCore::refuse_short(std::uint32_t index, const Shortage& shortage, 
     const ChunkRange& chunk = of_reply ? call.reply : call.writes[shortage.chunk];
     std::uint64_t before = 0;
     for (const wire::Segment& s : call.of({chunk.first, chunk.count - 1})) before += s.length;
-    std::uint32_t first = call.segment_count;
-    for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
-      first = std::min(first, call.writes[n].first);
-    }
+    auto first = static_cast<std::uint32_t>(call.segments.size());
+    if (!call.writes.empty()) first = call.writes[0].first;
     if (call.offer.has_reply_chunk) first = std::min(first, call.reply.first);
     details.segment_index = chunk.first + chunk.count - first;
     details.length_needed = static_cast<std::uint32_t>(shortage.bytes - before);
@@ -501,8 +599,7 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
     case CallAnswer::kErrorVersion:
       ++counters_.error_version;
       error.error = wire::RdmaErr::kVers;
-      // One that is supported here, whatever the peer supports (ERR-04).
-      error.vers = error.vers_low = link_->options.versions.low;
+      error.vers_low = link_->options.versions.low;
       error.vers_high = link_->options.versions.high;
       break;
     case CallAnswer::kErrorProc:
@@ -530,10 +627,22 @@ void ResponderCore::refuse(std::uint32_t index, const CallVerdict& verdict, std:
     trace_refused(link_->trace, side, error.vers, error.error, verdict.xid, verdict.rule,
                   verdict.reason, now);
   }
+  const char* const name = wire::rdma_err_name(error.vers, static_cast<std::uint32_t>(error.error));
+  note_refusal({verdict.xid, name, verdict.reason});
   if (!build_error(*pool_, error, s)) {
     link_->fail("there is no memory for an RDMA_ERROR", trace::kHere, verdict.xid);
   }
   send(index, State::kRefusing, now);
+}
+
+// Without memory, the peer still gets its answer.
+void ResponderCore::note_refusal(const RefusedCall& refused) {
+  try {
+    counters_.refusals.add(refused.error, refused.why);
+    if (options_.on_refused) options_.on_refused(refused);
+  } catch (const std::bad_alloc&) {
+    ++counters_.unnoted_refusals;
+  }
 }
 
 void ResponderCore::send(std::uint32_t index, State state, Time now) {
@@ -557,7 +666,7 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
     work.request.signaled = true;
     return true;
   }
-  const std::uint8_t part = s.writer.given();
+  const std::uint16_t part = s.writer.given();
   if (s.writer.next(s.call.segments, link_->options.max_transfer, work)) {
     work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
     work.xid = s.call.xid;

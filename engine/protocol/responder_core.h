@@ -1,7 +1,8 @@
 // The responder's state machine. A Call uses a credit of the peer from its Receive until its Reply,
 // or the RDMA_ERROR for it, is queued for sending; it keeps its slot until that Send is complete.
 // The peer may have received the Reply and have sent the next Call before that, so there are twice
-// as many slots as credits. Calls that arrive when all are in use wait in their Receives' blocks.
+// as many slots as credits, and with RFC 5666 more for Replies that wait for their RDMA_DONE. Calls
+// that arrive when all are in use wait in their Receives' blocks.
 //
 // Read chunks are pulled in the order of their Calls, as memory for them becomes available. The
 // amount read from one peer is bounded, and never uses the quarter of the pool that is reserved for
@@ -17,6 +18,8 @@
 #include "slots.h"
 #include "work_id.h"
 
+#include <algorithm>
+
 #include <rpcrdma/protocol/responder.h>
 
 namespace rpcrdma::protocol {
@@ -28,6 +31,7 @@ class ResponderCore : public WorkSource {
   // As in Responder.
   [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
                                              fabric::Time now);
+  void drop(std::uint64_t id, fabric::Time now);
   void grant(std::uint32_t credits);
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
   [[nodiscard]] const ResponderCounters& counters() const { return counters_; }
@@ -44,14 +48,18 @@ class ResponderCore : public WorkSource {
   void flush();
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
-  // An RDMA_DONE can arrive while each credit is in use by a Call.
-  [[nodiscard]] std::uint32_t receives() const {
-    return options_.rfc5666 ? 2 * options_.credits : options_.credits;
+  // Replies that may wait for their RDMA_DONE. With few credits, a peer that sends its next Call
+  // before the RDMA_DONE must not be refused.
+  [[nodiscard]] std::uint32_t done_limit() const {
+    return options_.rfc5666 ? std::max(options_.credits, kLeastDone) : 0;
   }
+  // An RDMA_DONE can arrive while each credit is in use by a Call.
+  [[nodiscard]] std::uint32_t receives() const { return options_.credits + done_limit(); }
   [[nodiscard]] bool replies_by_reads() const { return options_.rfc5666; }
-  [[nodiscard]] std::uint32_t max_served() const { return 2 * options_.credits; }
+  [[nodiscard]] std::uint32_t max_served() const { return 2 * options_.credits + done_limit(); }
 
  private:
+  static constexpr std::uint32_t kLeastDone = 16;
   struct Deferred {
     Block block;
     std::uint32_t bytes = 0;
@@ -66,6 +74,11 @@ class ResponderCore : public WorkSource {
   void pull(fabric::Time now);
   void deliver(std::uint32_t index, fabric::Time pulled);
   [[nodiscard]] Keep answer_option(std::uint32_t index, const Received& message);
+  // Passes the Call in an option to the upper layer.
+  [[nodiscard]] Keep serve_option(std::uint32_t index, const Received& message);
+  [[nodiscard]] fabric::Expected<void> reply_to_option(std::uint32_t index,
+                                                       std::span<const Piece> message,
+                                                       fabric::Time now);
   // `verdict`: what is wrong with the Call; `side`: the side at fault; `details`: of
   // RDMA2_ERR_CANT_REPLY.
   void refuse(std::uint32_t index, const CallVerdict& verdict, std::uint8_t side, fabric::Time now,
@@ -86,6 +99,8 @@ class ResponderCore : public WorkSource {
   // Credits that Replies grant: without those of Replies whose RDMA_DONE is still expected, which
   // uses a credit (RFC 5666 section 11).
   [[nodiscard]] std::uint32_t grant_now() const;
+  void count_service(const ServedCall& served, fabric::Time now);
+  void note_refusal(const RefusedCall& refused);
   void choose_invalidation(ServedCall& served) const;
   void send(std::uint32_t index, ServedCall::State state, fabric::Time now);
   void release(std::uint32_t index);
@@ -106,6 +121,7 @@ class ResponderCore : public WorkSource {
   Slots<ServedCall> served_;
   FixedRing<Deferred> deferred_;
   FixedRing<std::uint32_t> waiting_;  // slots
+  FixedRing<std::uint32_t> dropped_;  // slots
   DoneTable done_;
   std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
   std::uint64_t pulled_ = 0;   // bytes of the blocks for Read chunks

@@ -95,6 +95,19 @@ TEST(Rfc5666, PaddedCallsAreReadWithoutTheirPadding) {
   EXPECT_EQ(e.requester.counters().padded_calls, 4U);
 }
 
+TEST(Rfc5666, PaddedRepliesAreReadWithoutTheirPadding) {
+  ExchangeOptions o = both_speak_it();
+  o.client = o.server = testing::options_with(4096);
+  o.responder.padding = {512, 300, 0};
+  Exchange e(o);
+  all_answered_by_rfc5666(e, {{{{10}}, {{299}}},                // below the threshold
+                              {{{10}}, {{300}}},                // at it
+                              {{{10}}, {{1001}, {5}, {900}}},   // two of three
+                              {{{10}}, {{400, false}, {600}}},  // the first could be mistaken
+                              {{{10}}, {{9000}}}});             // in a Write chunk
+  EXPECT_EQ(e.responder.counters().padded_replies, 2U);
+}
+
 // An upper layer that has one Call.
 class Rfc5666Channel : public testing::ChannelTest, public ResponderOwner, public RequesterOwner {
  protected:
@@ -266,6 +279,75 @@ TEST_F(Rfc5666Channel, WhatWaitsForADoneIsBounded) {
   reply(ids.at(3), 5000);
   EXPECT_TRUE(replied);
   complete_posted();
+}
+
+// A peer with one credit may send its next Call before its RDMA_DONE.
+TEST_F(Rfc5666Channel, OneCreditIsNoLimitForReadChunks) {
+  serve({.credits = 1});
+  for (std::uint32_t xid = 1; xid <= 3; ++xid) {
+    arrive(call_message(xid));
+    reply(ids.at(xid - 1), 5000);
+    EXPECT_TRUE(replied);
+    EXPECT_EQ(open(sent()).header.credit, 1U);
+    complete_posted();
+  }
+  EXPECT_EQ(responder->counters().error_chunk, 0U);
+  for (std::uint32_t xid = 1; xid <= 3; ++xid) arrive(done_message(xid));
+  complete_invalidations();
+  EXPECT_EQ(sent_ids.size(), 3U);
+}
+
+// RFC 5666 section 3.8: chunks in any combination. Positions count the whole stream.
+TEST_F(Rfc5666Channel, AReplyPartlyWrittenHasReadChunks) {
+  serve();
+  OpenHeader call = reply_with(7, {});
+  call.writes = {{{50, 6000, 0}}};
+  arrive(call.encode(words({7, 0, 0})));
+  const Buffer front = words({0, 1, 5000});
+  const Buffer between = words({4001});
+  const std::array<Piece, 4> message{
+      Piece{front, nullptr, false}, Piece{{bytes.data(), 5000}, &memory, true},
+      Piece{between, nullptr, false}, Piece{{bytes.data(), 4001}, &memory, true}};
+  ASSERT_TRUE(responder->reply(ids.at(0), message, now));
+  channel->flush(now);
+  const OpenHeader h = open(sent());
+  EXPECT_EQ(h.header.proc, wire::Proc::kMsg);
+  EXPECT_EQ(h.writes.at(0).at(0).length, 5000U);
+  ASSERT_EQ(h.reads.size(), 1U);
+  EXPECT_EQ(h.reads[0].position, 12U + 5000 + 4);
+  EXPECT_EQ(h.reads[0].target.length, 4001U);
+  EXPECT_EQ(payload_of(sent()), words({7, 1, 5000, 4001}));
+  complete_posted();
+  arrive(done_message(7));
+  complete_invalidations();
+  EXPECT_EQ(sent_ids.size(), 1U);
+}
+
+TEST_F(Rfc5666Channel, AReplyPartlyWrittenIsRead) {
+  requester.emplace(*this, RequesterOptions{.credits = 4, .rfc5666 = true});
+  start(&*requester, nullptr);
+  const Piece piece{small, nullptr, false};
+  const ResultSpace space{bytes.data(), 6000, &memory};
+  CallSpec spec;
+  spec.message = {&piece, 1};
+  spec.results = {&space, 1};
+  spec.max_reply = 6000;
+  const std::uint32_t xid = requester->call(spec, now).value();
+  channel->flush(now);
+  OpenHeader reply = open(sent());
+  complete_posted();
+  ASSERT_EQ(reply.writes.size(), 1U);
+  reply.header.xid = xid;
+  reply.reply.reset();
+  reply.writes[0][0].length = 5000;
+  reply.reads = {{12 + 5000 + 4, {77, 4001, 0}}};
+  arrive(reply.encode(words({xid, 1, 5000, 4001})));
+  const auto reads = complete_posted();
+  ASSERT_EQ(reads.size(), 1U);
+  EXPECT_EQ(reads[0].handle, 77U);
+  complete_posted();  // RDMA_DONE
+  complete_invalidations();
+  EXPECT_THAT(statuses, ElementsAre(CallStatus::kReplied));
 }
 
 TEST_F(Rfc5666Channel, APeerThatLetsNobodyReadGetsNoReadChunks) {

@@ -6,10 +6,13 @@
 #include "pulled_chunks.h"
 #include "slots.h"
 
+#include <array>
 #include <initializer_list>
+#include <vector>
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/options.h>
 
 namespace rpcrdma::protocol {
 
@@ -21,6 +24,7 @@ struct ServedCall {
     kOwned,       // the upper layer has it
     kReplying,    // the upper layer's Reply is in flight
     kAdvertised,  // it was sent, and the peer reads the memory that it advertises
+    kDropped,     // it has no Reply, and its slot is released with the next flush()
     kRefusing,  // an RDMA_ERROR or an option's answer is in flight; the upper layer does not see it
   };
   std::uint32_t generation = 0;
@@ -31,6 +35,17 @@ struct ServedCall {
   fabric::Time received_at = 0;
   fabric::Time pulled_at = 0;   // `handed_up`: when its Read chunks were complete
   fabric::Time replied_at = 0;  // when its Reply, or RDMA_ERROR, goes to the fabric; 0: not yet
+
+  // RDMA2_OPTIONAL: rdma_opttype and the rdma_optinfo of its answer.
+  struct Option {
+    bool delivers = false;  // the Call came in one, and its Reply travels in one, too
+    std::uint32_t type = 0;
+    std::uint32_t info_bytes = 0;
+    std::array<std::uint8_t, kMaxOptionInfo> info;
+
+    [[nodiscard]] wire::Bytes bytes() const { return std::span(info).first(info_bytes); }
+  };
+  Option option;
 
   PulledChunks pulled;  // its Read chunks, and what is read of the Call
 
@@ -46,7 +61,15 @@ struct ServedCall {
   Block copies;  // of pieces that are written from here
   ChunkWriter writer;
 
+  // Chunks as the Reply returns them.
+  std::vector<wire::Segment> returned;
+  std::vector<wire::WriteChunk> lists;
+
   void give_blocks(MemoryPool& pool) {
+    call.shrink();
+    pulled.shrink();
+    if (returned.capacity() > kMaxSegments) std::vector<wire::Segment>().swap(returned);
+    if (lists.capacity() > kMaxSegments) std::vector<wire::WriteChunk>().swap(lists);
     for (Block* b : {&received, &pulled.block, &send, &copies}) {
       if (*b) pool.release(*b);
       *b = {};

@@ -10,6 +10,9 @@ namespace rpcrdma::protocol {
 
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
+// As many bits as a WorkId has for it.
+inline constexpr unsigned kGenerationBits = 28;
+
 // T has a `generation`, which changes each time its slot is released, and never is 0.
 template <typename T>
 class Slots {
@@ -32,7 +35,7 @@ class Slots {
   }
   void give(std::uint32_t index) {
     T& slot = *slots_[index];
-    if (++slot.generation == 0) slot.generation = 1;
+    if (++slot.generation >> kGenerationBits != 0) slot.generation = 1;
     free_.push_back(index);
   }
 

@@ -15,14 +15,16 @@ StreamReader::StreamReader(Bytes stream, std::span<const Placed> items, const Pa
   ok_ = items_fit();
 }
 
-// Positions count the items and their roundup; a position minus the items before it is an offset in
-// the stream.
+// Positions count the items, results in Write chunks, and their roundup; a position minus those
+// before it is an offset in the stream.
 bool StreamReader::items_fit() const {
   std::uint64_t end = 0;    // of the preceding item
   std::uint64_t items = 0;  // bytes of all preceding items
+  std::uint64_t written = 0;
+  for (const Placed& result : results_) written += xdr_padded(result.bytes.size());
   for (const Placed& item : items_) {
     if (item.position % 4 != 0 || item.position < end) return false;
-    if (item.position - items > stream_.size()) return false;
+    if (item.position - items > stream_.size() + written) return false;
     items += xdr_padded(item.bytes.size());
     end = item.position + xdr_padded(item.bytes.size());
   }

@@ -384,5 +384,20 @@ TEST(StreamReaderPropertyTest, HostileItemsAreHarmless) {
   EXPECT_GT(failed, 1000U);
 }
 
+// RFC 5666 section 3.8. Positions count what Write chunks hold.
+TEST(StreamReader, AReadChunkAfterAResultInAWriteChunk) {
+  const std::vector<std::uint8_t> written(5);
+  const std::vector<std::uint8_t> pulled(7);
+  const auto stream = wire::hex("00000005 00000007 00000009");
+  const Placed items[] = {{4 + 8 + 4, pulled}, {kAnyPosition, written}};
+  StreamReader r(stream, items);
+  EXPECT_EQ(r.opaque_result().data(), written.data());
+  EXPECT_EQ(r.opaque_result().data(), pulled.data());
+  EXPECT_EQ(r.u32(), 9U);
+  EXPECT_TRUE(r.at_end());
+  const Placed beyond[] = {{12 + 8 + 4, pulled}, {kAnyPosition, written}};
+  EXPECT_FALSE(StreamReader(stream, beyond).ok());
+}
+
 }  // namespace
 }  // namespace rpcrdma::protocol

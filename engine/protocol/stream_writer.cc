@@ -6,8 +6,8 @@
 
 namespace rpcrdma::protocol {
 
-std::size_t write_stream(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
-                         std::uint32_t xid, std::uint8_t* out, const Padding& padding) {
+std::size_t write_pieces(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
+                         std::uint8_t* out, const Padding& padding) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < message.size(); ++i) {
     const Piece& p = message[i];
@@ -24,8 +24,14 @@ std::size_t write_stream(std::span<const Piece> message, const std::array<bool, 
     std::memset(out + at, 0, roundup);
     at += roundup;
   }
-  wire::store_be32(out, xid);
   return at;
+}
+
+std::size_t write_stream(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
+                         std::uint32_t xid, std::uint8_t* out, const Padding& padding) {
+  const std::size_t bytes = write_pieces(message, apart, out, padding);
+  wire::store_be32(out, xid);
+  return bytes;
 }
 
 std::uint64_t padding_bytes(std::span<const Piece> message,

@@ -11,7 +11,11 @@
 namespace rpcrdma::protocol {
 
 // Copies all but the pieces of `apart` to `out`, which has room for them, with roundups and
-// padding, and the XID as the first word. Returns the length in bytes.
+// padding. Returns the length in bytes.
+std::size_t write_pieces(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
+                         std::uint8_t* out, const Padding& padding = {});
+
+// The same for an RPC message, whose first word is the XID.
 std::size_t write_stream(std::span<const Piece> message, const std::array<bool, kMaxPieces>& apart,
                          std::uint32_t xid, std::uint8_t* out, const Padding& padding = {});
 

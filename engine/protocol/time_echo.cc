@@ -17,14 +17,13 @@ std::optional<TimeEcho> decode_time_echo(wire::Bytes info) {
 }
 
 void add_time_echo(OptionRegistry& registry) {
-  registry.add(
-      kTimeEchoOption,
-      [](wire::Bytes info, fabric::Time now, wire::MutableBytes out) -> std::optional<std::size_t> {
-        if (info.size() != kTimeEchoCallBytes) return std::nullopt;
-        std::memcpy(out.data(), info.data(), info.size());
-        wire::store_be64(out.data() + 8, static_cast<std::uint64_t>(now));
-        return kTimeEchoReplyBytes;
-      });
+  registry.add(kTimeEchoOption,
+               [](const OptionMessage& m, const OptionRoom& out) -> std::optional<OptionAnswer> {
+                 if (m.info.size() != kTimeEchoCallBytes || !m.payload.empty()) return std::nullopt;
+                 std::memcpy(out.info.data(), m.info.data(), m.info.size());
+                 wire::store_be64(out.info.data() + 8, static_cast<std::uint64_t>(m.now));
+                 return OptionAnswer{.info_bytes = kTimeEchoReplyBytes};
+               });
 }
 
 }  // namespace rpcrdma::protocol

@@ -118,7 +118,7 @@ void trace_reads_ended(const ConnectionTracer& trace, const CheckedReads& messag
   id.part = 0;
   std::uint32_t number = 0;
   trace::Tracer::Row row = trace.row(now);
-  for (const ReadChunk& chunk : message.read_chunks()) {
+  for (const ReadChunk& chunk : message.reads) {
     wire::Bytes content = pulled.content(message, number++);
     for (const wire::Segment& segment : message.of(chunk.segments)) {
       for (std::uint32_t left = segment.length; left != 0;) {
@@ -128,7 +128,7 @@ void trace_reads_ended(const ConnectionTracer& trace, const CheckedReads& messag
         event.status = static_cast<std::uint8_t>(Status::kSuccess);
         event.length = std::min(left, most);
         event.id = id.encode();
-        ++id.part;
+        id.part = static_cast<std::uint16_t>((id.part + 1U) % WorkId::kParts);
         row.emit(event, content.first(std::min<std::size_t>(event.length, trace::kOperationTail)));
         content = content.subspan(event.length);
         left -= event.length;

@@ -48,6 +48,7 @@ struct Ended {
   std::uint32_t attempts;
   bool processed;
   std::uint32_t segment_index, length_needed;
+  Buffer payload;
 };
 
 class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
@@ -62,7 +63,8 @@ class VersionTwoRequester : public testing::ChannelTest, public RequesterOwner {
   }
   void on_outcome(const CallOutcome& o) override {
     emitted.push_back({o.xid, o.status, o.reason, Buffer(o.reply.begin(), o.reply.end()),
-                       o.attempts, o.processed, o.segment_index, o.length_needed});
+                       o.attempts, o.processed, o.segment_index, o.length_needed,
+                       Buffer(o.payload.begin(), o.payload.end())});
   }
   bool on_short_result(std::uint64_t, std::size_t, std::uint64_t wanted,
                        ResultSpace& space) override {
@@ -408,6 +410,62 @@ TEST_F(VersionTwoRequester, AsksAnOptionAndIsAnswered) {
   EXPECT_EQ(requester->credit_limit(), 3U);
 }
 
+// All, part or none of an RPC message follows the header (section 5.2.1).
+TEST_F(VersionTwoRequester, OptionsCarryRpcMessagesAndParts) {
+  make(speaking({2, 2}));
+  const Buffer front = words({0xdead, 0, 2, 3});
+  const Buffer end{'a', 'b', 'c', 'd', 'e'};
+  const std::array<Piece, 2> message{Piece{front, nullptr, false}, Piece{end, nullptr, true}};
+  OptionSpec spec{77, {}, 1000, 5, message, false};
+  for (const bool is_part : {false, true}) {
+    emitted.clear();
+    fabric.posted.clear();
+    spec.is_part = is_part;
+    const std::uint32_t xid = requester->option(spec, now).value();
+    channel->flush(now);
+    const Buffer sent = fabric.posted.at(0).bytes;
+    Buffer expected = words({is_part ? 0xdead : xid, 0, 2, 3});
+    expected.insert(expected.end(), {'a', 'b', 'c', 'd', 'e', 0, 0, 0});
+    EXPECT_EQ(Buffer(sent.begin() + 28, sent.end()), expected);
+    complete_posted();
+    wire::Header h;
+    h.xid = xid;
+    h.vers = 2;
+    h.credit = 3;
+    h.proc = wire::Proc::kOptional;
+    h.direction = wire::MsgType::kReply;
+    h.opttype = 77;
+    Buffer answer = encode(h);
+    const Buffer payload = words({xid, 1, 9});
+    answer.insert(answer.end(), payload.begin(), payload.end());
+    arrive(answer);
+    ASSERT_EQ(emitted.size(), 1U);
+    EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+    EXPECT_THAT(emitted[0].reply, IsEmpty());
+    EXPECT_EQ(emitted[0].payload, payload);
+  }
+  // A part may be shorter than an XID.
+  const Piece one{{front.data(), 1}, nullptr, false};
+  spec.message = {&one, 1};
+  fabric.posted.clear();
+  ASSERT_TRUE(requester->option(spec, now));
+  channel->flush(now);
+  EXPECT_EQ(fabric.posted.at(0).bytes.size(), 29U);
+  spec.is_part = false;
+  EXPECT_FALSE(requester->option(spec, now));
+}
+
+TEST_F(VersionTwoRequester, AnOptionIsInlineOrIsNotSent) {
+  make(speaking({2, 2}));
+  const Buffer longer(kFirstMessageThreshold);
+  const Piece piece{longer, nullptr, false};
+  ASSERT_TRUE(requester->option({77, {}, 1000, 5, {&piece, 1}, false}, now));
+  channel->flush(now);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kCannotSend);
+  EXPECT_THAT(fabric.posted, IsEmpty());
+}
+
 TEST_F(VersionTwoRequester, VersionOneHasNoOptions) {
   make(speaking({1, 2}));
   const std::uint32_t xid = requester->option({kTimeEchoOption, {}, 1000, 5}, now).value();
@@ -530,12 +588,13 @@ TEST_F(VersionTwoResponder, SaysWhichVersionsItSpeaks) {
   arrive(three);
   OpenHeader h = refusal();
   EXPECT_EQ(h.header.error, wire::RdmaErr::kVers);
+  EXPECT_EQ(h.header.vers, 3U);
   EXPECT_EQ(h.header.vers_low, 1U);
   EXPECT_EQ(h.header.vers_high, 2U);
   make(speaking({2, 2}));
   arrive(open_call(7, 1).encode(stream(7)));
   h = refusal();
-  EXPECT_EQ(h.header.vers, 2U);
+  EXPECT_EQ(h.header.vers, 1U);
   EXPECT_EQ(h.header.vers_low, 2U);
 }
 
@@ -556,9 +615,6 @@ TEST_F(VersionTwoResponder, RefusesWhatItCannotParse) {
   message = open_call(5).encode(stream(5));
   message.resize(30);
   EXPECT_EQ(refused(message), wire::RdmaErr::kChunk);
-  // rdma_direction is not msg_type (V2-02).
-  message = open_call(5).encode(words({5, 1, 0, 0}));
-  EXPECT_EQ(refused(message), wire::RdmaErr::kChunk);
   // rdma_inv_handle is none of the Call's (V2-03).
   OpenHeader h = open_call(5);
   h.reads = {{20, {3, 100, 0}}};
@@ -569,11 +625,15 @@ TEST_F(VersionTwoResponder, RefusesWhatItCannotParse) {
 
 TEST_F(VersionTwoResponder, ARepliesDirectionIsIgnored) {
   make(speaking({2, 2}));
+  // No error answers a Reply (ERR-06), also if rdma_direction is not its msg_type (V2-02).
+  arrive(open_call(5).encode(words({5, 1, 0, 0})));
+  EXPECT_THAT(fabric.posted, IsEmpty());
+  EXPECT_EQ(responder->counters().ignored, 1U);
   OpenHeader h = open_call(5);
   h.header.direction = wire::MsgType::kReply;
   arrive(h.encode(words({5, 1, 0, 0})));
   EXPECT_THAT(fabric.posted, IsEmpty());
-  EXPECT_EQ(responder->counters().ignored, 1U);
+  EXPECT_EQ(responder->counters().ignored, 2U);
 }
 
 TEST_F(VersionTwoResponder, InvalidatesTheHandleThatTheCallNames) {
@@ -698,6 +758,73 @@ TEST_F(VersionTwoResponder, AnswersOptionsItKnows) {
   arrive(h.encode());
   EXPECT_EQ(refusal().header.error, wire::RdmaErr::kInvalOption);
   EXPECT_EQ(responder->counters().options, 1U);
+}
+
+TEST_F(VersionTwoResponder, AnOptionsPayloadReachesItsHandler) {
+  make(speaking({1, 2}));
+  std::size_t room = 0;
+  options.add(7, [&](const OptionMessage& m, const OptionRoom& out) {
+    room = out.payload.size();
+    std::ranges::copy(m.info, out.info.begin());
+    std::ranges::copy(m.payload, out.payload.begin());
+    return OptionAnswer{m.info.size(), m.payload.size(), false};
+  });
+  OpenHeader h = open_call(5);
+  h.header.proc = wire::Proc::kOptional;
+  h.header.opttype = 7;
+  const Buffer info{1, 2, 3};
+  h.header.optinfo = info;
+  for (const Buffer& part : {Buffer{}, Buffer{9}, stream(5)}) {
+    arrive(h.encode(part));
+    const Buffer message = sent();
+    const auto answer = wire::decode_header(message);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->proc, wire::Proc::kOptional);
+    EXPECT_EQ(Buffer(answer->optinfo.begin(), answer->optinfo.end()), info);
+    EXPECT_EQ(payload_of(message), part);
+    complete_posted();
+  }
+  EXPECT_EQ(room, kVersionTwoThreshold - option_header_bytes(kMaxOptionInfo));
+  EXPECT_THAT(seen, IsEmpty());
+}
+
+TEST_F(VersionTwoResponder, AnOptionMayCarryAWholeCall) {
+  make(speaking({1, 2}));
+  options.add(8, [](const OptionMessage&, const OptionRoom& out) {
+    out.info[0] = 42;
+    return OptionAnswer{.info_bytes = 1, .delivers = true};
+  });
+  OpenHeader h = open_call(5);
+  h.header.proc = wire::Proc::kOptional;
+  h.header.opttype = 8;
+  arrive(h.encode(stream(5)));
+  ASSERT_EQ(seen.size(), 1U);
+  ASSERT_TRUE(reply(5, true));
+  const Buffer message = sent();
+  const auto answer = wire::decode_header(message);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->proc, wire::Proc::kOptional);
+  EXPECT_EQ(answer->opttype, 8U);
+  EXPECT_EQ(answer->optinfo[0], 42);
+  Buffer expected = words({5, 1, 5, 6});
+  expected.resize(expected.size() + 8);
+  EXPECT_EQ(payload_of(sent()), expected);
+  complete_posted();
+  // No whole Call, and a Reply that is too long.
+  arrive(h.encode(words({5})));
+  EXPECT_EQ(refusal().header.error, wire::RdmaErr::kChunk);
+  arrive(h.encode(words({6, 0, 2})));
+  EXPECT_EQ(refusal().header.error, wire::RdmaErr::kChunk);
+  EXPECT_EQ(seen.size(), 1U);
+  arrive(h.encode(stream(5)));
+  EXPECT_FALSE(reply(5000));
+  EXPECT_EQ(refusal().header.error, wire::RdmaErr::kCantReply);
+  // The next Call in its slot is an ordinary one.
+  arrive(open_call(6).encode(stream(6)));
+  ASSERT_TRUE(reply());
+  EXPECT_EQ(open(sent()).header.proc, wire::Proc::kMsg);
+  complete_posted();
+  EXPECT_EQ(responder->outstanding(), 0U);
 }
 
 TEST_F(VersionTwoResponder, ARequesterThatComesLaterSpeaksThePeersVersion) {

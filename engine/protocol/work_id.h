@@ -23,18 +23,21 @@ enum class WorkKind : std::uint8_t {
 
 struct WorkId {
   WorkKind kind = WorkKind::kReceive;
-  std::uint32_t slot = 0;  // 20 bits
-  std::uint32_t generation = 0;
-  // kFence: which segment's handle; kRead, kWrite: which of the Call's operations.
-  std::uint8_t part = 0;
+  std::uint32_t slot = 0;        // 20 bits
+  std::uint32_t generation = 0;  // 28 bits
+  // kFence: which segment's handle; kRead, kWrite: which of the Call's operations. 12 bits.
+  std::uint16_t part = 0;
+
+  static constexpr std::uint32_t kParts = 1U << 12U;
 
   [[nodiscard]] constexpr std::uint64_t encode() const {
-    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 60U | std::uint64_t{part} << 52U |
-           std::uint64_t{slot} << 32U | generation;
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 60U | std::uint64_t{part} << 48U |
+           std::uint64_t{slot} << 28U | generation;
   }
   [[nodiscard]] static constexpr WorkId decode(std::uint64_t id) {
-    return {static_cast<WorkKind>(id >> 60U), static_cast<std::uint32_t>(id >> 32U) & 0xfffffU,
-            static_cast<std::uint32_t>(id), static_cast<std::uint8_t>(id >> 52U)};
+    return {static_cast<WorkKind>(id >> 60U), static_cast<std::uint32_t>(id >> 28U) & 0xfffffU,
+            static_cast<std::uint32_t>(id) & 0xfffffffU,
+            static_cast<std::uint16_t>((id >> 48U) & (kParts - 1))};
   }
 };
 

@@ -13,6 +13,10 @@
 
 namespace rpcrdma::protocol {
 
+// Operations of a message in a row that are not signaled. Only the completion of a later one makes
+// room for them in the send queue.
+inline constexpr std::uint32_t kUnsignaledRun = 32;
+
 struct WorkRequest {
   fabric::SendRequest request;  // without `local`
   std::array<fabric::Slice, fabric::kMaxSlices> slices;

@@ -322,13 +322,15 @@ struct CallbackProgram::Impl {
     session->stop();
   }
 
+  // All may run again: START must, since it binds the connection over which it comes.
   std::vector<Procedure> procedures() {
     const auto row = [this](Proc proc, const char* name, void (Impl::*handler)(Call&),
                             std::uint32_t longest) {
       return Procedure{static_cast<std::uint32_t>(proc), name,
-                       [this, handler](Call& c) { (this->*handler)(c); }, Binding{0, 0, longest}};
+                       [this, handler](Call& c) { (this->*handler)(c); }, Binding{0, 0, longest},
+                       true};
     };
-    return {{0, "NULL", [](Call& c) { (void)c.reply({}); }, {}},
+    return {{0, "NULL", [](Call& c) { (void)c.reply({}); }, {}, true},
             row(Proc::kStart, "START", &Impl::start, 4),
             row(Proc::kWait, "WAIT", &Impl::wait, 20),
             row(Proc::kEnd, "END", &Impl::end, 4),

@@ -45,6 +45,20 @@ struct KeptReply {
   std::vector<bool> registered;  // per piece: it lies in registered memory
 };
 
+inline KeptReply kept(std::uint64_t id, std::span<const protocol::Piece> message) {
+  KeptReply reply;
+  reply.id = id;
+  for (const protocol::Piece& p : message) {
+    reply.registered.push_back(p.memory != nullptr);
+    if (p.ddp) {
+      reply.data.emplace_back(p.bytes.begin(), p.bytes.end());
+    } else {
+      reply.stream.insert(reply.stream.end(), p.bytes.begin(), p.bytes.end());
+    }
+  }
+  return reply;
+}
+
 struct Dispatching {
   explicit Dispatching(std::vector<Program*> programs)
       : dispatcher(programs, fabric::make_ipv4(10, 0, 0, 1), pool, now) {
@@ -55,16 +69,7 @@ struct Dispatching {
 
   fabric::Expected<void> keep(std::uint64_t id, std::span<const protocol::Piece> message) {
     if (refuse) return fabric::fail(fabric::Errc::kNoRoom);
-    KeptReply& reply = replies.emplace_back();
-    reply.id = id;
-    for (const protocol::Piece& p : message) {
-      reply.registered.push_back(p.memory != nullptr);
-      if (p.ddp) {
-        reply.data.emplace_back(p.bytes.begin(), p.bytes.end());
-      } else {
-        reply.stream.insert(reply.stream.end(), p.bytes.begin(), p.bytes.end());
-      }
-    }
+    replies.push_back(kept(id, message));
     return {};
   }
 

@@ -32,6 +32,8 @@ namespace {
 // Intervals that may pass without an answer. Usually the fabric reports a dead peer earlier, but
 // not if the peer keeps answering with RNR NAKs because it has no Receives.
 constexpr int kProbes = 3;
+// Reverse Calls at a time that a client without programs refuses.
+constexpr std::uint32_t kRefused = 4;
 
 // "1", "1 to 2"
 std::string range_text(const protocol::Versions& v) {
@@ -75,12 +77,14 @@ struct Link : protocol::RequesterOwner {
     info.number = n;
   }
   // Serves Calls of the server. `answered_later`: called when there is something to flush.
-  void serve(const ClientOptions& options, Loop& loop, std::function<void()> answered_later) {
-    dispatcher.emplace(options.programs, options.server, loop.memory(), loop.clock());
+  void serve(const ClientOptions& options, Loop& loop, DuplicateCache* duplicates,
+             std::function<void()> answered_later) {
+    dispatcher.emplace(options.programs, options.server, loop.memory(), loop.clock(), duplicates);
     responder.emplace(*dispatcher, options.reverse);
     dispatcher->attach([this](std::uint64_t id, std::span<const protocol::Piece> message,
                               Time at) { return responder->reply(id, message, at); },
-                       std::move(answered_later));
+                       std::move(answered_later), {}, {},
+                       [this](std::uint64_t id, Time at) { responder->drop(id, at); });
   }
   // Returns the server's versions if the client supports none of them. A channel may have been
   // offered fewer versions than the client supports: see remember_version().
@@ -160,9 +164,14 @@ struct Client::Impl : LoopMember {
       options.max_segment = std::min(options.max_segment, most);
     }
     options.programs = programs;
+    // Without programs, the responder only refuses Calls.
+    if (programs.empty()) options.reverse.credits = std::min(options.reverse.credits, kRefused);
     if (options.profile == Profile::k5666) {
       options.requester.rfc5666 = true;
       ++options.requester.max_calls;  // for CONF_RDMA
+    }
+    if (!programs.empty() && options.duplicates.entries != 0) {
+      duplicates.emplace(options.duplicates, loop.clock());
     }
     dirty.reserve(options.connections);
     flushing.reserve(options.connections);
@@ -177,9 +186,8 @@ struct Client::Impl : LoopMember {
       links.back()->configured = [this, i](const protocol::CallOutcome& outcome) {
         configured(*links[i], outcome);
       };
-      if (!options.programs.empty()) {
-        links.back()->serve(options, loop, [this, i] { mark(*links[i]); });
-      }
+      links.back()->serve(options, loop, duplicates ? &*duplicates : nullptr,
+                          [this, i] { mark(*links[i]); });
       watch(*links.back());
     }
     loop.join(*this);
@@ -216,6 +224,7 @@ struct Client::Impl : LoopMember {
     link.replies = link.requester.counters().replies;
     link.trace = new_trace_connection(loop);
     link.established = false;
+    if (link.dispatcher) link.dispatcher->trace({loop.tracer(), link.trace});
     // Receives have our maximum length; the limit for Sends is known when the peer has answered.
     protocol::ChannelOptions channel =
         channel_options(loop, options.version, options.max_segment, link.trace);
@@ -625,6 +634,7 @@ struct Client::Impl : LoopMember {
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   const RdmaConfigCall config_call;
   ClientCounters counters;  // without the requesters' counters
+  std::optional<DuplicateCache> duplicates;
   std::vector<std::unique_ptr<Link>> links;
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
   // The time at which a link needs attention, or earlier: activity postpones most deadlines.
@@ -719,6 +729,7 @@ std::uint32_t Client::waiting() const {
 
 ClientCounters Client::counters() const {
   ClientCounters sum = impl_->counters;
+  if (impl_->duplicates) sum.duplicates = impl_->duplicates->counters();
   for (const auto& link : impl_->links) {
     add(sum.requester, link->requester.counters());
     if (!link->responder) continue;

@@ -23,8 +23,12 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.unacknowledged_bytes += c.unacknowledged_bytes;
   sum.service += c.service;
   sum.invalidated += c.invalidated;
+  sum.dropped += c.dropped;
   sum.read_replies += c.read_replies;
   sum.done += c.done;
+  sum.padded_replies += c.padded_replies;
+  sum.refusals += c.refusals;
+  sum.unnoted_refusals += c.unnoted_refusals;
 }
 
 inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCounters& c) {
@@ -43,6 +47,8 @@ inline void add(protocol::RequesterCounters& sum, const protocol::RequesterCount
   sum.zero_grants += c.zero_grants;
   sum.invalidated += c.invalidated;
   sum.stalls += c.stalls;
+  sum.one_way += c.one_way;
+  sum.null_calls += c.null_calls;
   sum.padded_calls += c.padded_calls;
   sum.read_replies += c.read_replies;
   sum.inline_calls += c.inline_calls;

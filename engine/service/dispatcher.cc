@@ -51,19 +51,39 @@ DispatcherCounters& DispatcherCounters::operator+=(const DispatcherCounters& o) 
   reply_refused += o.reply_refused;
   deferred += o.deferred;
   cancelled += o.cancelled;
+  replayed += o.replayed;
+  duplicates_dropped += o.duplicates_dropped;
+  one_way += o.one_way;
   return *this;
 }
 
 DispatcherState::DispatcherState(std::span<Program* const> programs, const fabric::Address& peer,
-                                 protocol::MemoryPool& memory, const fabric::Time& clock)
-    : programs_(programs.begin(), programs.end()), peer_(peer), memory_(&memory), clock_(&clock) {}
+                                 protocol::MemoryPool& memory, const fabric::Time& clock,
+                                 std::shared_ptr<DuplicateCache::Impl> duplicates)
+    : programs_(programs.begin(), programs.end()),
+      peer_(peer),
+      memory_(&memory),
+      clock_(&clock),
+      duplicates_(duplicates),
+      keeps_(duplicates != nullptr) {}
 
 void DispatcherState::orphan() {
   reply_to_ = nullptr;
   answered_later_ = nullptr;
   bind_ = nullptr;
   configure_ = nullptr;
-  for (Slot& slot : slots_) {
+  drop_ = nullptr;
+  for (std::size_t n = 0; n < slots_.size(); ++n) {
+    Slot& slot = slots_[n];
+    // Its Reply is still kept when it comes, and may lie in these blocks.
+    const Special* const kept = slot.token ? special(ids_[n]) : nullptr;
+    if (kept != nullptr && kept->entry != nullptr && !duplicates_.expired()) {
+      kept->entry->pool = memory_;
+      kept->entry->blocks = slot.blocks;
+      std::fill(kept->entry->blocks.begin() + slot.block_count, kept->entry->blocks.end(),
+                protocol::Block());
+      slot.block_count = 0;
+    }
     for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->release(slot.blocks[i]);
     slot.block_count = 0;
     slot.ended = true;
@@ -129,9 +149,9 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
     return;
   }
 
-  const Program* program = nullptr;
+  Program* program = nullptr;
   std::uint32_t low = UINT32_MAX, high = 0;
-  for (const Program* p : programs_) {
+  for (Program* const p : programs_) {
     if (p->number() != call.prog) continue;
     low = std::min(low, p->version());
     high = std::max(high, p->version());
@@ -152,6 +172,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
     (void)fail(incoming.id, CallError::kProcUnavail);
     return;
   }
+  if (procedure->one_way) specials_.push_back({incoming.id, nullptr, true});
   // No binding makes the RPC header DDP-eligible.
   protocol::StreamReader arguments(incoming.stream, incoming.items, incoming.padding);
   if (incoming.items.size() > procedure->binding.arguments ||
@@ -160,6 +181,7 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
     return;
   }
   (void)arguments.opaque_fixed(header_bytes);
+  if (!procedure->idempotent && keeps_ && !is_first(incoming, call, procedure->one_way)) return;
 
   Call handled(*this, arguments, incoming.items, peer_, incoming.offer);
   handled.credential_ = credential;
@@ -170,6 +192,15 @@ void DispatcherState::dispatch(const protocol::IncomingCall& incoming, const wir
   handled.pulled_ = incoming.pulled;
   procedure->handler(handled);
   if (!handled.ended_) (void)handled.fail(CallError::kSystemError);
+  // The handler may have answered a Call that it had deferred.
+  const std::size_t slot = slots_.empty() ? 0 : find(incoming.id);
+  if (slot < slots_.size() && slots_[slot].token) {
+    slots_[slot].program = program;
+    slots_[slot].procedure = procedure;
+    slots_[slot].received = incoming.received;
+  } else {
+    program->count(*procedure, since(incoming.received));
+  }
 }
 
 Expected<void> DispatcherState::reply(std::uint64_t id, std::span<const protocol::Piece> results) {
@@ -209,12 +240,26 @@ Expected<void> DispatcherState::answer(std::uint64_t id, const wire::RpcReply& r
 }
 
 Expected<void> DispatcherState::send(std::uint64_t id, std::span<const protocol::Piece> message) {
-  if (!reply_to_) return fabric::fail(fabric::Errc::kNotConnected);
-  auto sent = reply_to_(id, message, *clock_);
-  if (!sent) {
-    if (sent.error().code == fabric::Errc::kNoRoom) ++counters_.reply_refused;
-    end(id);
+  std::optional<Special> kept;
+  if (!specials_.empty()) kept = take_special(id);
+  if (kept) {
+    // Before it is sent, since the client may find that it does not fit, and send the Call again.
+    keep(*kept, message);
+    if (kept->one_way) {
+      ++counters_.one_way;
+      drop(id);
+      return {};
+    }
   }
+  Expected<void> sent = fabric::fail(fabric::Errc::kNotConnected);
+  if (reply_to_) {
+    sent = reply_to_(id, message, *clock_);
+    if (!sent) {
+      if (sent.error().code == fabric::Errc::kNoRoom) ++counters_.reply_refused;
+      end(id);
+    }
+  }
+  if (kept && kept->entry != nullptr) answer_waiter(*kept->entry);
   return sent;
 }
 
@@ -268,17 +313,31 @@ bool DispatcherState::waiting(std::uint64_t id) const {
 
 Expected<void> DispatcherState::reply_deferred(std::uint64_t id,
                                                std::span<const protocol::Piece> results) {
-  if (!waiting(id)) return fabric::fail(fabric::Errc::kNotConnected);
+  if (!waiting(id) && special(id) == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
+  count_deferred(id);
   auto sent = reply(id, results);
   if (answered_later_) answered_later_();
   return sent;
 }
 
 Expected<void> DispatcherState::fail_deferred(std::uint64_t id, CallError error) {
-  if (!waiting(id)) return fabric::fail(fabric::Errc::kNotConnected);
+  if (!waiting(id) && special(id) == nullptr) return fabric::fail(fabric::Errc::kNotConnected);
+  count_deferred(id);
   auto sent = fail(id, error);
   if (answered_later_) answered_later_();
   return sent;
+}
+
+fabric::Time DispatcherState::since(fabric::Time received) const {
+  return (read_clock_ != nullptr ? std::max(read_clock_(), *clock_) : *clock_) - received;
+}
+
+void DispatcherState::count_deferred(std::uint64_t id) {
+  // Without a responder the Call has no Reply; its program and the clock may have ended with it.
+  if (!reply_to_) return;
+  const std::size_t slot = find(id);
+  if (slot == slots_.size() || slots_[slot].procedure == nullptr) return;
+  slots_[slot].program->count(*slots_[slot].procedure, since(slots_[slot].received));
 }
 
 void DispatcherState::drop_token(std::uint64_t id) {
@@ -393,16 +452,24 @@ void Deferred::drop() {
 }
 
 Dispatcher::Dispatcher(std::span<Program* const> programs, const fabric::Address& peer,
-                       protocol::MemoryPool& memory, const fabric::Time& clock)
-    : state_(std::make_shared<DispatcherState>(programs, peer, memory, clock)) {}
+                       protocol::MemoryPool& memory, const fabric::Time& clock,
+                       DuplicateCache* duplicates)
+    : state_(std::make_shared<DispatcherState>(programs, peer, memory, clock,
+                                               DispatcherState::impl_of(duplicates))) {}
 Dispatcher::~Dispatcher() {
   state_->orphan();
 }
 
 void Dispatcher::attach(ReplyTo reply_to, std::function<void()> answered_later, Bind bind,
-                        Configure configure) {
+                        Configure configure, Drop drop) {
   state_->attach(std::move(reply_to), std::move(answered_later), std::move(bind),
-                 std::move(configure));
+                 std::move(configure), std::move(drop));
+}
+void Dispatcher::trace(const trace::ConnectionTracer& tracer) {
+  state_->trace(tracer);
+}
+void Dispatcher::measure_by(fabric::Time (*read_clock)()) {
+  state_->measure_by(read_clock);
 }
 void Dispatcher::on_call(const protocol::IncomingCall& call) {
   state_->on_call(call);

@@ -2,8 +2,11 @@
 // last of them is answered, which may be later than the connection and the server.
 #pragma once
 
+#include "duplicate_entry.h"
+
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <rpcrdma/service/dispatcher.h>
@@ -13,15 +16,22 @@ namespace rpcrdma::service {
 class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
  public:
   DispatcherState(std::span<Program* const> programs, const fabric::Address& peer,
-                  protocol::MemoryPool& memory, const fabric::Time& clock);
+                  protocol::MemoryPool& memory, const fabric::Time& clock,
+                  std::shared_ptr<DuplicateCache::Impl> duplicates);
+  [[nodiscard]] static std::shared_ptr<DuplicateCache::Impl> impl_of(DuplicateCache* duplicates) {
+    return duplicates != nullptr ? duplicates->impl_ : nullptr;
+  }
 
   void attach(Dispatcher::ReplyTo reply_to, std::function<void()> answered_later,
-              Dispatcher::Bind bind, Dispatcher::Configure configure) {
+              Dispatcher::Bind bind, Dispatcher::Configure configure, Dispatcher::Drop drop) {
     reply_to_ = std::move(reply_to);
     answered_later_ = std::move(answered_later);
     bind_ = std::move(bind);
     configure_ = std::move(configure);
+    drop_ = std::move(drop);
   }
+  void trace(const trace::ConnectionTracer& tracer) { trace_ = tracer; }
+  void measure_by(fabric::Time (*read_clock)()) { read_clock_ = read_clock; }
   // Called when the dispatcher is destroyed: its memory must be back in the pool before that ends.
   void orphan();
 
@@ -49,11 +59,38 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   struct Slot {
     std::array<protocol::Block, protocol::kMaxResults> blocks;
     std::uint32_t block_count = 0;
+    Program* program = nullptr;  // set for a deferred Call, like the two that follow
+    const Procedure* procedure = nullptr;
+    fabric::Time received = 0;
     bool token = false;
     bool ended = false;  // sent or cancelled
   };
 
+  // A Call whose Reply is kept, or that has none.
+  struct Special {
+    std::uint64_t id = 0;
+    std::shared_ptr<DuplicateEntry> entry;  // null: it is not kept
+    bool one_way = false;
+  };
+
   void serve(const protocol::IncomingCall& incoming);
+  // Returns whether a Call of a procedure that is not idempotent is to be executed. Otherwise it is
+  // a duplicate, and was answered or waits.
+  [[nodiscard]] bool is_first(const protocol::IncomingCall& incoming, const wire::RpcCall& call,
+                              bool one_way);
+  void replay(const protocol::IncomingCall& incoming, DuplicateEntry& entry);
+  // The entry's Reply for its waiting duplicate.
+  void answer_waiter(DuplicateEntry& entry);
+  void send_kept(std::uint64_t id, const DuplicateEntry& entry);
+  // A later duplicate waits in the place of this one.
+  void drop_duplicate(std::uint64_t id);
+  void drop(std::uint64_t id);
+  void trace_duplicate(const DuplicateKey& key, trace::DuplicateFate fate) const;
+  [[nodiscard]] Special* special(std::uint64_t id);
+  // Removes it from the list.
+  [[nodiscard]] std::optional<Special> take_special(std::uint64_t id);
+  void keep(const Special& special, std::span<const protocol::Piece> message) noexcept;
+
   void dispatch(const protocol::IncomingCall& incoming, const wire::RpcCall& call,
                 std::uint32_t header_bytes);
   [[nodiscard]] bool check_credential(const wire::RpcCall& call, Credential& credential,
@@ -62,6 +99,9 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   fabric::Expected<void> answer(std::uint64_t id, const wire::RpcReply& reply);
   fabric::Expected<void> send(std::uint64_t id, std::span<const protocol::Piece> message);
   void end(std::uint64_t id);
+  // The time in which a Call has been answered, by the clock at this moment.
+  [[nodiscard]] fabric::Time since(fabric::Time received) const;
+  void count_deferred(std::uint64_t id);
 
   [[nodiscard]] std::size_t find(std::uint64_t id) const;  // slots_.size(): none
   std::size_t find_or_add(std::uint64_t id);
@@ -75,9 +115,15 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   std::function<void()> answered_later_;  // may be empty
   Dispatcher::Bind bind_;                 // may be empty
   Dispatcher::Configure configure_;       // may be empty
-  std::vector<std::uint64_t> ids_;        // of slots_, separate for fast search
+  Dispatcher::Drop drop_;                 // may be empty
+  std::weak_ptr<DuplicateCache::Impl> duplicates_;
+  bool keeps_ = false;             // there is a cache
+  std::vector<Special> specials_;  // mostly empty
+  trace::ConnectionTracer trace_;
+  std::vector<std::uint64_t> ids_;  // of slots_, separate for fast search
   std::vector<Slot> slots_;
   DispatcherCounters counters_;
+  fabric::Time (*read_clock_)() = nullptr;  // null: *clock_ is all there is
 };
 
 }  // namespace rpcrdma::service

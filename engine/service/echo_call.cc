@@ -11,8 +11,8 @@ using protocol::Piece;
 
 namespace {
 
-constexpr std::array<const char*, kProcedures> kNames{"NULL",      "ECHO", "SINK", "SOURCE",
-                                                      "ECHO_BULK", "LIST", "SLEEP"};
+constexpr std::array<const char*, kProcedures> kNames{"NULL",      "ECHO", "SINK",  "SOURCE",
+                                                      "ECHO_BULK", "LIST", "SLEEP", "COUNT"};
 constexpr std::uint32_t kHead = kDataResultBytes;
 
 CallHeader header(Proc proc) {
@@ -58,7 +58,7 @@ struct EchoCall::Impl {
       : memory(m), pattern(p), space(b), headers{header(Proc::kNull),     header(Proc::kEcho),
                                                  header(Proc::kSink),     header(Proc::kSource),
                                                  header(Proc::kEchoBulk), header(Proc::kList),
-                                                 header(Proc::kSleep)} {}
+                                                 header(Proc::kSleep),    header(Proc::kCount)} {}
   ~Impl() {
     if (space) memory.release(space);
   }
@@ -91,6 +91,7 @@ struct EchoCall::Impl {
       case Proc::kSink:
       case Proc::kSource:
       case Proc::kEchoBulk:
+      case Proc::kCount:
         return kHead;
       case Proc::kSleep:
         break;
@@ -106,6 +107,7 @@ struct EchoCall::Impl {
     const Request& r = request;
     switch (r.proc) {
       case Proc::kNull:
+      case Proc::kCount:
         return true;
       case Proc::kEcho:
         return r.length <= std::min(kMaxEcho, pattern.longest());
@@ -144,7 +146,15 @@ struct EchoCall::Impl {
       case Proc::kSleep:
         add_words(r.sleep);
         break;
+      case Proc::kCount:
+        add_words(1U);
+        break;
     }
+  }
+
+  Verdict refused(Status why) {
+    status = why;
+    return Verdict::kStatus;
   }
 
   // The data must be what was sent or the pattern, and match the checksum.
@@ -153,7 +163,7 @@ struct EchoCall::Impl {
         read_data_result(results, std::max(request.length, space.size), has_bulk_result());
     if (!result) return Verdict::kMalformed;
     times = result->times;
-    if (result->status != Status::kOk) return Verdict::kStatus;
+    if (result->status != Status::kOk) return refused(result->status);
     const std::uint32_t right = pattern.checksum(request.seed, request.length);
     return result->data.size() == request.length && result->checksum == right &&
                    checksum(result->data) == right
@@ -165,7 +175,7 @@ struct EchoCall::Impl {
     const auto result = read_sink_result(results);
     if (!result) return Verdict::kMalformed;
     times = result->times;
-    if (result->status != Status::kOk) return Verdict::kStatus;
+    if (result->status != Status::kOk) return refused(result->status);
     return result->length == request.length &&
                    result->checksum == pattern.checksum(request.seed, request.length)
                ? Verdict::kRight
@@ -176,7 +186,7 @@ struct EchoCall::Impl {
     const auto head = read_list_head(results);
     if (!head) return Verdict::kMalformed;
     times = head->times;
-    if (head->status != Status::kOk) return Verdict::kStatus;
+    if (head->status != Status::kOk) return refused(head->status);
     const std::uint32_t bytes = request.count * request.length;
     if (head->count != request.count || head->checksum != pattern.checksum(request.seed, bytes)) {
       return Verdict::kWrongData;
@@ -184,6 +194,15 @@ struct EchoCall::Impl {
     const ListArgs list{request.count, request.length, request.seed};
     if (items_are(results, list, pattern.bytes(request.seed, bytes))) return Verdict::kRight;
     return results.ok() ? Verdict::kWrongData : Verdict::kMalformed;
+  }
+
+  Verdict check_count(protocol::StreamReader& results) {
+    const auto result = read_count_result(results);
+    if (!result) return Verdict::kMalformed;
+    times = result->times;
+    if (result->status != Status::kOk) return refused(result->status);
+    count = result->count;
+    return result->count != 0 ? Verdict::kRight : Verdict::kWrongData;
   }
 
   Verdict check(protocol::StreamReader& results) {
@@ -198,13 +217,15 @@ struct EchoCall::Impl {
         return check_sink(results);
       case Proc::kList:
         return check_list(results);
+      case Proc::kCount:
+        return check_count(results);
       case Proc::kSleep:
         break;
     }
     const auto result = read_sleep_result(results);
     if (!result) return Verdict::kMalformed;
     times = result->times;
-    return result->status == Status::kOk ? Verdict::kRight : Verdict::kStatus;
+    return result->status == Status::kOk ? Verdict::kRight : refused(result->status);
   }
 
   protocol::MemoryPool& memory;
@@ -213,6 +234,8 @@ struct EchoCall::Impl {
   std::array<CallHeader, kProcedures> headers;
   Request request;
   std::optional<ServerTimes> times;  // of the last Reply
+  std::optional<std::uint64_t> count;
+  std::optional<Status> status;  // not OK
   Words words{};
   std::array<Piece, protocol::kMaxPieces> pieces;
   std::size_t piece_count = 0;
@@ -260,6 +283,8 @@ fabric::Expected<protocol::CallSpec> EchoCall::begin(const Request& request) {
 Verdict EchoCall::check(const protocol::CallOutcome& outcome) {
   Impl& c = *impl_;
   c.times.reset();
+  c.count.reset();
+  c.status.reset();
   const bool bulk = c.has_bulk_result() && c.request.length != 0;
   ReplyReader reply(outcome, bulk ? std::span<const protocol::ResultSpace>(&c.result_space, 1)
                                   : std::span<const protocol::ResultSpace>());
@@ -269,6 +294,14 @@ Verdict EchoCall::check(const protocol::CallOutcome& outcome) {
 
 std::optional<ServerTimes> EchoCall::server_times() const {
   return impl_->times;
+}
+
+std::optional<std::uint64_t> EchoCall::count() const {
+  return impl_->count;
+}
+
+std::optional<Status> EchoCall::status() const {
+  return impl_->status;
 }
 
 const Request& EchoCall::request() const {
@@ -287,6 +320,7 @@ std::uint64_t EchoCall::payload_bytes(const Request& request) {
       return std::uint64_t{request.count} * request.length;
     case Proc::kNull:
     case Proc::kSleep:
+    case Proc::kCount:
       break;
   }
   return 0;

@@ -1,14 +1,11 @@
-#include <isa-l/crc.h>
+#include "checksum.h"
 
 #include <rpcrdma/service/echo.h>
-#include <rpcrdma/wire/end_isal.h>
 
 namespace rpcrdma::service::echo {
 namespace {
 
 constexpr std::uint32_t kSeeds = 4096;
-// crc32_iscsi() takes its length as an int.
-constexpr std::size_t kCrcStep = 1U << 30;
 
 std::uint64_t splitmix64(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15;
@@ -31,15 +28,9 @@ void fill(std::uint8_t* out, std::size_t bytes) {
 }  // namespace
 
 std::uint32_t checksum(wire::Bytes bytes) {
-  std::uint32_t crc = 0xffffffff;
-  while (!bytes.empty()) {
-    const std::size_t step = std::min(bytes.size(), kCrcStep);
-    // The function only reads; its parameter is not const.
-    crc = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(step), crc);
-    bytes = bytes.subspan(step);
-  }
-  wire::end_isal();
-  return ~crc;
+  Checksum sum;
+  sum.add(bytes);
+  return sum.value();
 }
 
 fabric::Expected<Pattern> Pattern::create(protocol::MemoryPool& memory, std::uint32_t longest) {

@@ -69,6 +69,7 @@ struct EchoProgram::Impl {
   bool admit(Call& call, std::uint64_t length) {
     if (length <= pattern.longest()) return true;
     ++counters.too_long;
+    if (log_too_long) log_too_long(call, length);
     reply_words(call, Status::kTooLong, 0, 0);
     return false;
   }
@@ -162,6 +163,15 @@ struct EchoProgram::Impl {
     std::push_heap(sleepers.begin(), sleepers.end(), later);
   }
 
+  void add(Call& call) {
+    count(Proc::kCount);
+    const std::uint32_t amount = call.arguments().u32();
+    if (!call.arguments().at_end()) return (void)call.fail(CallError::kGarbageArgs);
+    counters.count += amount;
+    reply_words(call, Status::kOk, static_cast<std::uint32_t>(counters.count >> 32U),
+                static_cast<std::uint32_t>(counters.count));
+  }
+
   void wake(Time now) {
     while (!sleepers.empty() && sleepers.front().until <= now) {
       std::pop_heap(sleepers.begin(), sleepers.end(), later);
@@ -177,9 +187,10 @@ struct EchoProgram::Impl {
   std::vector<Procedure> procedures() {
     constexpr std::uint32_t kResultHead = kDataResultBytes;
     const auto number = [](Proc p) { return static_cast<std::uint32_t>(p); };
-    const auto row = [&](Proc p, void (Impl::*handler)(Call&), Binding binding) {
+    const auto row = [&](Proc p, void (Impl::*handler)(Call&), Binding binding,
+                         bool idempotent = true) {
       return Procedure{number(p), proc_name(p), [this, handler](Call& c) { (this->*handler)(c); },
-                       binding};
+                       binding, idempotent};
     };
     return {
         {number(Proc::kNull),
@@ -188,13 +199,15 @@ struct EchoProgram::Impl {
            count(Proc::kNull);
            (void)c.reply({});
          },
-         {}},
+         {},
+         true},
         row(Proc::kEcho, &Impl::echo, {0, 0, kResultHead + kMaxEcho}),
         row(Proc::kSink, &Impl::sink, {1, 0, kResultHead}),
         row(Proc::kSource, &Impl::source, {0, 1, kResultHead}),
         row(Proc::kEchoBulk, &Impl::echo_bulk, {1, 1, kResultHead}),
         row(Proc::kList, &Impl::list, {0, 0, kResultHead + kMaxListBytes}),
         row(Proc::kSleep, &Impl::sleep, {0, 0, kResultBytes}),
+        row(Proc::kCount, &Impl::add, {0, 0, kResultHead}, false),
     };
   }
 
@@ -202,6 +215,7 @@ struct EchoProgram::Impl {
   Clock clock;                    // null: only the loop's time of each iteration
   std::vector<Sleeper> sleepers;  // a heap
   EchoCounters counters;
+  std::function<void(const Call&, std::uint64_t)> log_too_long;
 };
 
 fabric::Expected<std::unique_ptr<EchoProgram>> EchoProgram::create(protocol::MemoryPool& memory,
@@ -225,6 +239,9 @@ void EchoProgram::expire(Time now) {
 }
 const EchoCounters& EchoProgram::counters() const {
   return impl_->counters;
+}
+void EchoProgram::on_too_long(std::function<void(const Call&, std::uint64_t)> log) {
+  impl_->log_too_long = std::move(log);
 }
 
 }  // namespace rpcrdma::service::echo

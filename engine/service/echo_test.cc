@@ -287,8 +287,8 @@ TEST_F(EchoTest, TheCallShowsWhatItsReplySays) {
   d.pulled = 120;
   d.now = 150;
   const ServerTimes times{20, 30};
-  for (const Proc proc :
-       {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList, Proc::kSleep}) {
+  for (const Proc proc : {Proc::kEcho, Proc::kSink, Proc::kSource, Proc::kEchoBulk, Proc::kList,
+                          Proc::kSleep, Proc::kCount}) {
     EXPECT_EQ(run(call, {proc, 100, 3, 9, 0}, false), Verdict::kRight) << proc_name(proc);
     EXPECT_EQ(call.server_times(), times) << proc_name(proc);
   }
@@ -301,6 +301,15 @@ TEST_F(EchoTest, TheCallShowsWhatItsReplySays) {
   damage_reply = [](ByteVector& stream) { stream.resize(stream.size() - 4); };
   EXPECT_EQ(run(call, {Proc::kEcho, 1000, 0, 9, 0}, false), Verdict::kMalformed);
   EXPECT_FALSE(call.server_times());
+}
+
+TEST_F(EchoTest, CountAdds) {
+  EXPECT_EQ(run(call, {Proc::kCount}, false), Verdict::kRight);
+  EXPECT_EQ(call.count(), 1U);
+  EXPECT_EQ(run(call, {Proc::kCount}, false), Verdict::kRight);
+  EXPECT_EQ(call.count(), 2U);
+  EXPECT_EQ(run(call, {Proc::kNull}, false), Verdict::kRight);
+  EXPECT_FALSE(call.count());
 }
 
 TEST_F(EchoTest, ACallIsRefusedWhereThereIsNoRoom) {
@@ -359,8 +368,10 @@ TEST_F(EchoTest, HostileArguments) {
     const ByteVector data(random() % 100, static_cast<std::uint8_t>(random()));
     const protocol::Placed item{static_cast<std::uint32_t>(random() % 30 * 4), data};
     d.replies.clear();
-    const std::uint64_t id = d.call(
-        testing::call_bytes(kProgram, kVersion, random() % 6, arguments), {&item, random() % 2});
+    std::uint32_t procedure = random() % 7;
+    if (procedure == 6) procedure = 7;  // SLEEP is answered later
+    const std::uint64_t id = d.call(testing::call_bytes(kProgram, kVersion, procedure, arguments),
+                                    {&item, random() % 2});
     ASSERT_EQ(d.replies.size(), 1U);
     d.dispatcher.on_sent(id);
   }

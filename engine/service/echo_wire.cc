@@ -86,6 +86,16 @@ std::optional<SleepResult> read_sleep_result(protocol::StreamReader& results) {
   return result;
 }
 
+std::optional<CountResult> read_count_result(protocol::StreamReader& results) {
+  CountResult result;
+  const auto status = to_status(results.u32());
+  result.times = read_times(results);
+  result.count = results.u64();
+  if (!status || !results.ok() || !results.at_end()) return std::nullopt;
+  result.status = *status;
+  return result;
+}
+
 void write_items(const ListArgs& list, wire::Bytes data, std::uint8_t* out) {
   const std::size_t gap = roundup(list.size).size();
   for (std::uint32_t i = 0; i < list.count; ++i) {

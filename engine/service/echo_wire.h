@@ -84,6 +84,12 @@ struct SleepResult {
   ServerTimes times;
 };
 [[nodiscard]] std::optional<SleepResult> read_sleep_result(protocol::StreamReader& results);
+struct CountResult {
+  Status status = Status::kOk;
+  ServerTimes times;
+  std::uint64_t count = 0;
+};
+[[nodiscard]] std::optional<CountResult> read_count_result(protocol::StreamReader& results);
 
 // Bytes of `count` encoded items, without their number.
 [[nodiscard]] constexpr std::uint64_t list_bytes(std::uint32_t count, std::uint32_t size) {

@@ -12,10 +12,15 @@ Program::Program(std::uint32_t number, std::uint32_t version, std::string name,
       procedures_(std::move(procedures)) {
   const auto is_null = [](const Procedure& p) { return p.number == 0; };
   if (std::none_of(procedures_.begin(), procedures_.end(), is_null)) {
-    procedures_.push_back({0, "NULL", [](Call& call) { call.reply({}); }, {}});
+    procedures_.push_back({0, "NULL", [](Call& call) { call.reply({}); }, {}, true});
   }
   std::sort(procedures_.begin(), procedures_.end(),
             [](const Procedure& a, const Procedure& b) { return a.number < b.number; });
+  durations_.resize(procedures_.size());
+}
+
+void Program::count(const Procedure& procedure, fabric::Time duration) {
+  durations_[static_cast<std::size_t>(&procedure - procedures_.data())].add(duration);
 }
 
 const Procedure* Program::find(std::uint32_t procedure) const {

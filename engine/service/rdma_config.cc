@@ -1,5 +1,7 @@
 #include "rdma_config.h"
 
+#include "thresholds.h"
+
 #include <algorithm>
 
 namespace rpcrdma::service {
@@ -29,7 +31,7 @@ void conf_rdma(Call& call) {
 
 RdmaConfigProgram::RdmaConfigProgram()
     : Program(wire::kRdmaConfigProgram, wire::kRdmaConfigVersion, "rdmaconfig",
-              {{wire::kRdmaConfigProcConf, "CONF_RDMA", conf_rdma, {0, 0, kResultBytes}}}) {}
+              {{wire::kRdmaConfigProcConf, "CONF_RDMA", conf_rdma, {0, 0, kResultBytes}, true}}) {}
 
 RdmaConfigCall::RdmaConfigCall(std::uint32_t threshold, const ConfigOptions& options)
     : header_(wire::kRdmaConfigProgram, wire::kRdmaConfigVersion, wire::kRdmaConfigProcConf) {
@@ -57,19 +59,20 @@ std::optional<wire::RdmaConfigReply> RdmaConfigCall::read(const protocol::CallOu
 
 void configure_client(const wire::RdmaConfigReply& reply, std::uint32_t threshold,
                       const ConfigOptions& options, protocol::Terms& terms) {
-  terms.inline_send = std::min(reply.maxcall_sendsize, threshold);
+  terms.inline_send = std::clamp(reply.maxcall_sendsize, kLeastThreshold, threshold);
   // A server does not state how much it sends inline: longer Replies get a Reply chunk, which it
   // need not use.
   terms.inline_receive = terms.inline_send;
   // An alignment that no Receive could hold is ignored.
   terms.padding = {reply.align <= protocol::kMaxAlign ? reply.align : 0, options.thresh, 0};
   terms.max_reads = reply.maxrdmaread;
-  terms.peer_reads = reply.maxrdmaread != 0;
+  // Neither does the client send Read chunks if it permits no Read itself.
+  terms.peer_reads = reply.maxrdmaread != 0 && options.max_reads != 0;
 }
 
 void configure_server(const wire::RdmaConfigRequest& request, std::uint32_t threshold,
                       protocol::Terms& terms) {
-  terms.inline_send = std::min(request.maxreply_sendsize, threshold);
+  terms.inline_send = std::clamp(request.maxreply_sendsize, kLeastThreshold, threshold);
   terms.inline_receive = threshold;
   terms.max_reads = request.maxrdmaread;
 }

@@ -39,7 +39,8 @@ class RdmaConfigCall {
 };
 
 // Applies request and answer to the terms of the client's and of the server's channel. `threshold`:
-// of the side concerned, bytes.
+// of the side concerned, bytes. Every peer accepts 1,024 bytes inline (RFC 5666 section 6.2), so
+// sizes below that count as 1,024.
 void configure_client(const wire::RdmaConfigReply& reply, std::uint32_t threshold,
                       const ConfigOptions& options, protocol::Terms& terms);
 void configure_server(const wire::RdmaConfigRequest& request, std::uint32_t threshold,

@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -61,8 +62,9 @@ class Cookie {
 // Members in the order of their dependencies: the channel is destroyed first.
 struct Connection {
   Connection(std::span<Program* const> programs, const fabric::Address& peer, Loop& loop,
-             const protocol::ResponderOptions& options)
-      : dispatcher(programs, peer, loop.memory(), loop.clock()), responder(dispatcher, options) {}
+             const protocol::ResponderOptions& options, DuplicateCache* duplicates)
+      : dispatcher(programs, peer, loop.memory(), loop.clock(), duplicates),
+        responder(dispatcher, options) {}
 
   Dispatcher dispatcher;
   protocol::Responder responder;
@@ -114,8 +116,10 @@ struct Server::Impl : LoopMember {
         granted(o.responder.credits) {
     if (options.profile == Profile::k5666) {
       options.responder.rfc5666 = true;
+      options.responder.padding = {options.config.align, options.config.thresh, 0};
       programs.push_back(&config_program);
     }
+    if (options.duplicates.entries != 0) duplicates.emplace(options.duplicates, loop.clock());
     loop.join(*this);
   }
   ~Impl() override {
@@ -200,13 +204,24 @@ struct Server::Impl : LoopMember {
   }
 
   void admit(fabric::Event& event, Time now) {
-    auto c = std::make_unique<Connection>(programs, event.peer, loop, options.responder);
+    const std::uint32_t key = next_key();
+    protocol::ResponderOptions responder = options.responder;
+    // A loop with a clock of its own has no other time.
+    if (loop.options().clock == nullptr) responder.read_clock = &Loop::read_clock;
+    responder.on_refused = [this, key](const protocol::RefusedCall& call) {
+      if (options.responder.on_refused) options.responder.on_refused(call);
+      observe([&](ServerObserver& o) { o.on_refused(slots[key]->info, call); });
+    };
+    auto c = std::make_unique<Connection>(programs, event.peer, loop, responder,
+                                          duplicates ? &*duplicates : nullptr);
     c->info.number = ++last_number;
     c->info.peer = event.peer;
     c->info.thresholds =
         agree(options.inline_threshold, options.private_data, invalidates, event.private_data);
     c->active = c->changed = now;
     c->trace = new_trace_connection(loop);
+    c->dispatcher.trace({loop.tracer(), c->trace});
+    c->dispatcher.measure_by(responder.read_clock);
     if (c->trace != 0) c->peer_private_data = std::move(event.private_data);
     protocol::ChannelOptions channel =
         channel_options(loop, options.version, options.max_segment, c->trace);
@@ -221,7 +236,6 @@ struct Server::Impl : LoopMember {
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
     c->channel->agree(agreed);
 
-    const std::uint32_t key = next_key();
     c->dispatcher.attach(
         [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
           return r->reply(id, message, at);
@@ -231,7 +245,8 @@ struct Server::Impl : LoopMember {
         options.profile == Profile::k5666
             ? [this,
                key](const wire::RdmaConfigRequest& request) { return configure(key, request); }
-            : Dispatcher::Configure());
+            : Dispatcher::Configure(),
+        [r = &c->responder](std::uint64_t id, Time at) { r->drop(id, at); });
     Cookie cookie(loop, loop.add_cookie(*this, key));
     c->cookie = cookie.value();
     fabric::ConnectionOptions connection;
@@ -542,6 +557,7 @@ struct Server::Impl : LoopMember {
   const bool invalidates;
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::unique_ptr<fabric::Listener> listener;
+  std::optional<DuplicateCache> duplicates;
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
@@ -587,6 +603,21 @@ void Server::close() {
   }
 }
 
+fabric::Expected<void> Server::limit(std::uint32_t max_connections, std::uint32_t max_calls,
+                                     fabric::Time idle) {
+  if (max_connections == 0 || max_calls == 0 || idle <= 0) {
+    return fabric::fail(fabric::Errc::kBadArgument, "a limit of 0");
+  }
+  impl_->options.max_connections = max_connections;
+  impl_->options.max_calls = max_calls;
+  impl_->options.idle = idle;
+  impl_->share_credits();
+  for (std::uint32_t key = 0; key < impl_->slots.size(); ++key) {
+    if (impl_->slots[key] != nullptr) impl_->watch(key);
+  }
+  return {};
+}
+
 const ServerOptions& Server::options() const {
   return impl_->options;
 }
@@ -614,6 +645,7 @@ std::uint32_t Server::granted() const {
 
 ServerCounters Server::counters() const {
   ServerCounters sum = impl_->counters;
+  if (impl_->duplicates) sum.duplicates = impl_->duplicates->counters();
   for (const auto& c : impl_->slots) {
     if (c == nullptr) continue;
     add(sum.responder, c->responder.counters());

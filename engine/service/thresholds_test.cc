@@ -1,6 +1,8 @@
 // RFC 8797 section 4.2: the smaller of one side's send size and the other's receive size.
 #include "thresholds.h"
 
+#include "rdma_config.h"
+
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +51,32 @@ TEST(Thresholds, PrivateDataThatMakesNoSenseIsNone) {
   auto longer = good;
   longer.resize(56, 0xff);
   EXPECT_EQ(agree(4096, true, false, longer).send, 4096U);
+}
+
+// Every peer accepts 1,024 bytes inline (RFC 5666 section 6.2).
+TEST(Thresholds, SizesOfConfRdmaBelow1024CountAs1024) {
+  for (const std::uint32_t size : {0U, 1U, 1023U, 1024U}) {
+    protocol::Terms terms;
+    configure_client({size, 0, 16}, 4096, {}, terms);
+    EXPECT_EQ(terms.inline_send, 1024U);
+    EXPECT_EQ(terms.inline_receive, 1024U);
+    configure_server({4096, size, 16}, 8192, terms);
+    EXPECT_EQ(terms.inline_send, 1024U);
+    EXPECT_EQ(terms.inline_receive, 8192U);
+  }
+  protocol::Terms terms;
+  configure_client({8192, 0, 16}, 4096, {}, terms);
+  EXPECT_EQ(terms.inline_send, 4096U);
+}
+
+TEST(Thresholds, ReadChunksNeedBothSidesPermission) {
+  for (const std::uint32_t server : {0U, 1U}) {
+    for (const std::uint32_t client : {0U, 1U}) {
+      protocol::Terms terms;
+      configure_client({4096, 0, server}, 4096, {.max_reads = client}, terms);
+      EXPECT_EQ(terms.peer_reads, server != 0 && client != 0);
+    }
+  }
 }
 
 TEST(Thresholds, OfOneWhoDidNotSayNobodyKnows) {

@@ -44,6 +44,8 @@ const char* event_type_name(EventType type) {
       return "procedure sums";
     case EventType::kConnectionSums:
       return "connection sums";
+    case EventType::kDuplicate:
+      return "duplicate";
   }
   return "?";
 }

@@ -27,14 +27,28 @@ class HeaderDecoder : public ListDecoder {
       if (!version_one(proc)) return false;
     } else if (out_.vers == 2) {
       if (!version_two(proc)) return false;
-    } else {
-      return failed(Errc::kUnsupported, begin_ + kVersOffset, "HDR-03", "rdma_vers is not 1 or 2");
+    } else if (!version_error(proc)) {
+      return false;
     }
     out_.length = static_cast<std::uint32_t>(p_ - begin_);
     return true;
   }
 
  private:
+  // An ERR_VERS has the same form in every version (RFC 8166 section 7) and copies that of the
+  // message that it refuses.
+  bool version_error(std::uint32_t proc) {
+    const bool is_one = proc == static_cast<std::uint32_t>(Proc::kError) && left() >= 4 &&
+                        load_be32(p_) == static_cast<std::uint32_t>(RdmaErr::kVers);
+    if (!is_one) {
+      return failed(Errc::kUnsupported, begin_ + kVersOffset, "HDR-03", "rdma_vers is not 1 or 2");
+    }
+    out_.proc = Proc::kError;
+    out_.error = RdmaErr::kVers;
+    p_ += 4;
+    return version_range("ERR-02");
+  }
+
   bool version_one(std::uint32_t proc) {
     out_.proc = static_cast<Proc>(proc);
     switch (out_.proc) {

@@ -51,7 +51,9 @@ Result<std::uint64_t> measure_error(const Header& header) {
 // Returns the size of everything after the prefix, in bytes.
 Result<std::uint64_t> measure_body(const Header& header) {
   const bool one = header.vers == 1;
-  if (!one && header.vers != 2) {
+  // An ERR_VERS copies the version that it refuses.
+  const bool refuses = header.proc == Proc::kError && header.error == RdmaErr::kVers;
+  if (!one && header.vers != 2 && !refuses) {
     return fail(Errc::kUnsupported, 4, "HDR-03", "rdma_vers is not 1 or 2");
   }
   switch (header.proc) {

@@ -67,13 +67,14 @@ const char* rdma_err_name_two(RdmaErr err) {
 const char* proc_name(std::uint32_t vers, std::uint32_t proc) {
   if (vers == 1) return proc_name_one(static_cast<Proc>(proc));
   if (vers == 2) return proc_name_two(static_cast<Proc>(proc));
-  return kUnknown;
+  // It has the same number in every version.
+  return static_cast<Proc>(proc) == Proc::kError ? "RDMA_ERROR" : kUnknown;
 }
 
 const char* rdma_err_name(std::uint32_t vers, std::uint32_t err) {
   if (vers == 1) return rdma_err_name_one(static_cast<RdmaErr>(err));
   if (vers == 2) return rdma_err_name_two(static_cast<RdmaErr>(err));
-  return kUnknown;
+  return static_cast<RdmaErr>(err) == RdmaErr::kVers ? "ERR_VERS" : kUnknown;
 }
 
 }  // namespace rpcrdma::wire

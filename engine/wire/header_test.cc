@@ -310,6 +310,31 @@ TEST(HeaderV1Test, RefusesAnUnknownVersion) {
                Errc::kUnsupported, 4, "HDR-03");
 }
 
+// It copies the version of the message that it refuses.
+TEST(HeaderV1Test, AnErrVersHasTheSameFormInEveryVersion) {
+  const auto bytes = hex("11223344 00000009 00000020 00000004 00000001 00000001 00000002");
+  const auto header = decode_header(bytes);
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->vers, 9U);
+  EXPECT_EQ(header->proc, Proc::kError);
+  EXPECT_EQ(header->error, RdmaErr::kVers);
+  EXPECT_EQ(header->vers_low, 1U);
+  EXPECT_EQ(header->vers_high, 2U);
+  EXPECT_EQ(header->length, 28U);
+  Header out = header_of(9, Proc::kError);
+  out.xid = 0x11223344;
+  out.credit = 0x20;
+  out.vers_low = 1;
+  out.vers_high = 2;
+  std::vector<std::uint8_t> encoded(encoded_size(out));
+  ASSERT_EQ(encode_header(out, encoded).value_or(0), 28U);
+  EXPECT_EQ(encoded, std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+  expect_error(decode_header(hex("11223344 00000009 00000020 00000004 00000001 00000001")),
+               Errc::kTruncated, 24, "ERR-02");
+  expect_error(decode_header(hex("11223344 00000009 00000020 00000004 00000002")),
+               Errc::kUnsupported, 4, "HDR-03");
+}
+
 TEST(HeaderV1Test, RefusesVersionZero) {
   expect_error(decode_header(hex("11223344 00000000 00000020 00000000")), Errc::kUnsupported, 4,
                "HDR-03");
@@ -668,6 +693,11 @@ TEST(HeaderNamesTest, AreThoseOfTheVersion) {
   EXPECT_STREQ(rdma_err_name(2, 5), "RDMA2_ERR_INVAL_OPTION");
 }
 
+TEST(HeaderNamesTest, AnErrVersIsNamedInEveryVersion) {
+  EXPECT_STREQ(proc_name(3, 4), "RDMA_ERROR");
+  EXPECT_STREQ(rdma_err_name(3, 1), "ERR_VERS");
+}
+
 TEST(HeaderNamesTest, AreUnknownOutsideTheVersion) {
   EXPECT_STREQ(proc_name(1, 5), "unknown");
   EXPECT_STREQ(proc_name(2, 2), "unknown");
@@ -675,7 +705,7 @@ TEST(HeaderNamesTest, AreUnknownOutsideTheVersion) {
   EXPECT_STREQ(proc_name(3, 0), "unknown");
   EXPECT_STREQ(rdma_err_name(1, 3), "unknown");
   EXPECT_STREQ(rdma_err_name(2, 0), "unknown");
-  EXPECT_STREQ(rdma_err_name(3, 1), "unknown");
+  EXPECT_STREQ(rdma_err_name(3, 2), "unknown");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ constexpr std::size_t kPadOffset = 1;  // the byte of the BTH that holds the pad
                                : "pad count is over the length of the payload"};
 }
 
-void decode_bth(const std::uint8_t* p, Bth& bth) {
+void decode_fields(const std::uint8_t* p, Bth& bth) {
   const std::uint32_t flags = load_be32(p);
   const std::uint32_t qp = load_be32(p + 4);
   const std::uint32_t psn = load_be32(p + 8);
@@ -160,12 +160,19 @@ bool decode_roce(Bytes packet, std::size_t wire_length, RocePacket& out) {
       wire_length % 4 != 0) [[unlikely]] {
     return false;
   }
-  decode_bth(begin, out.bth);
+  decode_fields(begin, out.bth);
   const std::uint8_t* const payload = decode_extensions(begin + kBthBytes, layout, out);
   const std::uint8_t* const end = begin + std::min(captured, wire_length - kIcrcBytes - pad);
   out.payload = Bytes(payload, end);
   out.icrc = captured == wire_length ? load_icrc(begin + wire_length - kIcrcBytes) : 0;
   return true;
+}
+
+std::optional<Bth> decode_bth(Bytes packet) {
+  if (packet.size() < kBthBytes) return std::nullopt;
+  Bth bth;
+  decode_fields(packet.data(), bth);
+  return bth;
 }
 
 Result<RocePacket> decode_roce(Bytes packet, std::size_t wire_length) {

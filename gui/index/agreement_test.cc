@@ -49,6 +49,7 @@ class Reference final : public model::Observer {
   void on_call_end(const model::CallEnded& event) override {
     note(event.call.message, &event.call);
   }
+  void on_reply_read(const model::ReplyRead& event) override { note(event.reply, &event.call); }
 
   session::Session session_{{.model = {.keep_bytes = true}}, {.after_rules = {this}}};
 };

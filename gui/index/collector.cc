@@ -10,6 +10,8 @@
 #include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/event_text.h>
+#include <rpcrdma/report/view_text.h>
+#include <rpcrdma/rules/rejection.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -68,7 +70,7 @@ const char* transport_of(const roce::Connection& c) {
 
 std::string end_text(const roce::Side& side) {
   std::string text = side.address.to_string();
-  if (side.qpn_known) text += fmt::format(" QP {}", side.qpn);
+  if (side.qpn_known) text += fmt::format(" {} {}", side.is_port ? "port" : "QP", side.qpn);
   return text;
 }
 
@@ -97,14 +99,17 @@ T& at(std::vector<T>& list, std::size_t i) {
 
 }  // namespace
 
-Collector::Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect)
+Collector::Collector(Store& store, const LoadOptions& options, bool join_views)
     : store_(store),
-      session_({.model = {.dialect = dialect},
-                .rules =
-                    rules::Findings::Options{
-                        profile, [this](const rules::Occurrence& o) { on_finding(o); }}},
-               {.after_rules = {this}, .events = {this}}),
-      context_(session_.context()) {}
+      session_(
+          {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
+           .rules = rules::Findings::Options{options.profile,
+                                             [this](const rules::Occurrence& o) { on_finding(o); }},
+           .join_views = join_views},
+          {.after_rules = {this}, .events = {this}}),
+      context_(session_.context()) {
+  store_.write([&](Content& c) { c.check_icrc = options.check_icrc; });
+}
 
 void Collector::mark(const capture::Mark& mark) {
   marks_.push_back(mark);
@@ -198,6 +203,7 @@ void Collector::on_message(const model::MessageSeen& event) {
   };
   set(MessageRow::kComplete, m.complete);
   set(MessageRow::kSuspect, m.suspect);
+  set(MessageRow::kCe, m.ce);
   set(MessageRow::kInvalidates, m.has_invalidate);
   set(MessageRow::kReplyChunk, m.has_reply_chunk);
   set(MessageRow::kHeader, m.header_length != 0);
@@ -217,14 +223,17 @@ void Collector::on_message(const model::MessageSeen& event) {
     row.operations = saturated(call->operations_total);
     for (const model::CallChunk& chunk : call->chunks) row.moved += chunk.moved;
   } else if (m.kind == Kind::kOption) {
-    LatestOptions& latest = options_[m.connection];
-    latest.ring[latest.next++ % latest.ring.size()] = {m.frame, m.id};
-  } else if (m.kind == Kind::kError && m.match_frame != 0) {
-    for (const LatestOptions::One& one : options_[m.connection].ring) {
-      if (one.frame == m.match_frame) row.match = one.id;
+    note_latest(options_[m.connection], m);
+  } else if (m.match_frame != 0 && (m.kind == Kind::kError || m.kind == Kind::kDone)) {
+    const auto& latest = m.kind == Kind::kError ? options_ : read_replies_;
+    if (const auto at = latest.find(m.connection); at != latest.end()) {
+      for (const Latest::One& one : at->second.ring) {
+        if (one.frame == m.match_frame) row.match = one.id;
+      }
     }
     row.latency_ns = m.latency_ns;
   }
+  if (m.kind == Kind::kReply && !m.reads.empty()) note_latest(read_replies_[m.connection], m);
   // IDs are consecutive.
   ++messages_;
   rows_.push_back(row);
@@ -237,11 +246,15 @@ void Collector::on_message(const model::MessageSeen& event) {
   }
 }
 
+void Collector::note_latest(Latest& latest, const model::Message& m) {
+  latest.ring[latest.next++ % latest.ring.size()] = {m.frame, m.id};
+}
+
 void Collector::patch(const model::Message& m, const model::Call& call, bool over) {
   std::uint64_t moved = 0;
   for (const model::CallChunk& chunk : call.chunks) moved += chunk.moved;
-  patches_.push_back(
-      {m.id, m.latency_ns, 0, moved, saturated(call.operations_total), procedure_of(m.rpc), over});
+  patches_.push_back({m.id, m.latency_ns, 0, moved, saturated(call.operations_total),
+                      procedure_of(m.rpc), over, 0});
 }
 
 void Collector::on_identified(const model::Call& call) {
@@ -277,6 +290,11 @@ void Collector::on_call_end(const model::CallEnded& event) {
   }
 }
 
+void Collector::on_reply_read(const model::ReplyRead& event) {
+  patch(event.reply, event.call, true);
+  if (event.reply.rpc.header_seen) patches_.back().outcome = outcome_of(event.reply.rpc);
+}
+
 void Collector::set_up(std::uint32_t index, std::uint64_t frame) {
   set_up_.emplace_back(context_.model->canonical(index), frame);
 }
@@ -294,8 +312,10 @@ void Collector::on_cm(const roce::CmMessage& event) {
 
 void Collector::on_merge(const roce::Merge& event) {
   const roce::Connection& into = event.into;
-  if (const auto of = options_.extract(event.from.index)) {
-    if (!options_.contains(into.index)) options_.emplace(into.index, of.mapped());
+  for (auto* const latest : {&options_, &read_replies_}) {
+    if (const auto of = latest->extract(event.from.index)) {
+      if (!latest->contains(into.index)) latest->emplace(into.index, of.mapped());
+    }
   }
   merged_.emplace_back(event.from.index, into.index);
   touch(into.index);
@@ -303,6 +323,7 @@ void Collector::on_merge(const roce::Merge& event) {
 
 void Collector::on_evict(const roce::Connection& connection) {
   options_.erase(connection.index);
+  read_replies_.erase(connection.index);
   evict_.push_back(info(connection.index));
   endpoint_of_.erase(connection.index);
   touched_.erase(connection.index);
@@ -311,9 +332,20 @@ void Collector::on_evict(const roce::Connection& connection) {
 void Collector::on_operation_end(const model::OperationSeen& event) {
   const model::Call* const call = event.call;
   if (call == nullptr || event.segment >= call->segments.size()) return;
-  moved_.push_back({event.connection.index,
-                    static_cast<std::uint8_t>(call->segments[event.segment].list), event.op.last_ns,
-                    event.op.bytes});
+  moved_.push_back(
+      {event.connection.index,
+       static_cast<std::uint8_t>(model::counted_list(call->segments[event.segment].list)),
+       event.op.last_ns, event.op.bytes});
+}
+
+void Collector::on_congestion(const roce::CongestionSignal& event) {
+  signals_.push_back({event.connection.index, static_cast<std::uint8_t>(event.sender), event.cnp,
+                      event.meta.time_ns});
+}
+
+void Collector::on_pause(const model::PauseSeen& event) {
+  if (event.pause.paused == 0) return;
+  paused_.push_back({event.pause.paused, event.pause.by_class, event.time_ns});
 }
 
 void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& end) {
@@ -348,6 +380,10 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kCredits: {
       const auto credits = trace::read_event<trace::Credits>(event.view);
       if (!credits || index == none) return;
+      // Another view of the connection adds the ledger of its own Calls.
+      const bool other_view =
+          !event.connection->recorded || event.connection->recorder != event.local;
+      if (other_view && credits->side != 0) return;
       const auto granted = trace::granted_credits(*credits);
       credits_.push_back({index,
                           event.side(credits->side),
@@ -438,6 +474,20 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
   r.transport = transport_of(*c);
+  for (session::View& view : session_.pipeline().views().of(c->index)) {
+    if (client == 1) view = session::swapped_view(std::move(view));
+    std::string line = "also in " + report::view_name(view);
+    const char* before = ": ";
+    for (const std::string& part : report::view_text(view)) {
+      line += before + part;
+      before = "; ";
+    }
+    r.views.push_back(std::move(line));
+  }
+  for (const report::Tunnels& t : report::tunnels_of(*c, client)) {
+    if (!r.tunnels.empty()) r.tunnels += "; ";
+    r.tunnels += report::tunnels_text(t);
+  }
   r.version = cm.version;
   r.dialect = cm.dialect;
   r.thresholds = cm.thresholds;
@@ -448,7 +498,7 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
   r.invalidation = which(invalidates(client), invalidates(server));
   r.state = c->state;
   if (c->state == roce::State::kRejected) {
-    r.ended = "rejected: " + std::string(wire::cm_rej_reason(c->reject_reason));
+    r.ended = "rejected: " + rules::rejection_text(*c);
   } else if (!c->failure.empty()) {
     r.ended = c->failure;
   } else if (c->closed_by >= 0) {
@@ -469,6 +519,10 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
     for (const std::uint64_t naks : side.counters.naks) r.refused += naks;
     r.lost += side.counters.lost_capture;
   }
+  for (const std::size_t end : {std::size_t{0}, std::size_t{1}}) {
+    const roce::SideCounters& sent = c->side[end == 0 ? client : server].counters;
+    r.signals[end] = {sent.packets, sent.ce, sent.cnps};
+  }
   r.lost += c->events_lost;
   r.first_ns = c->first_ns;
   r.last_ns = c->last_ns;
@@ -485,6 +539,7 @@ void Collector::put_rows(Content& to) {
     row.moved = p.moved;
     row.operations = p.operations;
     if (p.procedure != 0) row.procedure = p.procedure;
+    if (p.outcome != 0) row.outcome = p.outcome;
     if (p.over) row.flags |= MessageRow::kOver;
   }
   to.procedures.insert(to.procedures.end(), new_procedures_.begin(), new_procedures_.end());
@@ -646,6 +701,22 @@ void Collector::put_times(Content& to) {
   }
 }
 
+void Collector::put_congestion(Content& to) {
+  for (const Signal& s : signals_) {
+    const std::uint32_t index = context_.model->canonical(s.connection);
+    if (index >= kMaxChunkSums) continue;
+    auto& series = at(to.congestion, index);
+    if (series == nullptr) series = std::make_unique<report::Series<CongestionBin>>();
+    CongestionBin& bin = series->at(s.time_ns);
+    ++(s.cnp ? bin.cnps : bin.marked)[s.side];
+  }
+  for (const Paused& p : paused_) {
+    PauseBin& bin = to.pauses.at(p.time_ns);
+    if (!p.by_class) ++bin.paused.back();
+    for (std::size_t n = 0; p.by_class && n < 8; ++n) bin.paused[n] += p.classes >> n & 1U;
+  }
+}
+
 // Moves the data of `from` to `into`: both are directions of one connection.
 void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
@@ -660,6 +731,15 @@ void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
     const std::vector<std::uint64_t> frames = std::move(to.set_up[from]);
     auto& kept = at(to.set_up, into);
     kept.insert(kept.end(), frames.begin(), frames.end());
+  }
+  if (from < to.congestion.size() && to.congestion[from] != nullptr) {
+    const auto series = std::move(to.congestion[from]);
+    auto& kept = at(to.congestion, into);
+    if (kept == nullptr) kept = std::make_unique<report::Series<CongestionBin>>();
+    for (std::int64_t n = series->first(); n <= series->last(); ++n) {
+      const CongestionBin& b = series->bin(n);
+      kept->at(n * series->width_ns()).join({{b.marked[1], b.marked[0]}, {b.cnps[1], b.cnps[0]}});
+    }
   }
   if (from >= to.chunks.size() || to.chunks[from] == nullptr) return;
   const std::unique_ptr<ChunkSums> sums = std::move(to.chunks[from]);
@@ -708,6 +788,7 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.dropped = pipeline.dropped(source);
   i.file_cut_short = source.cut_short;
   i.damage = source.damage;
+  i.note = source.note;
   i.events = pipeline.events();
   i.finished = finished_;
   if (finished_) i.capture_gaps = session_.checker().capture_gaps();
@@ -724,6 +805,7 @@ void Collector::commit(const capture::SourceStats& source) {
     put_credits(to);
     put_findings(to);
     put_times(to);
+    put_congestion(to);
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;
@@ -736,6 +818,8 @@ void Collector::commit(const capture::SourceStats& source) {
   parts_.clear();
   moved_.clear();
   offered_.clear();
+  signals_.clear();
+  paused_.clear();
   notable_.clear();
   marks_.clear();
   new_procedures_.clear();

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <rpcrdma/index/loading.h>
 #include <rpcrdma/index/store.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/session/session.h>
@@ -19,7 +20,8 @@ namespace rpcrdma::index {
 class Collector final : public model::Observer, public trace_reader::Observer {
  public:
   // `store` must outlive this.
-  Collector(Store& store, rules::Profile profile, std::optional<wire::Dialect> dialect);
+  // `join_views`: as in session::Options.
+  Collector(Store& store, const LoadOptions& options, bool join_views = true);
 
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
 
@@ -41,12 +43,15 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;
   void on_call_end(const model::CallEnded& event) override;
+  void on_reply_read(const model::ReplyRead& event) override;
   void on_cm(const roce::CmMessage& event) override;
   void on_open(const roce::Connection& connection) override { touch(connection.index); }
   void on_merge(const roce::Merge& event) override;
   void on_close(const roce::Connection& connection) override { touch(connection.index); }
   void on_evict(const roce::Connection& connection) override;
   void on_operation_end(const model::OperationSeen& event) override;
+  void on_congestion(const roce::CongestionSignal& event) override;
+  void on_pause(const model::PauseSeen& event) override;
   // trace_reader::Observer
   void on_event(const trace_reader::Event& event) override;
 
@@ -61,6 +66,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::uint32_t operations;
     std::uint32_t procedure;
     bool over;
+    std::uint32_t outcome;  // of a Reply that a Read chunk held
   };
   struct Credit {
     std::uint32_t connection;
@@ -98,6 +104,17 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::int64_t time_ns;
     std::uint64_t bytes;
   };
+  struct Signal {
+    std::uint32_t connection;
+    std::uint8_t side;
+    bool cnp;
+    std::int64_t time_ns;
+  };
+  struct Paused {
+    std::uint8_t classes;
+    bool by_class;
+    std::int64_t time_ns;
+  };
   struct Offered {
     std::uint32_t connection;
     std::uint8_t list;
@@ -122,6 +139,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_credits(Content& to);
   void put_findings(Content& to);
   void put_times(Content& to);
+  void put_congestion(Content& to);
   void put_connections(Content& to);
   static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;
@@ -130,16 +148,18 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   session::Session session_;
   const report::Context& context_;
 
-  // An RDMA_ERROR can answer one of the latest OPTIONAL messages, which are not Calls.
-  struct LatestOptions {
+  // What matches a message although it is no Call: an RDMA_ERROR can answer one of the latest
+  // OPTIONAL messages, and an RDMA_DONE releases the Read chunks of one of the latest Replies.
+  struct Latest {
     struct One {
       std::uint64_t frame = 0;
       std::uint64_t id = 0;
     };
-    std::array<One, 8> ring{};
+    std::array<One, 32> ring{};
     std::size_t next = 0;
   };
-  std::map<std::uint32_t, LatestOptions> options_;  // by connection, where there are any
+  static void note_latest(Latest& latest, const model::Message& m);
+  std::map<std::uint32_t, Latest> options_, read_replies_;  // by connection, where there are any
 
   std::optional<std::uint32_t> endpoint_;                         // the source of the frames
   std::unordered_map<std::uint32_t, std::uint32_t> endpoint_of_;  // by connection, of live ones
@@ -157,6 +177,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::vector<Parts> parts_;
   std::vector<Moved> moved_;
   std::vector<Offered> offered_;
+  std::vector<Signal> signals_;
+  std::vector<Paused> paused_;
   std::vector<Notable> notable_;
   std::uint64_t notable_omitted_ = 0;
   std::vector<capture::Mark> marks_;

@@ -40,6 +40,7 @@ struct Known {
   std::vector<capture::Mark> set_up_marks;
   std::vector<ConnectionInfo> connections;
   std::optional<wire::Dialect> dialect;
+  bool check_icrc = true;
   bool missing = false;
 };
 
@@ -48,13 +49,15 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   Reader(const Known& known, const Stretch& stretch)
       : known_(known),
         stretch_(stretch),
-        session_({.model = options(known)}, {.after_rules = {this}, .events = {this}}),
+        // The store knows by frame which view of a connection is followed.
+        session_({.model = options(known), .join_views = false},
+                 {.after_rules = {this}, .events = {this}}),
         context_(session_.context()) {}
 
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   void begin() { begun_ = true; }
-  // All of the stretch's messages have been seen.
-  [[nodiscard]] bool all_seen() const { return seen_.size() >= known_.count; }
+  // All of the stretch's messages have been seen, and the Read chunks of its Replies read.
+  [[nodiscard]] bool all_seen() const { return seen_.size() >= known_.count && reading_.empty(); }
   Excerpt take() {
     std::stable_sort(excerpt_.events.begin(), excerpt_.events.end(),
                      [](const auto& a, const auto& b) { return a.frame < b.frame; });
@@ -91,7 +94,19 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     if (event.answer == nullptr) return;
     if (const auto it = at_.find(event.answer->id); it != at_.end()) {
       excerpt_.messages[it->second].call = kept;
+      const bool replied = event.answer->kind == model::Kind::kReply;
+      if (replied && !event.answer->reads.empty()) reading_.insert(event.answer->id);
     }
+  }
+
+  void on_reply_read(const model::ReplyRead& event) override {
+    reading_.erase(event.reply.id);
+    const auto it = at_.find(event.reply.id);
+    if (it == at_.end()) return;
+    Excerpt::Message& made = excerpt_.messages[it->second];
+    made.message.rpc = event.reply.rpc;
+    made.call = std::make_shared<const model::Call>(event.call);
+    rebuild(made, event.call);
   }
 
   void on_cm(const roce::CmMessage& event) override {
@@ -126,11 +141,14 @@ class Reader final : public model::Observer, public trace_reader::Observer {
       text += fmt::format(", {} chunk {} segment {}", model::chunk_list_name(target.list),
                           call->chunks[target.chunk].index, target.index);
     }
-    Excerpt::Event* const made = add_event({Excerpt::Event::Kind::kOperation,
-                                            {op.first_frame, op.first_ns},
-                                            event.connection,
-                                            op.initiator,
-                                            std::move(text)});
+    Excerpt::Event* const made =
+        add_event({Excerpt::Event::Kind::kOperation,
+                   {op.first_frame, op.first_ns},
+                   event.connection,
+                   op.initiator,
+                   std::move(text)},
+                  // A Reply is shown with the Reads of its Read chunks.
+                  call != nullptr && call->reply != nullptr && at_.contains(call->reply->id));
     if (made == nullptr) return;
     made->last_frame = op.last_frame;
     made->to_ns = op.last_ns;
@@ -163,6 +181,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     o.all_speak = true;
     o.max_kept_bytes = kMaxKeptBytes;
     o.dialect = known.dialect;
+    o.check_icrc = known.check_icrc;
     return o;
   }
 
@@ -171,7 +190,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     for (const ConnectionInfo& i : known_.connections) {
       const auto is = [&](const roce::Side& side, std::size_t end) {
         std::string text = side.address.to_string();
-        if (side.qpn_known) text += fmt::format(" QP {}", side.qpn);
+        if (side.qpn_known) text += fmt::format(" {} {}", side.is_port ? "port" : "QP", side.qpn);
         return text == i.end[end];
       };
       for (std::size_t turned = 0; turned < 2; ++turned) {
@@ -187,7 +206,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
                                            std::size_t side) {
     if (i == nullptr) return static_cast<std::uint8_t>(side);
     std::string text = c.side[side].address.to_string();
-    if (c.side[side].qpn_known) text += fmt::format(" QP {}", c.side[side].qpn);
+    if (c.side[side].qpn_known)
+      text += fmt::format(" {} {}", c.side[side].is_port ? "port" : "QP", c.side[side].qpn);
     return text == i->end[0] ? 0 : text == i->end[1] ? 1 : static_cast<std::uint8_t>(side);
   }
 
@@ -239,7 +259,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     const bool written = m.kind == model::Kind::kReply &&
                          std::any_of(m.write_segments.begin(), m.write_segments.end(),
                                      [](const wire::Segment& s) { return s.length != 0; });
-    const bool chunks = model::is_external(m) || !m.reads.empty() || written;
+    const bool chunks = model::is_external(m) || !m.reads.empty() || written || !m.padding.empty();
     model::Rebuilt whole =
         m.kind == model::Kind::kCall ? model::rebuild_call(call) : model::rebuild_reply(call, m);
     made.incomplete = model::incomplete_reason(whole.incomplete, &context_.connection(m));
@@ -253,8 +273,9 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     int sender;
     std::string text;
   };
-  Excerpt::Event* add_event(Happened h) {
-    if (h.meta.frame < stretch_.first_frame || h.meta.frame > stretch_.last_frame) return nullptr;
+  Excerpt::Event* add_event(Happened h, bool also_behind = false) {
+    if (h.meta.frame < stretch_.first_frame) return nullptr;
+    if (h.meta.frame > stretch_.last_frame && !also_behind) return nullptr;
     if (excerpt_.events.size() == kMaxEvents) {
       excerpt_.cut = true;
       return nullptr;
@@ -275,7 +296,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   session::Session session_;
   const report::Context& context_;
   bool begun_ = false;
-  std::set<std::uint64_t> seen_;  // rows
+  std::set<std::uint64_t> seen_;     // rows
+  std::set<std::uint64_t> reading_;  // Replies whose Read chunks are being read
   Excerpt excerpt_;
   std::map<std::uint64_t, std::size_t> at_;  // messages, by their ID in this run
 };
@@ -290,6 +312,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
       return known;
     }
     known.mark = c.marks[n];
+    known.check_icrc = c.check_icrc;
     const std::uint64_t last_frame =
         std::min(stretch.last_frame, stretch.first_frame + kMaxFrames - 1);
     std::vector<std::uint32_t> connections = stretch.connections;

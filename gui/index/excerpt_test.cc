@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
     title);
 
 TEST(Excerpt, SaysWhyAMessageIsNotWhole) {
-  const testing::Loaded loaded(testing::capture("cases/protocol-c03-msgp-write.pcap"));
+  const testing::Loaded loaded(testing::capture("cases/msgp-threshold-0.pcap"));
   const std::uint64_t count = loaded.store.read([](const Content& c) { return c.rows.size(); });
   const std::atomic<bool> never{false};
   std::vector<std::string> reasons;

@@ -20,6 +20,7 @@
 #include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/index/loading.h>
+#include <rpcrdma/session/align.h>
 #include <rpcrdma/trace/upper_pdu.h>
 #include <rpcrdma/trace_reader/stream_end.h>
 
@@ -181,7 +182,7 @@ struct Loading::Impl {
   }
 
   void read_file(std::unique_ptr<capture::Source> source) {
-    Collector collector(store, options.profile, options.dialect);
+    Collector collector(store, options);
     Watched watched(std::move(source), cancelled);
     const unsigned threads =
         options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -202,7 +203,8 @@ struct Loading::Impl {
   // Reads a pipe, a compressed file or several files, and keeps a copy. `fd`: a descriptor on which
   // a reader can block; -1: there is none.
   void read_stream(std::unique_ptr<capture::Source> source, int fd) {
-    Collector collector(store, options.profile, options.dialect);
+    Collector collector(store, options);
+    collector.pipeline().expect(*source);
     capture::Frame frame;
     std::string error;
     while (!cancelled) {
@@ -228,7 +230,7 @@ struct Loading::Impl {
   }
 
   void read_interface() {
-    Collector collector(store, options.profile, options.dialect);
+    Collector collector(store, options);
     capture::Frame frame;
     std::string error;
     while (!cancelled) {
@@ -253,7 +255,8 @@ struct Loading::Impl {
   }
 
   void read_endpoints(std::vector<Stream> streams) {
-    Collector collector(store, options.profile, options.dialect);
+    // Each endpoint shows its own connections, also if two of them are attached.
+    Collector collector(store, options, false);
     struct Open {
       std::string name;
       capture::LiveStream stream;
@@ -381,7 +384,8 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
     });
     return std::unique_ptr<Loading>(new Loading(std::move(impl)));
   }
-  auto source = paths.size() == 1 ? capture::open_file(paths.front()) : capture::open_files(paths);
+  auto source =
+      paths.size() == 1 ? capture::open_file(paths.front()) : session::open_aligned(paths);
   if (!source) return tl::unexpected(source.error());
   if ((*source)->mark()) {
     i->frames = paths.front();

@@ -46,6 +46,7 @@ class RowMessage {
     m_.wire_length = row.length;
     m_.complete = row.is(MessageRow::kComplete);
     m_.suspect = row.is(MessageRow::kSuspect);
+    m_.ce = row.is(MessageRow::kCe);
     m_.absent = row.absent();
     m_.error = static_cast<wire::RdmaErr>(row.error);
     m_.has_invalidate = row.is(MessageRow::kInvalidates);
@@ -178,7 +179,7 @@ class ByFrames final : public Way, private model::Observer {
         frames_(std::move(frames)),
         filter_(std::move(filter)),
         late_(filter_.needs_answer()),
-        session_({.model = options(filter_)}, {.after_rules = {this}}),
+        session_({.model = options(filter_, store)}, {.after_rules = {this}}),
         context_(session_.context()) {}
 
   bool some(std::vector<std::uint64_t>& matches) override {
@@ -230,8 +231,9 @@ class ByFrames final : public Way, private model::Observer {
   [[nodiscard]] const std::string& error() const override { return error_; }
 
  private:
-  static model::ModelOptions options(const filter::Filter& filter) {
+  static model::ModelOptions options(const filter::Filter& filter, const Store& store) {
     model::ModelOptions o;
+    o.check_icrc = store.read([](const Content& c) { return c.check_icrc; });
     o.keep_bytes = filter.needs_bytes();
     return o;
   }
@@ -239,7 +241,10 @@ class ByFrames final : public Way, private model::Observer {
   void on_message(const model::MessageSeen& event) override {
     const model::Message& m = event.message;
     done_ = m.id;
-    if (m.kind == model::Kind::kCall && event.call != nullptr && (late_ || !m.rpc.known)) {
+    const bool later = m.kind == model::Kind::kCall
+                           ? late_ || !m.rpc.known
+                           : m.kind == model::Kind::kReply && !m.reads.empty();
+    if (event.call != nullptr && later) {
       open_.insert(m.id);
     } else if (matches(m, event.call)) {
       matches_->push_back(m.id);
@@ -249,9 +254,10 @@ class ByFrames final : public Way, private model::Observer {
     if (!late_) decide(call);
   }
   void on_call_end(const model::CallEnded& event) override { decide(event.call); }
-  void decide(const model::Call& call) {
-    if (open_.erase(call.message.id) == 0 || !matches(call.message, &call)) return;
-    matches_->push_back(call.message.id);
+  void on_reply_read(const model::ReplyRead& event) override { decide(event.reply, event.call); }
+  void decide(const model::Call& call) { decide(call.message, call); }
+  void decide(const model::Message& m, const model::Call& call) {
+    if (open_.erase(m.id) != 0 && matches(m, &call)) matches_->push_back(m.id);
   }
 
   bool matches(const model::Message& m, const model::Call* call) {
@@ -301,6 +307,7 @@ const filter::FieldSet& Search::fields_of_rows() {
                                                          FieldId::kFieldsOnly,
                                                          FieldId::kComplete,
                                                          FieldId::kBadIcrc,
+                                                         FieldId::kCongestion,
                                                          FieldId::kFinding,
                                                          FieldId::kTransport,
                                                          FieldId::kXid,

@@ -89,6 +89,9 @@ std::size_t Content::footprint() const {
   for (const auto& sums : chunks) {
     if (sums != nullptr) bytes += sizeof(ChunkSums);
   }
+  for (const auto& series : congestion) {
+    if (series != nullptr) bytes += sizeof(*series) + series->kBins * sizeof(CongestionBin);
+  }
   bytes += marks.capacity() * sizeof(capture::Mark);
   // A node of the table: its key and value, the hash and a pointer.
   bytes += kinds_of.size() * 40 + kinds_of.bucket_count() * sizeof(void*);

@@ -96,7 +96,10 @@ Expected<void> Playground::Impl::open_sides(const PlaygroundOptions& options) {
     }
     server_address = fmt::format("{} port {}", address(pair, 1).to_string(), service::kDefaultPort);
     auto made = ServerSide::create(std::move(*server_provider), options, server_tracer);
-    if (!made) return tl::unexpected(made.error());
+    if (!made) {  // another endpoint on this address may serve the port
+      why = made.error();
+      continue;
+    }
     server = std::move(*made);
     auto loading =
         LoadSide::create(std::move(*load_provider), address(pair, 1), options, load_tracer);

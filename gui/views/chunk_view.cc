@@ -29,6 +29,8 @@ QString list_name(ChunkPicture::List list) {
       return QObject::tr("Write chunk");
     case ChunkPicture::List::kReply:
       return QObject::tr("Reply chunk");
+    case ChunkPicture::List::kReplyRead:
+      return QObject::tr("The Reply's Read chunk");
   }
   return {};
 }
@@ -70,7 +72,7 @@ QString chunk_text(const ChunkPicture::Chunk& chunk) {
   }
   QString text = list_name(chunk.list);
   if (chunk.list != ChunkPicture::List::kReply) text += QString(" %1").arg(chunk.index);
-  if (chunk.list == ChunkPicture::List::kRead) {
+  if (chunk.list == ChunkPicture::List::kRead || chunk.list == ChunkPicture::List::kReplyRead) {
     text += QObject::tr(" at position %1").arg(chunk.position);
   }
   if (moved == 0) {

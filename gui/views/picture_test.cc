@@ -8,6 +8,7 @@
 #include <rpcrdma/views/byte_view.h>
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/chunk_view.h>
+#include <rpcrdma/views/congestion_view.h>
 #include <rpcrdma/views/credit_chart.h>
 #include <rpcrdma/views/ladder_view.h>
 #include <rpcrdma/views/latency_view.h>
@@ -60,8 +61,10 @@ TEST(Picture, ADarkWindowIsDrawnDark) {
   LatencyView latency;
   ChunkSizesView sizes_view;
   sizes_view.set_sizes(sizes());
-  for (QWidget* const view :
-       std::initializer_list<QWidget*>{&bytes, &chunks, &ladder, &credits, &latency, &sizes_view}) {
+  CongestionView congestion;
+  congestion.set_congestion({1, {{0, {3, 0}, {0, 1}, {}}, {1, {1, 0}, {0, 1}, {}}}, "totals"});
+  for (QWidget* const view : std::initializer_list<QWidget*>{&bytes, &chunks, &ladder, &credits,
+                                                             &latency, &sizes_view, &congestion}) {
     show(*view, 500, 300);
     const auto lightness = [view] {
       const QImage image =

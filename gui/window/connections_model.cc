@@ -40,7 +40,9 @@ enum : int {
   kBytes,
   kByteRate,
   kAgain,
+  kCongestion,
   kFindings,
+  kTunnels,
   kTitles,
 };
 
@@ -50,7 +52,9 @@ constexpr std::array<Title, kTitles> kTitle{{
     {"Server", "Address and QP of the server"},
     {"Transport", "Transport of its packets; for events, the endpoint's provider"},
     {"Seen",
-     "Source of the data: packets, with or without the connection's set-up, or an endpoint"},
+     "Source of the data: packets, with or without the connection's set-up, or an endpoint; and "
+     "how "
+     "many other files show the same connection"},
     {"Version", "RPC-over-RDMA version; for version 2, the dialect"},
     {"Inline", "Inline thresholds for Calls and for Replies, bytes"},
     {"Remote inv.", "Sides that announce support for Remote Invalidation"},
@@ -63,8 +67,23 @@ constexpr std::array<Title, kTitles> kTitle{{
     {"Chunks", "Bytes moved through chunks"},
     {"Chunks/s", "Bytes moved through chunks per second, on average"},
     {"Retransmitted", "Retransmitted packets; NAKs and RNR NAKs"},
+    {"Congestion",
+     "Packets of the client and of the server that switches marked CE; CNPs that they sent"},
     {"Findings", "Errors, warnings and notes"},
+    {"Tunnels", "Encapsulations around its packets, their keys and outer addresses"},
 }};
+
+// "CE 10, 10; CNP 0, 10": of the client, of the server. Empty if there are none.
+QString congestion_text(const std::array<index::ConnectionInfo::Signals, 2>& by_end) {
+  const auto pair = [](const char* name, quint64 client, quint64 server) {
+    return client + server == 0 ? QString()
+                                : QString("%1 %2, %3").arg(name).arg(client).arg(server);
+  };
+  QStringList both{pair("CE", by_end[0].marked, by_end[1].marked),
+                   pair("CNP", by_end[0].cnps, by_end[1].cnps)};
+  both.removeAll(QString());
+  return both.join("; ");
+}
 
 QString version_text(const index::ConnectionInfo& c) {
   if (c.version == 0) return QString();
@@ -100,10 +119,13 @@ QString ConnectionsModel::text(const Row& row, int column) {
       return QString::fromStdString(c.end[1]);
     case kTransport:
       return c.transport;
-    case kSource:
-      return c.recorded      ? "reported by its endpoint"
-             : c.set_up_seen ? "from set-up"
-                             : "mid-stream start";
+    case kSource: {
+      QString seen = c.recorded      ? "reported by its endpoint"
+                     : c.set_up_seen ? "from set-up"
+                                     : "mid-stream start";
+      if (!c.views.empty()) seen += QString(", and by %1 more").arg(c.views.size());
+      return seen;
+    }
     case kVersion:
       return version_text(c);
     case kThresholds:
@@ -134,6 +156,10 @@ QString ConnectionsModel::text(const Row& row, int column) {
       return QString::fromStdString(report::format_bytes(static_cast<std::uint64_t>(bytes))) + "/s";
     case kAgain:
       return QString("%1, %2").arg(c.retransmitted).arg(c.refused);
+    case kCongestion:
+      return congestion_text(c.signals);
+    case kTunnels:
+      return QString::fromStdString(c.tunnels);
     case kFindings:
       return QString("%1, %2, %3").arg(c.findings[0]).arg(c.findings[1]).arg(c.findings[2]);
     default:
@@ -209,7 +235,10 @@ QVariant ConnectionsModel::data(const QModelIndex& at, int role) const {
   if (!at.isValid() || at.row() >= rowCount()) return {};
   const Row& row = rows_[static_cast<std::size_t>(at.row())];
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
-    const QString shown = text(row, at.column());
+    QString shown = text(row, at.column());
+    if (role == Qt::ToolTipRole && at.column() == kSource) {
+      for (const std::string& view : row.info.views) shown += "; " + QString::fromStdString(view);
+    }
     return role == Qt::ToolTipRole ? tool_tip(shown) : one_line(shown);
   }
   if (role == Qt::ForegroundRole && at.column() == kFindings) {

@@ -76,7 +76,7 @@ bool Document::open(const QStringList& names) {
   auto store = std::make_unique<index::Store>();
   std::vector<std::string> paths;
   for (const QString& name : names) paths.push_back(name.toStdString());
-  auto loading = index::Loading::files(*store, paths, {}, [this] { note_change(); });
+  auto loading = index::Loading::files(*store, paths, load_options(), [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;
@@ -105,8 +105,8 @@ bool Document::attach(const QStringList& endpoints) {
     Q_EMIT trouble(refused.join("; "));
     return false;
   }
-  auto loading =
-      index::Loading::endpoints(*store, std::move(streams), {}, [this] { note_change(); });
+  auto loading = index::Loading::endpoints(*store, std::move(streams), load_options(),
+                                           [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;
@@ -128,8 +128,8 @@ bool Document::capture(const QString& interface, const QString& filter) {
     return false;
   }
   auto store = std::make_unique<index::Store>();
-  auto loading =
-      index::Loading::interface(*store, std::move(*source), {}, [this] { note_change(); });
+  auto loading = index::Loading::interface(*store, std::move(*source), load_options(),
+                                           [this] { note_change(); });
   if (!loading) {
     Q_EMIT trouble(text(loading.error().message));
     return false;

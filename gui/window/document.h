@@ -34,6 +34,9 @@ class Document : public QObject {
   // `endpoints`: names or sockets; attaches to those that are reachable.
   bool attach(const QStringList& endpoints);
   bool capture(const QString& interface, const QString& filter);
+  // Whether the next document checks ICRCs; true at first.
+  void set_check_icrc(bool check) { check_icrc_ = check; }
+  [[nodiscard]] bool check_icrc() const { return check_icrc_; }
   // Stops reading; what was read stays.
   void stop();
 
@@ -88,6 +91,11 @@ class Document : public QObject {
   void trouble(const QString& text);  // a problem, in one line
 
  private:
+  [[nodiscard]] index::LoadOptions load_options() const {
+    index::LoadOptions options;
+    options.check_icrc = check_icrc_;
+    return options;
+  }
   bool take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
             const QString& title, const QStringList& files, bool live);
   void note_change();
@@ -101,6 +109,7 @@ class Document : public QObject {
   QString title_;
   QStringList files_;
   bool live_ = false;
+  bool check_icrc_ = true;
   bool finished_shown_ = false;
   bool trouble_shown_ = false;
   std::shared_ptr<std::atomic<bool>> noted_;  // a change is queued for this thread

@@ -28,11 +28,28 @@ constexpr std::size_t kMostItems = 20'000;  // a header can have thousands of se
 enum FieldRole : int { kField = Qt::UserRole, kValue, kItem };
 
 const filter::FieldSet& fields_before() {
-  static const filter::FieldSet set = filter::field_set(
-      {FieldId::kFrameNumber, FieldId::kFrameTime, FieldId::kConnection, FieldId::kExchange,
-       FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource, FieldId::kSourceQpn,
-       FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kSendLength, FieldId::kFieldsOnly,
-       FieldId::kComplete, FieldId::kBadIcrc});
+  static const filter::FieldSet set = filter::field_set({FieldId::kFrameNumber,
+                                                         FieldId::kFrameTime,
+                                                         FieldId::kConnection,
+                                                         FieldId::kExchange,
+                                                         FieldId::kKind,
+                                                         FieldId::kReverse,
+                                                         FieldId::kPeer,
+                                                         FieldId::kSource,
+                                                         FieldId::kSourceQpn,
+                                                         FieldId::kSourcePort,
+                                                         FieldId::kDestination,
+                                                         FieldId::kDestinationQpn,
+                                                         FieldId::kDestinationPort,
+                                                         FieldId::kTunnelType,
+                                                         FieldId::kTunnelSource,
+                                                         FieldId::kTunnelDestination,
+                                                         FieldId::kTunnelKey,
+                                                         FieldId::kTunnelErspanSession,
+                                                         FieldId::kSendLength,
+                                                         FieldId::kFieldsOnly,
+                                                         FieldId::kComplete,
+                                                         FieldId::kBadIcrc});
   return set;
 }
 

@@ -65,6 +65,7 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     full << tr("%1: not decoded.").arg(QString::fromStdString(capture::unread_text(i.unread)));
     w.whole = false;
   }
+  if (!i.note.empty()) full << QString::fromStdString(i.note) + '.';
   if (!i.damage.empty()) {
     full << QString::fromStdString(i.damage) + '.';
     w.whole = false;
@@ -80,6 +81,11 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     w.whole = false;
   }
   if (i.finished) {
+    if (i.capture_gaps.silent.amount != 0) {
+      full << tr("Only the set-up of %1 connections was captured: the data bypass this point.")
+                  .arg(i.capture_gaps.silent.amount);
+      w.whole = false;
+    }
     if (i.capture_gaps.one_sided.amount != 0) {
       full << tr("Only one direction of %1 connections was captured.")
                   .arg(i.capture_gaps.one_sided.amount);

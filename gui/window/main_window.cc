@@ -185,6 +185,7 @@ void MainWindow::make_docks() {
       {"latency", tr("Latency"), panels_->latency},
       {"findings", tr("Findings"), findings_},
       {"chunk-sizes", tr("Chunk sizes"), panels_->chunk_sizes},
+      {"congestion", tr("Congestion"), panels_->congestion},
       {"events", tr("Events"), new EventsView(document_, this)},
   };
   for (const auto& [name, title, widget] : others) {
@@ -252,9 +253,21 @@ void MainWindow::file_menu() {
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFiles);
     dialog->setNameFilters(
-        {tr("Captures (*.pcap *.pcapng *.cap *.gz *.zst)"), tr("All files (*)")});
+        {tr("Captures (*.pcap *.pcapng *.cap *.erf *.snoop *.dat *.gz *.zst *.xz *.bz2 *.lz4)"),
+         tr("All files (*)")});
     connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::open);
     dialog->open();
+  });
+  ignore_icrc_ = file->addAction(tr("Ignore &ICRCs"));
+  ignore_icrc_->setCheckable(true);
+  ignore_icrc_->setToolTip(
+      tr("Accepts packets whatever their ICRC: for devices with the ICRC off, and for captures "
+         "whose addresses a tool rewrote"));
+  ignore_icrc_->setChecked(settings_.value("ignore-icrcs").toBool());
+  document_.set_check_icrc(!ignore_icrc_->isChecked());
+  connect(ignore_icrc_, &QAction::toggled, this, [this](bool ignore) {
+    settings_.setValue("ignore-icrcs", ignore);
+    read_again(ignore);
   });
   recent_ = file->addMenu(tr("Open &recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::show_recent);
@@ -347,9 +360,10 @@ void MainWindow::go_menu() {
   go->addAction(tr("&Next evidence of the finding"), QKeySequence(tr("Ctrl+Shift+N")), this,
                 [this] { findings_->jump(1); });
   const std::pair<QString, QString> views[] = {
-      {"connections", tr("Alt+1")}, {"detail", tr("Alt+2")},      {"credits", tr("Alt+3")},
-      {"chunks", tr("Alt+4")},      {"ladder", tr("Alt+5")},      {"latency", tr("Alt+6")},
-      {"findings", tr("Alt+7")},    {"chunk-sizes", tr("Alt+8")}, {"events", tr("Alt+9")}};
+      {"connections", tr("Alt+1")},     {"detail", tr("Alt+2")},      {"credits", tr("Alt+3")},
+      {"chunks", tr("Alt+4")},          {"ladder", tr("Alt+5")},      {"latency", tr("Alt+6")},
+      {"findings", tr("Alt+7")},        {"chunk-sizes", tr("Alt+8")}, {"events", tr("Alt+9")},
+      {"congestion", tr("Alt+Shift+8")}};
   go->addAction(tr("&Messages"), QKeySequence(tr("Alt+0")), this,
                 [this] { messages_->setFocus(); });
   for (const auto& [name, keys] : views) {
@@ -360,6 +374,18 @@ void MainWindow::go_menu() {
 
 void MainWindow::open(const QStringList& names) {
   if (document_.open(names)) note_recent(names);
+}
+
+void MainWindow::ignore_icrcs() {
+  const QSignalBlocker unsaved(ignore_icrc_);
+  ignore_icrc_->setChecked(true);
+  document_.set_check_icrc(false);
+}
+
+// Files are read again; what cannot be read twice keeps the option that it began with.
+void MainWindow::read_again(bool ignore_icrcs) {
+  document_.set_check_icrc(!ignore_icrcs);
+  if (!document_.files().isEmpty() && !document_.is_live()) document_.open(document_.files());
 }
 
 void MainWindow::attach(const QStringList& endpoints) {

@@ -48,6 +48,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] QString message() const;
 
   void open(const QStringList& names);
+  // Checks no ICRCs in this window; does not change the setting.
+  void ignore_icrcs();
   // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
 
@@ -77,6 +79,7 @@ class MainWindow : public QMainWindow {
   void show_progress();
   void document_reset();
   void show_title();
+  void read_again(bool ignore_icrcs);
   void attach_now(const QStringList& endpoints);
   void show_trouble(const QString& text);
   void export_messages();
@@ -100,6 +103,7 @@ class MainWindow : public QMainWindow {
   QMenu* layouts_ = nullptr;
   QMenu* view_ = nullptr;
   QAction* stop_ = nullptr;
+  QAction* ignore_icrc_ = nullptr;
   QAction* follow_ = nullptr;
   Panels* panels_ = nullptr;
   PlaygroundPanel* playground_ = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
 
 namespace rpcrdma::gui {
@@ -24,6 +25,8 @@ ChunkPicture::List list_of(model::ChunkList list) {
       return ChunkPicture::List::kWrite;
     case model::ChunkList::kReply:
       return ChunkPicture::List::kReply;
+    case model::ChunkList::kReplyRead:
+      return ChunkPicture::List::kReplyRead;
   }
   return ChunkPicture::List::kRead;
 }
@@ -114,6 +117,7 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
       credits(new CreditChart(parent)),
       chunks(new ChunkView(parent)),
       chunk_sizes(new ChunkSizesView(parent)),
+      congestion(new CongestionView(parent)),
       ladder(new LadderView(parent)),
       latency(new LatencyView(parent)),
       document_(document),
@@ -161,6 +165,7 @@ void Panels::reset() {
   source_.reset();
   chunks->set_picture({});
   chunk_sizes->set_sizes({});
+  congestion->set_congestion({});
   ladder->set_items({}, 0);
   ladder->set_peers({}, {});
   latency->set_procedures({});
@@ -203,6 +208,7 @@ void Panels::show_connection() {
   });
   ladder->set_peers(left, right);
   show_sizes();
+  show_congestion();
 }
 
 void Panels::set_in_sight(const QWidget* view, bool seen) {
@@ -215,11 +221,13 @@ void Panels::set_in_sight(const QWidget* view, bool seen) {
   if (view == ladder) ladder_timer_.start();
   if (view == latency) show_latency();
   if (view == chunk_sizes) show_sizes();
+  if (view == congestion) show_congestion();
 }
 
 void Panels::show_statistics() {
   show_latency();
   show_sizes();
+  show_congestion();
 }
 
 void Panels::show_latency() {
@@ -252,6 +260,90 @@ void Panels::show_sizes() {
     }
   });
   chunk_sizes->set_sizes(sizes);
+}
+
+void Panels::show_congestion() {
+  const auto connection = document_.connection();
+  if (!connection || !in_sight(congestion)) return;
+  congestion->set_congestion(document_.store().read(
+      [&](const index::Content& c) { return congestion_of(c, *connection); }));
+}
+
+namespace {
+
+QString signals_line(const QString& end, const index::ConnectionInfo::Signals& sent) {
+  return Panels::tr("%1: %2 of %3 packets were marked CE on their way; it sent %4 CNPs")
+      .arg(end)
+      .arg(sent.marked)
+      .arg(sent.packets)
+      .arg(sent.cnps);
+}
+
+// "Pause frames: class 3 5, class 4 1, all classes 2"; empty if there are none.
+QString pauses_line(const report::Series<index::PauseBin>& pauses) {
+  index::PauseBin all;
+  if (!pauses.empty()) {
+    for (std::int64_t n = pauses.first(); n <= pauses.last(); ++n) all.join(pauses.bin(n));
+  }
+  QStringList parts;
+  for (std::size_t n = 0; n < all.paused.size(); ++n) {
+    if (all.paused[n] == 0) continue;
+    parts << (n < 8 ? Panels::tr("%1 of class %2").arg(all.paused[n]).arg(n)
+                    : Panels::tr("%1 without classes").arg(all.paused[n]));
+  }
+  return parts.isEmpty() ? QString()
+                         : Panels::tr("Pause frames in the capture: %1").arg(parts.join(", "));
+}
+
+}  // namespace
+
+// Joins the connection's series and that of the pause frames to the wider intervals of both.
+Congestion Panels::congestion_of(const index::Content& content, std::uint32_t connection) {
+  struct Joined {
+    index::CongestionBin signs;
+    index::PauseBin pauses;
+    void join(const Joined& other) {
+      signs.join(other.signs);
+      pauses.join(other.pauses);
+    }
+  };
+  Congestion shown;
+  const index::ConnectionInfo* const info = content.connection(connection);
+  if (info == nullptr) return shown;
+  report::Series<Joined> all;
+  const std::uint32_t at = content.canonical(connection);
+  const auto add = [&all](const auto& series, auto member) {
+    if (series.empty()) return;
+    for (std::int64_t n = series.first(); n <= series.last(); ++n) {
+      (all.restore(series.shift(), n).*member).join(series.bin(n));
+    }
+  };
+  if (at < content.congestion.size() && content.congestion[at] != nullptr) {
+    add(*content.congestion[at], &Joined::signs);
+  }
+  add(content.pauses, &Joined::pauses);
+  QStringList totals;
+  const std::array<QString, 2> ends{tr("Client %1").arg(QString::fromStdString(info->end[0])),
+                                    tr("Server %1").arg(QString::fromStdString(info->end[1]))};
+  for (std::size_t end = 0; end < 2; ++end) {
+    const index::ConnectionInfo::Signals& sent = info->signals[end];
+    if (sent.marked + sent.cnps != 0) totals << one_line(signals_line(ends[end], sent));
+  }
+  if (const QString line = pauses_line(content.pauses); !line.isEmpty()) totals << line;
+  shown.totals = totals.join('\n');
+  if (all.empty()) return shown;
+  shown.width = static_cast<double>(all.width_ns()) / 1e9;
+  const std::size_t client = info->client;
+  for (std::int64_t n = all.first(); n <= all.last(); ++n) {
+    const Joined& from = all.bin(n);
+    Congestion::Bin& bin = shown.bins.emplace_back();
+    const auto since_start = static_cast<double>(n * all.width_ns() - content.first_ns) / 1e9;
+    bin.seconds = std::max(0.0, since_start);
+    bin.marked = {from.signs.marked[client], from.signs.marked[1 - client]};
+    bin.cnps = {from.signs.cnps[client], from.signs.cnps[1 - client]};
+    std::copy(from.pauses.paused.begin(), from.pauses.paused.end(), bin.paused.begin());
+  }
+  return shown;
 }
 
 void Panels::want_ladder() {

@@ -7,6 +7,7 @@
 
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/chunk_view.h>
+#include <rpcrdma/views/congestion_view.h>
 #include <rpcrdma/views/credit_chart.h>
 #include <rpcrdma/views/ladder_view.h>
 #include <rpcrdma/views/latency_view.h>
@@ -41,6 +42,7 @@ class Panels : public QObject {
   CreditChart* credits;
   ChunkView* chunks;
   ChunkSizesView* chunk_sizes;
+  CongestionView* congestion;
   LadderView* ladder;
   LatencyView* latency;
 
@@ -52,6 +54,8 @@ class Panels : public QObject {
   [[nodiscard]] static std::vector<LadderItem> ladder_of(const index::Excerpt& excerpt,
                                                          const index::Store& store,
                                                          std::uint32_t connection);
+  [[nodiscard]] static Congestion congestion_of(const index::Content& content,
+                                                std::uint32_t connection);
   [[nodiscard]] static std::vector<LatencyProcedure> latency_of(const index::Content& content);
 
  private:
@@ -62,6 +66,7 @@ class Panels : public QObject {
   void show_statistics();
   void show_latency();
   void show_sizes();
+  void show_congestion();
   void want_ladder();
 
   Document& document_;

@@ -10,6 +10,7 @@
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
+#include "support/congested.h"
 #include "wait_for_tests.h"
 
 #include <QAbstractItemView>
@@ -17,6 +18,7 @@
 #include <QClipboard>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QFile>
 #include <QInputDialog>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -425,6 +427,90 @@ TEST_F(Window, ConnectionsAreListedAndChosen) {
   EXPECT_EQ(text(6), "4096 / 4096");
   EXPECT_EQ(text(9), "50");
   EXPECT_EQ(document().connection(), 0u);
+}
+
+TEST_F(Window, CongestionOfTheConnectionIsDrawn) {
+  QFile plain(capture("linux-nfs3.pcap"));
+  ASSERT_TRUE(plain.open(QIODevice::ReadOnly));
+  const auto made = testing::congested_capture(
+      plain.readAll().toStdString(), [](std::size_t n) { return n % 3 == 0; }, 2);
+  ASSERT_GT(made.marked, 0U);
+  ASSERT_GT(made.cnps, 0U);
+  const QString path = folder.filePath("congested.pcap");
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray::fromStdString(made.file));
+  file.close();
+  window.dock("congestion")->show();
+  window.dock("congestion")->raise();
+  window.open({path});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
+  const auto& view = *window.findChild<CongestionView*>();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return view.lines().size() == 3; }, kBound));
+  EXPECT_EQ(view.lines(),
+            QStringList({"CE from the client", "CNPs of the server", "Pause, class 3"}));
+  EXPECT_TRUE(view.totals().contains(QString(" %1 of ").arg(made.marked)));
+  EXPECT_TRUE(view.totals().contains(QString("sent %1 CNPs").arg(made.cnps)));
+  EXPECT_TRUE(view.totals().contains("2 of class 3")) << view.totals().toStdString();
+  Congestion::Bin sum;
+  document().store().read([&](const index::Content& c) {
+    for (const Congestion::Bin& b : Panels::congestion_of(c, *document().connection()).bins) {
+      sum.marked[0] += b.marked[0];
+      sum.marked[1] += b.marked[1];
+      sum.cnps[1] += b.cnps[1];
+      sum.paused[3] += b.paused[3];
+    }
+  });
+  EXPECT_EQ(sum.marked[0], made.marked);
+  EXPECT_EQ(sum.marked[1], 0U);
+  EXPECT_EQ(sum.cnps[1], made.cnps);
+  EXPECT_EQ(sum.paused[3], 2U);
+  bool in_table = false;
+  const QString text = QString("CE %1, 0; CNP 0, %2").arg(made.marked).arg(made.cnps);
+  const QAbstractItemModel& table = *window.connections().model();
+  for (int column = 0; column < table.columnCount(); ++column) {
+    in_table |= table.index(0, column).data().toString() == text;
+  }
+  EXPECT_TRUE(in_table) << text.toStdString();
+}
+
+TEST_F(Window, ACaptureWithoutCongestionDrawsNone) {
+  window.dock("congestion")->show();
+  window.dock("congestion")->raise();
+  open("linux-nfs3.pcap");
+  const auto& view = *window.findChild<CongestionView*>();
+  EXPECT_EQ(view.lines(), QStringList());
+  EXPECT_EQ(view.totals(), QString());
+}
+
+TEST_F(Window, ICRCsAreIgnoredOnRequest) {
+  const auto checked = [&] {
+    return document().store().read([](const index::Content& c) { return c.check_icrc; });
+  };
+  open("linux-nfs3.pcap");
+  EXPECT_TRUE(checked());
+  QAction* ignore = nullptr;
+  for (QAction* const action : window.findChildren<QAction*>()) {
+    if (action->text() == "Ignore &ICRCs") ignore = action;
+  }
+  ASSERT_NE(ignore, nullptr);
+  ignore->trigger();
+  // The file is read again.
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !checked() && finished(); }, kBound));
+  EXPECT_GT(rows(), 0U);
+  EXPECT_TRUE(settings.value("ignore-icrcs").toBool());
+  document().select_message(1);
+  EXPECT_TRUE(wait_for_excerpt());
+  {
+    MainWindow next(settings);
+    EXPECT_FALSE(next.document().check_icrc());
+  }
+  ignore->trigger();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return checked() && finished(); }, kBound));
+  // The option of the command line lasts as long as the window.
+  window.ignore_icrcs();
+  EXPECT_FALSE(document().check_icrc());
+  EXPECT_FALSE(settings.value("ignore-icrcs").toBool());
 }
 
 TEST_F(Window, CreditsOfTheConnectionAreDrawn) {

@@ -104,12 +104,12 @@ TEST_F(DevPackages, WithoutAptItNamesWhatIsMissing) {
 }
 
 TEST_F(DevPackages, WithoutAptAPartIsLeftOutForWhatOnlyItNeeds) {
-  const e2e::Result r = run_elsewhere("build", "MISSING='librdmacm civetweb.h'");
+  const e2e::Result r = run_elsewhere("build", "MISSING='librdmacm libmicrohttpd'");
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(
       r.err,
       AllOf(HasSubstr("skipping a component: module librdmacm not found (Fedora: rdma-core-devel)"),
-            HasSubstr("skipping a component: header civetweb.h not found")));
+            HasSubstr("skipping a component: module libmicrohttpd not found")));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST(Completion, FieldsOfAFilter) {
   EXPECT_THAT(asked("decode -Y rpcrdma.lat"), ElementsAre("rpcrdma.latency"));
   EXPECT_THAT(asked("extract --filter 'rpcrdma.xid == 1 && !(rpcrdma.lat'"),
               ElementsAre("rpcrdma.xid == 1 && !(rpcrdma.latency"));
-  EXPECT_THAT(asked("fields nfs.st"), ElementsAre("nfs.status"));
+  EXPECT_THAT(asked("fields nfs.stat"),
+              ElementsAre("nfs.status", "nfs.stateid", "nfs.status_flags"));
   // No message has the field, so filters must not use it.
   EXPECT_THAT(asked("decode -Y cm.reas"), IsEmpty());
 }

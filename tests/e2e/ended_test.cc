@@ -44,8 +44,24 @@ TEST_F(Ended, AKilledServer) {
                                     "(killed?); "));
   EXPECT_TRUE(top.wait_for("srv killed? ")) << top.screen();
   EXPECT_TRUE(top.wait_for("no peer")) << top.screen();
+  EXPECT_TRUE(top.wait_for("srv was killed or crashed")) << top.screen();
   EXPECT_TRUE(top.wait_for("gone")) << top.screen();
   EXPECT_TRUE(top.wait_for("0 open")) << top.screen();
+  top.type("q");
+  EXPECT_EQ(top.finish(), 0);
+}
+
+// Its clients' Calls stand still: the view says since when, instead of latencies of earlier Calls.
+TEST_F(Ended, AServerThatHangs) {
+  ASSERT_TRUE(server_->wait_for("listening"));
+  Background load({"load", server_address_, "--from", client_address_, "--depth", "2", "--duration",
+                   "90s", "--name", "ld"});
+  Terminal top({"top", "ld"});
+  ASSERT_TRUE(top.wait_for("1 connection, 1 open")) << top.screen();
+  server_->signal(SIGSTOP);
+  EXPECT_TRUE(top.wait_for("silent 2 s")) << top.screen();
+  EXPECT_TRUE(top.wait_for("silent 3 s")) << top.screen();
+  server_->signal(SIGCONT);
   top.type("q");
   EXPECT_EQ(top.finish(), 0);
 }

@@ -167,7 +167,7 @@ TEST_F(Endpoint, JsonHasItsKeys) {
                           "procedures", "connections", "depth", "interrupted", "failed"}) {
     EXPECT_TRUE(r.contains(key)) << key;
   }
-  for (const char* key : {"p50", "p90", "p99", "p999", "p9999", "max"}) {
+  for (const char* key : {"p50", "p90", "p95", "p99", "p999", "p9999", "max"}) {
     EXPECT_GT(r["latency_us"][key], 0) << key;
   }
   for (const char* key : {"packets_retransmitted", "naks", "rnr_naks"}) {
@@ -259,6 +259,22 @@ TEST_F(Endpoint, RefusedCallsAreAFailure) {
   stop(server);
 }
 
+// The server's log and its summary state why.
+TEST_F(Endpoint, LimitsOfChunksAreOptions) {
+  const auto refused = [&](const char* option, const char* number, const std::string& procedure,
+                           const char* why) {
+    Background server(serving({option, number}));
+    ASSERT_TRUE(server.wait_for("listening"));
+    load("--procedure sink --size 64Ki --count 2");  // one Read chunk
+    load("--procedure " + procedure + " --size 64Ki --count 2", 1);
+    stop(server);
+    EXPECT_THAT(server.out, HasSubstr(std::string("refused, ERR_CHUNK: ") + why));
+    EXPECT_THAT(server.out, HasSubstr("2 RDMA_ERRORs sent"));
+  };
+  refused("--max-segments", "1", "echo-bulk", "the chunks have more segments than are accepted");
+  refused("--max-write-chunks", "0", "source", "the Write list has more chunks than are accepted");
+}
+
 TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -274,6 +290,38 @@ TEST_F(Endpoint, AServerThatDiesKeepsNoLimit) {
   EXPECT_THAT(client.out, HasSubstr("load: max is "));
   EXPECT_THAT(client.out, HasSubstr("load: not_begun are "));
   EXPECT_THAT(client.out, Not(HasSubstr("load: errors")));
+}
+
+// The timeout of a Call is longer than the test: only the duration can end it.
+TEST_F(Endpoint, TheDurationIsABoundAlsoWhenTheServerHangs) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  for (const std::string rate : {"", "--rate 100 "}) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Result r = run("RPCRDMA load " + to_server() + rate +
+                         "--procedure sleep --sleep 60s --timeout 10m --duration 300ms --json");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30)) << rate;
+    EXPECT_EQ(r.status, 1) << r.out;
+    EXPECT_THAT(r.err, HasSubstr("load: 1 Call was without an answer when the time was over\n"));
+    const json report = try_parse_json(r.out);
+    EXPECT_EQ(report["abandoned"], 1) << rate;
+    EXPECT_GE(report["seconds"], 0.3) << rate;
+  }
+  stop(server);
+}
+
+TEST_F(Endpoint, WhatLimitsTheRateIsNamed) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("listening"));
+  const std::string slow = "--procedure sleep --sleep 50ms --rate 1000 --duration 500ms ";
+  const json r = load(slow);
+  EXPECT_GT(r["not_begun"], 0);
+  EXPECT_EQ(r["limited_by"], "depth");
+  const Result text = run("RPCRDMA load " + to_server() + slow);
+  EXPECT_THAT(text.out, HasSubstr("the depth limits the rate: 1 Call in flight makes at most "));
+  EXPECT_THAT(text.out, HasSubstr("; raise --depth or --connections\n"));
+  EXPECT_TRUE(load("--rate 10 --count 2 --procedure null")["limited_by"].is_null());
+  stop(server);
 }
 
 TEST_F(Endpoint, PacketsThatWereSentAgainAreReported) {
@@ -357,10 +405,13 @@ TEST_F(Endpoint, CtrlCEndsAServerUnderLoad) {
   EXPECT_EQ(server.finish(), 0) << server.out;
   EXPECT_THAT(server.out, HasSubstr("1 connection, "));
   client.signal(SIGINT);
-  client.finish();
-  const json r = try_parse_json(client.out);
+  EXPECT_EQ(client.finish(), 1) << client.out;
+  EXPECT_THAT(client.out,
+              HasSubstr("a connection to the server was lost and not re-established: "));
+  const json r = try_parse_json(client.out.substr(client.out.find('{')));
   ASSERT_FALSE(r.is_discarded()) << client.out;
   EXPECT_EQ(r["mismatches"], 0);
+  EXPECT_EQ(r["connections_down"], 1);
 }
 
 TEST_F(Endpoint, AServerThatIsKilledAndComesBackIsCalledAgain) {
@@ -408,6 +459,28 @@ TEST_F(Endpoint, AClientThatIsKilledUnderLoadIsNobodysTroubleButItsOwn) {
   // Its slots are freed when the client has not received Replies for a while.
   EXPECT_TRUE(server.wait_for(other + " closed (peer): ")) << server.out;
   stop(server);
+}
+
+// The server's Replies are lost from the fifth on, until the client connects again and sends the
+// Call again. What the server has added shows whether it executed the Call again.
+TEST_F(Endpoint, ACallThatIsNotIdempotentIsExecutedOnce) {
+  for (const bool keeps : {true, false}) {
+    Background server(serving(
+        {"--fault", "drop dir=out conn=1 op=send msg=5-", "--drc-entries", keeps ? "100" : "0"}));
+    ASSERT_TRUE(server.wait_for("listening"));
+    const json r = load("--procedure count --count 20 --depth 1 --timeout 1m");
+    EXPECT_EQ(r["errors"], 0) << r["reasons"];
+    EXPECT_EQ(r["connections_lost"], 1);
+    const Result one = run("RPCRDMA call " + to_server() + "--procedure count");
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_THAT(one.out, HasSubstr(keeps ? "; the count is 21\n" : "; the count is 22\n"));
+    stop(server);
+    EXPECT_EQ(
+        server.out.find("1 of the Calls had been sent before: 1 answered with the kept Reply") !=
+            std::string::npos,
+        keeps)
+        << server.out;
+  }
 }
 
 TEST_F(Endpoint, ALongBulkIsServedWithTheMemoryThatItNeeds) {
@@ -646,7 +719,8 @@ TEST_F(Endpoint, OneCallIsShownStepByStep) {
   }
   const Result refused = run("RPCRDMA call " + to_server() + "--procedure source --size 20Mi");
   EXPECT_EQ(refused.status, 1) << refused.err;
-  EXPECT_THAT(refused.out, HasSubstr("\nrefused by the server\n"));
+  EXPECT_THAT(refused.out,
+              HasSubstr("\nrefused by the server: the result would be longer than its --max-bulk"));
   stop(server);
 }
 
@@ -662,12 +736,15 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("serve --listen 127.0.0.1 --profile rfc5666 --align 5000", "--align");
   refused("load 127.0.0.1 --no-offer", "--no-offer requires --profile rfc5666");
   refused("serve", "--listen");
-  refused("serve --listen localhost", "\"localhost\" is not an IPv4 or IPv6 address");
+  refused("serve --listen nosuchhost.invalid",
+          "\"nosuchhost.invalid\" is no address and cannot be");
   refused("serve --listen 192.0.2.1", "192.0.2.1");
   refused("serve --listen 127.0.0.1 --port 0", "--port 0: not a number from 1 to 65535");
   refused("serve --listen 127.0.0.1 --credits 0", "--credits 0");
   refused("serve --listen 127.0.0.1 --inline 5000", "--inline 5000: not a multiple of 1Ki");
   refused("serve --listen 127.0.0.1 --max-bulk 1G", "--max-bulk 1G");
+  refused("serve --listen 127.0.0.1 --drc-bytes 1Ki", "--drc-bytes 1Ki: give at least 64 KiB");
+  refused("serve --listen 127.0.0.1 --drc-bytes 2Gi", "--drc-bytes 2Gi");
   refused("serve --listen 127.0.0.1 --null-program nfs", "give PROGRAM:VERSION, such as nfs:4");
   refused("serve --listen 127.0.0.1 --null-program nfs:x", "--null-program nfs:x");
   refused("serve --listen 127.0.0.1 --null-program nsf:3", "--null-program nsf:3");
@@ -676,8 +753,11 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
           "--fault: line 1, column 9: there is no opcode \"sned\"");
   refused("serve --listen 127.0.0.1 --pcapng /nonexistent/x", "/nonexistent/x");
   refused("ping", "HOST");
-  refused("ping 127.0.0.1 --from 127.0.0.1", "both ends need UDP port 4791");
-  refused("ping ::1", "both ends need UDP port 4791");
+  refused("ping 127.0.0.1 --from 127.0.0.1:1", "--from: \"127.0.0.1:1\": give no port here");
+  refused("ping [::1", "a ] is missing");
+  refused("load 127.0.0.1:20050 --port 20051", "port 20050 here, but --port 20051");
+  refused("call 127.0.0.1:0", "the port is not a number from 1 to 65535");
+  refused("nfs-probe nosuchhost.invalid:/x", "\"nosuchhost.invalid\" is no address and cannot be");
   refused("ping 127.0.0.1 --from ::1", "other IP version");
   refused("ping 127.0.0.1 --program nsf", "--program nsf");
   refused("ping 127.0.0.1 -i soon", "--interval soon");
@@ -699,7 +779,9 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
           "ping 127.0.0.1 --count ", "call 127.0.0.1 --port ",
           "serve --listen 127.0.0.1 --credits ", "serve --listen 127.0.0.1 --max-connections ",
           "serve --listen 127.0.0.1 --max-calls ", "serve --listen 127.0.0.1 --reverse-credits ",
-          "serve --listen 127.0.0.1 --align "}) {
+          "serve --listen 127.0.0.1 --align ", "serve --listen 127.0.0.1 --drc-entries ",
+          "serve --listen 127.0.0.1 --max-segments ",
+          "serve --listen 127.0.0.1 --max-write-chunks "}) {
       refused(option + number, std::string(number) + ": not a whole number, or too large");
     }
   }
@@ -708,7 +790,10 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("load 127.0.0.1 --size 5Gi", "\"5Gi\" exceeds the maximum of 1048576 bytes");
   refused("serve --listen 127.0.0.1 --max-bulk 8Ti",
           "--max-bulk 8Ti: exceeds the maximum of 256 MiB");
-  refused("serve --listen 127.0.0.1 --idle 0", "--idle 0: it must be more than zero");
+  refused("load 127.0.0.1 --reverse --hgrm x", "--reverse: --interval, --json-stream");
+  refused("load 127.0.0.1 --interval 1ms", "--interval 1ms: give at least 10ms");
+  refused("load 127.0.0.1 --hlog -", "--hlog -: give a file; standard output has the report");
+  refused("load 127.0.0.1 --hgrm /nonexistent/x", "--hgrm: /nonexistent/x: No such file");
   refused("ping 127.0.0.1 --interval 0", "--interval 0: it must be more than zero");
   refused("load 127.0.0.1 --sleep 0ms", "--sleep 0ms: it must be more than zero");
   refused("load 127.0.0.1 --sleep -1ms", "--sleep -1ms: not a duration");

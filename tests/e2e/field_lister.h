@@ -120,6 +120,7 @@ class FieldLister {
     });
   }
   void bins(const char* key, const CreditSeries& /*series*/) { add(key, "list"); }
+  void bins(const char* key, const LatencySeries& /*series*/) { add(key, "list"); }
 
  private:
   template <typename T>

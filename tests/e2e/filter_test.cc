@@ -183,6 +183,32 @@ TEST(Filter, OfAnalyzeAndFindings) {
   EXPECT_FALSE(finds("rpc.program == 400123"));
 }
 
+TEST(Filter, DecodePrintsFieldsAsColumns) {
+  const Result r =
+      run("RPCRDMA decode -T fields -e frame.number -e rpc.time -e rpc.auth_sys.uid -c 3 "
+          "-E header=y -E separator=, -E quote=d " +
+          capture("linux-nfs41.pcap"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "frame.number,rpc.time,rpc.auth_sys.uid\n"
+            "\"60\",\"0.003297000\",\n\"62\",\"0.003297000\",\n\"64\",\"0.024874000\",\"0\"\n");
+  EXPECT_EQ(run("RPCRDMA decode -T fields -e foo " + capture("linux-nfs41.pcap")).status, 2);
+}
+
+TEST(Filter, DecodePrintsTheLastPart) {
+  const Result r = run("RPCRDMA decode --last 10ms " + capture("linux-nfs41.pcap"));
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1);
+  EXPECT_TRUE(r.out.starts_with("   878 ")) << r.out;
+}
+
+TEST(Filter, DecodeReportsThatNothingWasSelected) {
+  const Result none = run("RPCRDMA decode --xid 1 " + capture("linux-nfs41.pcap"));
+  EXPECT_EQ(none.status, 0);
+  EXPECT_EQ(none.err, "rpcrdma: decode: none of 100 messages was selected\n");
+  const Result empty = run("RPCRDMA decode " + capture("linux-non-rpc.pcap"));
+  EXPECT_TRUE(empty.err.starts_with("rpcrdma: decode: no RPC-over-RDMA message")) << empty.err;
+}
+
 // The Reply's violation becomes visible with a later WRITE.
 TEST(Filter, SeesFindingsThatComeLate) {
   const auto found = messages("rules/OPS-02.pcap", "rpcrdma.finding == \"OPS-03\"");

@@ -68,10 +68,13 @@ TEST_F(HostileNames, AFileThatCannotBeRead) {
   write_file(garbage, "no capture");
   const std::string missing = folder_.file("no " + kHostile);
   for (const std::string& path : {garbage, missing}) {
-    for (const char* command : {"decode", "analyze", "extract -d out", "export --format qlog",
-                                "export --format perfetto", "merge"}) {
-      const std::string line =
-          "cd " + folder_.path() + " && RPCRDMA " + command + ' ' + quoted(path);
+    const std::string compare = "compare " + capture("linux-nfs41.pcap");
+    for (const std::string& command :
+         {std::string("decode"), std::string("analyze"), std::string("extract -d out"),
+          std::string("export --format qlog"), std::string("export --format perfetto"),
+          std::string("merge"), compare}) {
+      std::string line = "cd " + folder_.path();
+      line += " && RPCRDMA " + command + ' ' + quoted(path);
       expect_harmless(line);
       const Result r = run(line);
       EXPECT_EQ(r.status, 2) << line;

@@ -8,6 +8,7 @@
 #include "support/timeline_checks.h"
 #include "support/traffic_count.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -33,17 +34,23 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"DIRECTION", {"forward", "reverse"}},
     {"LIST", {"read", "write", "reply"}},
     {"LATENCY",
-     {"latency_us", "parts_us.call_to_first_operation", "parts_us.operations",
+     {"latency_us", "in_responder_us", "parts_us.call_to_first_operation", "parts_us.operations",
       "parts_us.last_operation_to_reply"}},
+    {"WHAT", {"connection", "client", "server", "procedure", "size"}},
+    {"QUANTILE", {"min", "mean", "p50", "p90", "p95", "p99", "p999", "max"}},
+    {"TOTAL", {"count", "min_ns", "max_ns", "sum_ns"}},
     {"CALLED", {"connection", "xid", "frame", "time_ns"}},
     {"CALL", {"frame", "reply_frame", "time_ns", "xid", "connection", "latency_ns"}},
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
     {"GAP",
-     {"lost", "truncated", "one_direction", "clock_steps_back", "mid_stream_start", "events_lost",
-      "operations_unseen", "joined"}},
+     {"lost", "truncated", "one_direction", "set_up_only", "clock_steps_back", "mid_stream_start",
+      "events_lost", "operations_unseen", "joined"}},
     {"WHOSE", {"made", "served"}},
     {"SPENT", {"credit_wait_us", "sending_us", "response_us", "completion_us"}},
+    {"BUCKETS", {"count", "min_ns", "max_ns", "sum_ns"}},
     {"PREPARED", {"slot_wait_us", "marshal_us", "post_us"}},
+    {"SPAN", {"before", "after"}},
+    {"COUNTED", {"calls", "answered", "failed", "unanswered"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
 
@@ -176,6 +183,47 @@ std::string late() {
   return edit.file();
 }
 
+// Frames of IPsec, which are not decoded.
+std::string encrypted() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  std::erase_if(edit.records, [](const std::string& r) { return PcapEdit::opcode(r) < 0; });
+  edit.records.resize(1);
+  edit.records[0][16 + 14 + 9] = 50;
+  return edit.file();
+}
+
+// iWARP whose set-up is not in the capture.
+std::string iwarp_from_the_middle() {
+  PcapEdit edit(read_file(capture("cases/b34-iwarp-nfs.pcap")));
+  edit.records.erase(edit.records.begin(), edit.records.begin() + 5);
+  return edit.file();
+}
+
+// CNPs of the client, too, and a pause frame of class 3.
+std::string congested() {
+  constexpr std::size_t kRecord = 16, kAddresses = 14 + 12;
+  PcapEdit edit(read_file(capture("cases/b35-cnp-ecn-ce.pcap")));
+  for (std::string& record : edit.records) {
+    if (PcapEdit::opcode(record) != 0x81) continue;
+    std::string swapped = record;
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::swap(swapped[kRecord + kAddresses + i], swapped[kRecord + kAddresses + 4 + i]);
+    }
+    edit.records.push_back(swapped);
+    break;
+  }
+  std::string pause(60, '\0');
+  pause.replace(
+      0, 22, std::string("\x01\x80\xc2\0\0\x01\x02\0\0\0\0\x07\x88\x08\x01\x01\0\x08\0\0\0\0", 22));
+  pause[18 + 2 * 3] = '\x10';
+  std::string header = edit.records.back().substr(0, 16);
+  const auto size = static_cast<std::uint32_t>(pause.size());
+  std::memcpy(header.data() + 8, &size, 4);
+  std::memcpy(header.data() + 12, &size, 4);
+  edit.records.push_back(header + pause);
+  return edit.file();
+}
+
 // Captures that together produce every key.
 std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("unusual.pcap"), unusual());
@@ -183,6 +231,7 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
   write_file(folder.file("lossy.pcap"), lossy());
   write_file(folder.file("middle.pcap"), middle());
   write_file(folder.file("late.pcap"), late());
+  write_file(folder.file("iwarp.pcap"), iwarp_from_the_middle());
   write_file(folder.file("tracepoints.pcapng"),
              tracepoint_recording(read_file(capture("linux-nfs41.pcap"))));
   return {capture("linux-nfs41.pcap"),
@@ -197,7 +246,28 @@ std::vector<std::string> all_captures(const TemporaryFolder& folder) {
           folder.file("late.pcap"),
           capture("dialects/flags.pcap"),
           capture("dialects/ietf-03.pcap"),
-          capture("cases/protocol-c03-msgp-write.pcap")};
+          capture("cases/protocol-c03-msgp-write.pcap"),
+          capture("cases/b34-iwarp-nfs.pcap"),
+          folder.file("iwarp.pcap"),
+          capture("cases/b35-cnp-ecn-ce.pcap")};
+}
+
+// What the client of a capture records, except a message.
+std::string recording_without_a_message() {
+  PcapEdit edit(read_file(capture("linux-nfs41.pcap")));
+  constexpr int kSendOnly = 0x04;
+  std::size_t nth = 0;
+  const auto lost = std::find_if(edit.records.begin(), edit.records.end(), [&](const auto& r) {
+    return PcapEdit::opcode(r) == kSendOnly && ++nth == 20;
+  });
+  EXPECT_NE(lost, edit.records.end());
+  if (lost != edit.records.end()) edit.records.erase(lost);
+  const std::string file = edit.file();
+  const auto bytes =
+      trace_reader::testing::events_of_capture(
+          {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, {.side = 0})
+          .pcapng();
+  return {bytes.begin(), bytes.end()};
 }
 
 void expect_documented(const std::string& command) {
@@ -222,12 +292,36 @@ void expect_documented(const std::string& command) {
         ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
       }
     }
+    write_file(folder.file("congested.pcap"), congested());
+    const Result signals = run("RPCRDMA analyze --json --no-icrc " + folder.file("congested.pcap"));
+    for (const json& object : json_lines(signals.out)) {
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
+    write_file(folder.file("encrypted.pcap"), encrypted());
+    const Result unread = run("RPCRDMA analyze --json " + folder.file("encrypted.pcap"));
+    for (const json& object : json_lines(unread.out)) {
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    }
     for (const char* name : {"rules/CONN-LOST-unanswered.pcap", "cases/hung-32-calls-90s.pcap",
-                             "cases/tunnel-or-link-vxlan.pcap"}) {
+                             "cases/tunnel-or-link-vxlan.pcap", "cases/b14-icrc-wrong-all.pcap",
+                             "cases/b11-rej-consumer-with-status4.pcap",
+                             "sessions/pnfs-flexfiles.pcap", "sessions/nconnect.pcap"}) {
       const Result one = run("RPCRDMA analyze --json " + capture(name));
       for (const json& object : json_lines(one.out))
         ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     }
+    write_file(folder.file("client.pcapng"), recording_without_a_message());
+    const Result views = run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " " +
+                             folder.file("client.pcapng"));
+    for (const json& object : json_lines(views.out))
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    const Result limited = run("RPCRDMA analyze --json --slow 1ms,READ=2ms " +
+                               capture("linux-nfs3.pcap") + " " + capture("rules/STALL-hung.pcap"));
+    for (const json& object : json_lines(limited.out))
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+    const Result again = run("RPCRDMA analyze --json " + capture("rules/RETX-STORM.pcap"));
+    for (const json& object : json_lines(again.out))
+      ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
     const Result r = run("RPCRDMA analyze --json -Y nfs " + folder.file("middle.pcap"));
     for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
   }
@@ -255,8 +349,9 @@ TEST(JsonDocs, EveryFieldOfAReportIsDocumented) {
     EXPECT_EQ(key->second.type, type) << path;
   }
   for (const auto& [path, key] : keys) {
-    // The capture quality follows from other fields.
-    const bool follows = path.starts_with("capture_quality");
+    // These follow from other fields.
+    const bool follows = path.starts_with("capture_quality") || path.starts_with("latency.by") ||
+                         path.starts_with("verdict");
     EXPECT_TRUE(key.seen || follows) << path << " is no field";
   }
 }
@@ -336,6 +431,19 @@ std::string heading_of(const json& event) {
          : category == "refusal"        ? "### Refusals"
          : category == "retransmission" ? "### Retransmissions"
                                         : "### Connections";
+}
+
+TEST(JsonDocs, CompareWritesWhatIsDocumented) {
+  Keys keys = documented("json.md", "## rpcrdma compare --json");
+  const json object = parse_json(run("RPCRDMA compare --json " + capture("linux-nfs41.pcap") + " " +
+                                     capture("linux-nfs3.pcap"))
+                                     .out);
+  ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  const json same = parse_json(
+      run("RPCRDMA compare --json " + capture("linux-nfs3.pcap") + " " + capture("linux-nfs3.pcap"))
+          .out);
+  ASSERT_NO_FATAL_FAILURE(check(same, "", keys));
+  for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";
 }
 
 TEST(JsonDocs, ExportToPerfettoWritesWhatIsDocumented) {

@@ -82,8 +82,9 @@ TEST(Merge, WritesThePageAndTheTablesOfTheAnalysis) {
     };
     EXPECT_GT(page("a.html").size(), 10000U);
     EXPECT_EQ(page("m.html"), page("a.html"));
-    for (const char* table : {"connections.csv", "procedures.csv", "findings.csv",
-                              "calls-over-time.csv", "credits.csv"}) {
+    for (const char* table :
+         {"connections.csv", "procedures.csv", "findings.csv", "calls-over-time.csv", "credits.csv",
+          "sessions.csv", "latency.csv"}) {
       EXPECT_GT(read_file(folder.file(std::string("a/") + table)).size(), 50U);
       EXPECT_EQ(read_file(folder.file(std::string("m/") + table)),
                 read_file(folder.file(std::string("a/") + table)))
@@ -137,6 +138,9 @@ TEST(Merge, HalvesMakeTheWhole) {
     ASSERT_EQ(merged["connections"].size(), 1U) << cut;
     for (const char* key : {"calls", "replies", "unmatched"}) {
       EXPECT_EQ(merged["connections"][0][key], whole["connections"][0][key]) << cut << " " << key;
+    }
+    for (const char* key : {"connection", "client", "server"}) {
+      EXPECT_EQ(merged["latency"]["by"][key], whole["latency"]["by"][key]) << cut << " " << key;
     }
   }
 }

@@ -107,9 +107,10 @@ TEST_F(Metrics, AServersFiguresAreThoseOfTheLoadsReport) {
   EXPECT_EQ(errors(e, "server"), 0);
   EXPECT_EQ(e[R"(rpcrdma_connections_opened_total{role="server"})"], 2);
   EXPECT_EQ(e[R"(rpcrdma_connections_closed_total{reason="peer",role="server"})"], 2);
-  EXPECT_GT(e[R"(rpcrdma_packets_total{direction="in"})"], calls);
-  EXPECT_GT(e[R"(rpcrdma_packet_bytes_total{direction="out"})"], 500 * 10'000);
-  EXPECT_EQ(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
+  EXPECT_GT(e[R"(rpcrdma_packets_total{direction="in",role="server"})"], calls);
+  EXPECT_GT(e[R"(rpcrdma_packet_bytes_total{direction="out",role="server"})"], 500 * 10'000);
+  EXPECT_EQ(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc",role="server"})"],
+            0);
   EXPECT_GT(e["rpcrdma_registered_memory_in_use_bytes"], 0);
   // No server listens: each connection has a start and an end.
   EXPECT_EQ(e["rpcrdma_trace_events_total"], 4);
@@ -176,7 +177,7 @@ TEST_F(Metrics, LongMessagesAndErrorsAreReported) {
   // RPC headers and the lengths of echoed data come on top of it.
   EXPECT_GT(bytes(e, "server", "call", "long_call"), 50 * 20'000);
   EXPECT_GT(bytes(e, "server", "reply", "reply_chunk"), 50 * 20'000);
-  EXPECT_EQ(e[R"(rpcrdma_errors_total{kind="PROG_UNAVAIL",role="server"})"], 3);
+  EXPECT_EQ(e[R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_UNAVAIL",role="server"})"], 3);
   EXPECT_EQ(errors(e, "server"), 3);
   EXPECT_EQ(e[R"(rpcrdma_call_duration_seconds_count{role="server"})"], 53);
 }
@@ -189,9 +190,10 @@ TEST_F(Metrics, ALossyNetworkIsSeen) {
   ASSERT_EQ(r["calls"], 60) << r;
   ASSERT_EQ(r["errors"], 0) << r;
   const Exposition e = figures_without_connections();
-  EXPECT_GT(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc"})"], 0);
+  EXPECT_GT(e[R"(rpcrdma_packets_dropped_total{direction="in",reason="bad_icrc",role="server"})"],
+            0);
   // READ requests, since their responses were lost.
-  EXPECT_GT(e["rpcrdma_packets_retransmitted_total"], 0);
+  EXPECT_GT(e[R"(rpcrdma_packets_retransmitted_total{role="server"})"], 0);
 }
 
 TEST_F(Metrics, ScrapesUnderLoadDisturbNobody) {
@@ -282,14 +284,72 @@ TEST_F(Metrics, WhatCannotBeServedIsReportedInOneLine) {
   refused("load " + server_ + " --from " + client_ + " " + taken,
           "load: " + taken + ": Address already in use");
   refused("serve --listen " + client_ + " --metrics 192.0.2.1:9464", "Cannot assign requested");
+  refused("serve --listen " + client_ + " --metrics no-such-host.invalid:9464",
+          "serve: --metrics no-such-host.invalid:9464: ");
   for (const std::string wrong :
-       {"9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:9464x",
-        "localhost:9464", "[::1]:9464", "::1:9464", "127.0.0.1:9464,127.0.0.1:9465"}) {
-    refused("serve --listen " + client_ + " --metrics " + wrong,
-            "serve: --metrics " + wrong + ": not an IPv4 address and port");
+       {":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:9464x", "::1:9464", "[::1]",
+        "[]:9464", "[x y]:9464", "http://a:9464", "127.0.0.1:9464,127.0.0.1:9465"}) {
+    refused("serve --listen " + client_ + " --metrics '" + wrong + "'",
+            "serve: --metrics " + wrong + ": ");
   }
   // The existing server is not affected.
   EXPECT_EQ(figures(server_)[R"(rpcrdma_calls_total{role="server"})"], 0);
+}
+
+// Returns where the process that prints this line serves its metrics: "127.0.0.1:9464".
+std::string address_in(const std::string& output) {
+  constexpr std::string_view kBefore = "metrics at http://";
+  const std::size_t at = output.find(kBefore);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kBefore.size();
+  return output.substr(begin, output.find("/metrics", begin) - begin);
+}
+
+TEST_F(Metrics, AreServedAtAnyAddressAndAnyFreePort) {
+  for (const std::string where : {"localhost:0", "[::1]:0", ":0", "0"}) {
+    Background server({"serve", "--listen", server_, "--metrics", where});
+    ASSERT_TRUE(server.wait_for("/metrics\n")) << where << server.out;
+    const std::string address = address_in(server.out);
+    const Result r = run("curl -sS http://" + address + "/metrics");
+    EXPECT_THAT(r.out, HasSubstr("\nrpcrdma_build_info{version=\"")) << address << r.err;
+    server.signal(SIGINT);
+    EXPECT_EQ(server.finish(), 0) << server.out;
+  }
+}
+
+// As docs/metrics.md shows; promtool reads Prometheus's text format only.
+TEST_F(Metrics, AreCleanForPromtoolWhateverTheClientAccepts) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  ASSERT_EQ(load({"--procedure", "mix", "--count", "50"})["calls"], 50);
+  for (const std::string accept : {"", "-H 'Accept:' ", "-H 'Accept: text/plain' ",
+                                   "-H 'Accept: application/json, text/html;q=0.5' "}) {
+    const Result r = run(fmt::format("curl -sS {}http://{}:{}/metrics | promtool check metrics",
+                                     accept, server_, kPort));
+    EXPECT_EQ(r.status, 0) << accept << r.out << r.err;
+    EXPECT_EQ(r.out + r.err, "") << accept;
+  }
+}
+
+// A server works within one iteration of its loop, which takes time, too.
+TEST_F(Metrics, AServersLatencyIsItsRealTime) {
+  Background server(serving());
+  ASSERT_TRUE(server.wait_for("metrics at"));
+  ASSERT_EQ(load({"--procedure", "null", "--count", "200"})["calls"], 200);
+  ASSERT_EQ(load({"--procedure", "sleep", "--sleep", "2ms", "--count", "3"})["calls"], 3);
+  const Exposition e = figures_without_connections();
+  const auto of = [&](const std::string& part, const std::string& procedure) {
+    return e[fmt::format(
+        R"(rpcrdma_procedure_duration_seconds_{}{{procedure="{}",program="ECHO",role="server"}})",
+        part, procedure)];
+  };
+  EXPECT_EQ(of("count", "NULL"), 200);
+  EXPECT_EQ(of("count", "SLEEP"), 3);
+  // Not a single Call takes no time.
+  EXPECT_GT(of("sum", "NULL"), 200 * 50e-9);
+  EXPECT_GE(of("sum", "SLEEP"), 3 * 0.002);
+  EXPECT_NEAR(e[R"(rpcrdma_call_duration_seconds_sum{role="server"})"],
+              of("sum", "NULL") + of("sum", "SLEEP"), 0.005);
 }
 
 }  // namespace

@@ -95,8 +95,9 @@ TEST(Tables, HaveTheColumnsThatAreDocumented) {
   const Result r = run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " --csv " +
                        folder.file("new/tables"));
   ASSERT_EQ(r.status, 0) << r.err;
-  for (const char* name : {"connections.csv", "procedures.csv", "findings.csv",
-                           "calls-over-time.csv", "credits.csv"}) {
+  for (const char* name :
+       {"connections.csv", "procedures.csv", "findings.csv", "calls-over-time.csv", "credits.csv",
+        "files.csv", "sessions.csv", "latency.csv"}) {
     const auto lines = lines_of(read_file(folder.file(std::string("new/tables/") + name)));
     ASSERT_FALSE(lines.empty()) << name;
     EXPECT_EQ(lines[0], documented_columns(name) + "\r") << name;

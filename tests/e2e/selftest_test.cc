@@ -26,8 +26,8 @@ TEST_F(SelftestCommand, BothEndsInOneProcess) {
   const Result r = run(here_ + "--only v2-v2,clean --json");
   EXPECT_EQ(r.status, 0) << r.err;
   const json report = parse_json(r.out);
-  EXPECT_THAT(report["cells"], SizeIs(30));
-  EXPECT_EQ(report["passed"], 30);
+  EXPECT_THAT(report["cells"], SizeIs(33));
+  EXPECT_EQ(report["passed"], 33);
   EXPECT_EQ(report["failed"], 0);
 }
 
@@ -57,11 +57,11 @@ TEST_F(SelftestCommand, HalvesOfTwoProcessesAndTheirRecordings) {
     const Result r = run("RPCRDMA selftest " + server_ + " --from " + client_ +
                          " --only v2-v2,both,clean --record " + folder.path());
     EXPECT_EQ(r.status, 0) << r.out << r.err;
-    EXPECT_THAT(r.out, HasSubstr("10 cells in "));
+    EXPECT_THAT(r.out, HasSubstr("11 cells in "));
   }
   server.signal(SIGINT);
   EXPECT_EQ(server.finish(), 0) << server.out;
-  EXPECT_THAT(server.out, HasSubstr("20 cells, 0 of them with errors in the server's recording\n"));
+  EXPECT_THAT(server.out, HasSubstr("22 cells, 0 of them with errors in the server's recording\n"));
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     ++files;
@@ -69,7 +69,7 @@ TEST_F(SelftestCommand, HalvesOfTwoProcessesAndTheirRecordings) {
     const Result r = run("RPCRDMA analyze --json " + entry.path().string());
     EXPECT_EQ(r.status, 0) << entry.path() << r.out;
   }
-  EXPECT_EQ(files, 20U);
+  EXPECT_EQ(files, 22U);
 }
 
 TEST_F(SelftestCommand, WhatCannotBe) {

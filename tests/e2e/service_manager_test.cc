@@ -84,10 +84,45 @@ TEST(ServeUnderSystemd, ASocketThatIsGoneIsNoReasonNotToServe) {
   ::setenv("NOTIFY_SOCKET", "/tmp/rpcrdma-nobody-is-here", 1);
   Background server(serve("127.86.87.3"));
   ::unsetenv("NOTIFY_SOCKET");
-  EXPECT_TRUE(server.wait_for("rpcrdma: serve: NOTIFY_SOCKET: No such file or directory\n"));
+  EXPECT_TRUE(server.wait_for("warning NOTIFY_SOCKET: No such file or directory\n"));
   server.signal(SIGINT);
   EXPECT_EQ(server.finish(), 0);
   EXPECT_THAT(server.out, HasSubstr("listening on 127.86.87.3"));
+}
+
+TEST(ServeUnderSystemd, SaysThatItReadsItsConfigurationAgain) {
+  const TemporaryFolder folder;
+  const NotifySocket manager(folder.file("notify"));
+  write_file(folder.file("serve.conf"), "credits = 3\n");
+  std::vector<std::string> command = serve("127.86.87.4");
+  command.insert(command.end(), {"--config", folder.file("serve.conf")});
+  Background server(command);
+  EXPECT_THAT(manager.next(), HasSubstr("READY=1\n"));
+  server.signal(SIGHUP);
+  const std::string reloading = manager.next();
+  EXPECT_THAT(reloading, HasSubstr("RELOADING=1\nMONOTONIC_USEC="));
+  EXPECT_THAT(reloading, HasSubstr("\nSTATUS=reading the configuration"));
+  EXPECT_EQ(manager.next(), "READY=1\nSTATUS=listening on 127.86.87.4 port 20049");
+  server.signal(SIGTERM);
+  EXPECT_THAT(manager.next(), HasSubstr("STOPPING=1\n"));
+  EXPECT_EQ(server.finish(), 0);
+}
+
+TEST(ServeUnderSystemd, FeedsTheWatchdog) {
+  const TemporaryFolder folder;
+  const NotifySocket manager(folder.file("notify"));
+  ::setenv("WATCHDOG_USEC", "20000", 1);
+  Background server(serve("127.86.87.5"));
+  ::unsetenv("WATCHDOG_USEC");
+  EXPECT_THAT(manager.next(), HasSubstr("READY=1\n"));
+  int fed = 0;
+  while (fed < 5) {
+    const std::string said = manager.next();
+    ASSERT_TRUE(said == "WATCHDOG=1" || said.starts_with("STATUS=")) << said;
+    fed += said == "WATCHDOG=1" ? 1 : 0;
+  }
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.finish(), 0);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Counts counts_of_report(const json& report) {
   c.retransmitted = packets["retransmitted"];
   c.refused = packets["nak"].get<std::uint64_t>() + packets["rnr"].get<std::uint64_t>();
   for (const json& f : report["findings"]) {
+    if (f["rule"] == "OUTAGE") continue;  // follows from the connections of a whole report
     c.findings[f["rule"]] += f["count"].get<std::uint64_t>();
   }
   return c;

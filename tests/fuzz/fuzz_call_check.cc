@@ -27,7 +27,7 @@ constexpr std::uint64_t kPulledAtMost = 1 << 16;
 
 std::vector<rpcrdma::wire::ReadSegment> read_list(const CheckedCall& call) {
   std::vector<rpcrdma::wire::ReadSegment> out;
-  for (const ReadChunk& chunk : call.read_chunks()) {
+  for (const ReadChunk& chunk : call.reads) {
     std::uint64_t bytes = 0;
     for (const Segment& segment : call.of(chunk.segments)) {
       out.push_back({chunk.position, segment});
@@ -44,6 +44,16 @@ std::uint64_t total(std::span<const Segment> segments) {
   return sum;
 }
 
+// The description has the Read list in order of position.
+bool is_sorted(const rpcrdma::wire::HeaderView& header) {
+  std::uint32_t before = 0;
+  for (const rpcrdma::wire::ReadSegment read : header.reads) {
+    if (read.position < before) return false;
+    before = read.position;
+  }
+  return true;
+}
+
 // Encoding the description gives the header that was received.
 void check_same_header(const CheckedCall& call, Bytes message) {
   rpcrdma::wire::Header header;
@@ -55,11 +65,14 @@ void check_same_header(const CheckedCall& call, Bytes message) {
   const auto reads = read_list(call);
   header.reads = reads;
   std::vector<rpcrdma::wire::WriteChunk> writes;
+  require(call.offer.write_chunks == call.writes.size());
+  std::size_t segments = 0;
   for (std::uint32_t n = 0; n < call.offer.write_chunks; ++n) {
     writes.push_back(call.of(call.writes[n]));
-    require(call.offer.write_segments[n] == writes.back().size());
-    require(call.offer.write_chunk[n] == total(writes.back()));
+    segments += writes.back().size();
+    if (n < kMaxPieces) require(call.offer.write_chunk[n] == total(writes.back()));
   }
+  require(call.offer.write_segments == segments);
   header.writes = writes;
   require(call.offer.reply_segments == call.of(call.reply).size());
   require(call.offer.reply_chunk == total(call.of(call.reply)));
@@ -73,19 +86,19 @@ void check_same_header(const CheckedCall& call, Bytes message) {
 }
 
 void check_limits(const CheckedCall& call, const ResponderOptions& options) {
-  require(call.segment_count <= std::min<std::size_t>(options.max_segments, kMaxSegments));
+  require(call.segments.size() <= options.max_segments);
   require(call.read_bytes <= options.max_chunk_bytes);
   std::uint64_t bytes = 0;
-  for (const ReadChunk& chunk : call.read_chunks()) bytes += chunk.bytes;
+  for (const ReadChunk& chunk : call.reads) bytes += chunk.bytes;
   require(bytes == call.read_bytes);
-  require(call.is_long == (call.read_count != 0 && call.reads[0].position == 0));
+  require(call.is_long == (!call.reads.empty() && call.reads[0].position == 0));
 }
 
 void read_stream(const CheckedCall& call) {
   if (call.read_bytes > kPulledAtMost) return;
   std::vector<std::vector<std::uint8_t>> pulled;
-  pulled.reserve(call.read_count);
-  for (const ReadChunk& chunk : call.read_chunks()) pulled.emplace_back(chunk.bytes);
+  pulled.reserve(call.reads.size());
+  for (const ReadChunk& chunk : call.reads) pulled.emplace_back(chunk.bytes);
   Bytes stream = call.payload;
   std::vector<Placed> items;
   for (std::size_t i = 0; i < pulled.size(); ++i) {
@@ -157,7 +170,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(verdict.xid == (prefix ? prefix->xid : 0));
   if (verdict.answer == CallAnswer::kOption) return 0;
   if (verdict.answer == CallAnswer::kServe) {
-    check_same_header(call, message);
+    if (is_sorted(*header)) check_same_header(call, message);
     check_limits(call, options);
     read_stream(call);
     plan(call);

@@ -465,18 +465,18 @@ class Target : public RequesterOwner, public ResponderOwner {
   // Too little memory for everything.
   MemoryPool pool_{fabric_, {.slab_bytes = 1U << 14, .limit = 1U << 16}};
   Requester requester_{*this,
-                         {.credits = kCredits,
-                          .max_calls = kCalls,
-                          .rfc5666 = rfc5666_,
-                          .offer_nothing = offer_nothing_}};
+                       {.credits = kCredits,
+                        .max_calls = kCalls,
+                        .rfc5666 = rfc5666_,
+                        .offer_nothing = offer_nothing_}};
   Responder responder_{*this,
-                         {.credits = kCredits,
-                          .max_chunk_bytes = 20'000,
-                          .rfc5666 = rfc5666_,
-                          .done_timeout = 200 * fabric::kMillisecond,
-                          .max_advertised_bytes = 3000,
-                          .max_pulled_bytes = 10'000,
-                          .patience = 300 * fabric::kMillisecond}};
+                       {.credits = kCredits,
+                        .max_chunk_bytes = 20'000,
+                        .rfc5666 = rfc5666_,
+                        .done_timeout = 200 * fabric::kMillisecond,
+                        .max_advertised_bytes = 3000,
+                        .max_pulled_bytes = 10'000,
+                        .patience = 300 * fabric::kMillisecond}};
   std::unique_ptr<Channel> channel_;
   fabric::Time now_ = 0;
   bool down_ = false;  // the connection may have ended

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 
+#include <rpcrdma/capture/ip_packet.h>
 #include <rpcrdma/capture/link.h>
+#include <rpcrdma/capture/unread.h>
 #include <rpcrdma/wire/roce.h>
 
 using rpcrdma::fuzz::require;
@@ -19,7 +21,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   frame.data = {data + 3, size - 3};
   frame.original = static_cast<std::uint32_t>(frame.data.size() + data[2]);
   TransportPacket packet;
-  if (dissect_link(frame, packet) != LinkResult::kRoce) return 0;
+  const LinkResult result = dissect_link(frame, packet);
+  require(packet.tunnels.count <= Tunnels::kMost);
+  IpPacket ip;
+  if (find_ip(frame, ip)) {
+    require(ip.payload.size() <= ip.wire_payload);
+    require(ip.tunnels.count <= Tunnels::kMost);
+    // As after a reassembly: the same tunnels around the datagram, and those inside it.
+    const std::span<const std::uint8_t> datagram(
+        ip.header.data(),
+        static_cast<std::size_t>(ip.payload.data() + ip.payload.size() - ip.header.data()));
+    TransportPacket inner;
+    const LinkResult again = dissect_datagram(datagram, ip.tunnels, inner);
+    if (again == LinkResult::kRoce) require(inner.tunnels.count >= ip.tunnels.count);
+  }
+  const Unread unread = unread_of(frame, result);
+  require(result == LinkResult::kRoce ? unread.kind == UnreadKind::kNothing
+                                      : !unread_name(unread.kind, unread.detail).empty());
+  if (result != LinkResult::kRoce) return 0;
 
   const std::uint8_t* const end = frame.data.data() + frame.data.size();
   require(!std::less<>()(packet.data.data(), frame.data.data()));

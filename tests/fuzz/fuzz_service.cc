@@ -1,5 +1,6 @@
-// Every RPC message gets one answer, at once or when its time has come, and all memory is released.
-// Results of any kind are read within their bounds, and accepted only if the data is correct.
+// Every RPC message gets one answer each time that it comes, at once or when its time has come, and
+// all memory is released. Results of any kind are read within their bounds, and accepted only if
+// the data is correct.
 //
 // The input: a byte that splits the rest in two, and one that selects its use: a message for a
 // server, whose second part comes in a Read chunk, or results for a client, whose second part is in
@@ -44,19 +45,21 @@ struct Fixture {
   std::unique_ptr<EchoProgram> echo = EchoProgram::create(pool, kLongest).value();
   service::Program* program = echo.get();
   fabric::Time now = 0;
-  service::Dispatcher dispatcher{{&program, 1}, {}, pool, now};
+  service::DuplicateCache duplicates{{.entries = 64, .bytes = 64 << 10}, now};
+  service::Dispatcher dispatcher{{&program, 1}, {}, pool, now, &duplicates};
   Pattern pattern = Pattern::create(pool, kLongest).value();
   EchoCall call = EchoCall::create(pool, pattern, kLongest).value();
   std::uint64_t replies = 0;
   std::uint64_t id = 0;
 };
 
-void serve(Fixture& f, wire::Bytes stream, wire::Bytes chunk, std::uint32_t position) {
+void answer(Fixture& f, wire::Bytes stream, wire::Bytes chunk, std::uint32_t position) {
   const std::uint64_t taken = f.pool.in_use();
   const std::uint64_t before = f.replies;
   const protocol::Placed item{position, chunk};
   protocol::IncomingCall incoming;
   incoming.id = ++f.id;
+  if (stream.size() >= 4) incoming.xid = wire::load_be32(stream.data());
   incoming.stream = stream;
   incoming.items = {&item, chunk.empty() ? 0U : 1U};
   incoming.received = incoming.pulled = f.now;
@@ -68,6 +71,16 @@ void serve(Fixture& f, wire::Bytes stream, wire::Bytes chunk, std::uint32_t posi
   require(f.replies == before + 1);
   f.dispatcher.on_sent(f.id);
   require(f.pool.in_use() == taken);
+}
+
+// Twice: what is not idempotent is executed once.
+void serve(Fixture& f, wire::Bytes stream, wire::Bytes chunk, std::uint32_t position) {
+  answer(f, stream, chunk, position);
+  const std::uint64_t count = f.echo->counters().count;
+  answer(f, stream, chunk, position);
+  require(f.echo->counters().count == count);
+  const service::DuplicateCacheCounters& c = f.duplicates.counters();
+  require(c.entries <= 64 && c.bytes <= 64 << 10);
 }
 
 void check(Fixture& f, wire::Bytes stream, wire::Bytes space, std::uint8_t script) {

@@ -2,9 +2,11 @@
 """Writes the seeds of fuzz_capture_file and fuzz_link: a file of every format, byte order and
 compression, and a frame of every link type, around packets cut out of the captures.
 
-Usage: make_capture_corpus.py            (from any folder; writes next to itself; needs zstd)
+Usage: make_capture_corpus.py            (from any folder; writes next to itself; needs zstd, lz4)
 """
+import bz2
 import gzip
+import lzma
 import pathlib
 import struct
 import subprocess
@@ -67,6 +69,27 @@ def pcapng(order, packets, length=-1):
     return out + block(order, 0x0BAD, b"unknown")
 
 
+def erf(packets):
+    out = struct.pack("<Q", 0) + struct.pack(">BBHHH", 48, 0, 24, 2, 0) + bytes(8)
+    for i, p in enumerate(packets):
+        extensions = bytes([0x85]) + bytes(7) + bytes([5]) + bytes(7) if i == 1 else b""
+        pad = bytes(-(18 + len(extensions) + len(p)) % 8)
+        size = 18 + len(extensions) + len(p) + len(pad)
+        kind = 0x82 if extensions else 2
+        out += struct.pack("<Q", (1700000000 + i) << 32 | i * 4295)
+        out += struct.pack(">BBHHH", kind, 4 + i % 4, size, i % 2, len(p)) + extensions
+        out += bytes(2) + p + pad
+    return out
+
+
+def snoop(packets):
+    out = b"snoop\0\0\0" + struct.pack(">II", 2, 4)
+    for i, p in enumerate(packets):
+        body = padded(p)
+        out += struct.pack(">IIIIII", len(p) + i, len(p), 24 + len(body), i, 1700000000 + i, i) + body
+    return out
+
+
 def files():
     some = list(frames(CAPTURES / "linux-nfs41.pcap", 6))
     little = pcap("<", 0xA1B2C3D4, 1, some)
@@ -75,6 +98,17 @@ def files():
     yield "pcap-little-ns", pcap("<", 0xA1B23C4D, 1, some)
     yield "pcap-big-ns", pcap(">", 0xA1B23C4D, 1, some)
     yield "pcap-modified", pcap("<", 0xA1B2CD34, 1, some, head=24)
+    yield "pcap-version-2.2", little[:6] + b"\2" + little[7:]
+    yield "pcap-version-2.3", little[:6] + b"\3" + little[7:]
+    nano = pcap("<", 0xA1B23C4D, 1, some)
+    for i in range(6):
+        at = 24 + sum(16 + len(p) for p in some[:i]) + 4
+        nano = nano[:at] + struct.pack("<I", 60000000 + i) + nano[at + 4 :]
+    yield "pcap-nanoseconds-as-micro", little[:4] + nano[4:]
+    yield "erf", erf(some)
+    yield "erf-hole", erf(some)[:700] + bytes(50) + erf(some)[700:]
+    yield "snoop", snoop(some)
+    yield "snoop-cut", snoop(some)[:-5]
     yield "pcap-cut", little[:-7]
     hole = 24 + 16 + len(some[0])
     yield "pcap-hole", little[:hole] + b"\xff" * 50 + little[hole:]
@@ -85,6 +119,13 @@ def files():
     zstd = subprocess.run(["zstd", "-q", "-c"], input=little, capture_output=True, check=True).stdout
     yield "zstd", zstd
     yield "zstd-cut", zstd[:-20]
+    for name, packed in ("xz", lzma.compress(little)), ("bzip2", bz2.compress(little)):
+        yield name, packed
+        yield name + "-parts", packed + packed
+        yield name + "-cut", packed[:-20]
+    lz4 = subprocess.run(["lz4", "-q", "-c"], input=little, capture_output=True, check=True).stdout
+    yield "lz4", lz4
+    yield "lz4-cut", lz4[:-20]
 
 
 def links():

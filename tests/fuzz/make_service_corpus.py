@@ -48,12 +48,13 @@ case("source", 0, call(3, words(100, 5)))
 case("echo_bulk_chunk", 12, call(4, words(crc32c(data), 8)), data)
 case("list", 0, call(5, words(10, 20, 5)))
 case("sleep", 0, call(6, words(1000)))
+case("count", 0, call(7, words(1)))
 case("mismatch", 0, words(7, 0, 2, 0x20525244, 9, 0, 0, 0, 0, 0))
 case("rpc_mismatch", 0, words(7, 0, 3, 0x20525244, 1, 0, 0, 0, 0, 0))
 case("tls", 0, call(0, cred=words(7, 0)))
 # Results: length 1 + script % 64, 3 items, seed 0; 1000 ns of reading, 2000 ns of work.
 ok = words(0, 0, 1000, 0, 2000)
-for proc in range(7):
+for proc in range(8):
     length = 1 + proc
     data = pattern(length)
     padded = data + bytes(-length % 4)
@@ -68,5 +69,6 @@ for proc in range(7):
         + b"".join(words(length) + items[i * length:(i + 1) * length] + bytes(-length % 4)
                    for i in range(3)),
         6: ok,
+        7: ok + words(0, 5),
     }[proc]
     case(f"result{proc}", 0x80 + proc, head + body, data if proc == 4 else b"")

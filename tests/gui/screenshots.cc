@@ -7,10 +7,12 @@
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
+#include "support/congested.h"
 
 #include <QApplication>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QFile>
 #include <QSignalSpy>
 #include <QStyleFactory>
 #include <QTableView>
@@ -61,7 +63,7 @@ class Screens {
     static_cast<void>(QTest::qWaitForWindowActive(&window_, kBound));
   }
 
-  bool all() { return capture() && findings() && live() && stalled(); }
+  bool all() { return capture() && congestion() && findings() && live() && stalled(); }
 
  private:
   bool save(QWidget& widget, const char* name) {
@@ -70,8 +72,9 @@ class Screens {
     std::printf("%s: %s\n", name, why.isEmpty() ? "drawn" : qPrintable(why));
     return why.isEmpty();
   }
-  bool open(const char* name) {
-    window_.open({captures_ + "/" + name});
+  bool open(const char* name) { return open_path(captures_ + "/" + name); }
+  bool open_path(const QString& path) {
+    window_.open({path});
     return QTest::qWaitFor(
         [&] {
           return window_.document().store().read(
@@ -123,6 +126,23 @@ class Screens {
     if (!save(window_, "latency")) return false;
     raise("chunk-sizes");
     return save(*window_.dock("chunk-sizes")->widget(), "chunk-sizes");
+  }
+
+  bool congestion() {
+    const QString path = temporary_.filePath("congested.pcap");
+    if (!congest(path) || !open_path(path)) return false;
+    raise("congestion");
+    return save(window_, "congestion");
+  }
+
+  // A capture of NFS in which a switch marks packets of the client in bursts.
+  bool congest(const QString& path) {
+    QFile plain(captures_ + "/linux-nfs3.pcap");
+    QFile made(path);
+    if (!plain.open(QIODevice::ReadOnly) || !made.open(QIODevice::WriteOnly)) return false;
+    const auto bursts = [](std::size_t packet) { return packet % 300 > 200; };
+    return made.write(QByteArray::fromStdString(
+               testing::congested_capture(plain.readAll().toStdString(), bursts, 7).file)) > 0;
   }
 
   bool findings() {

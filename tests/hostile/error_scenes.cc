@@ -41,12 +41,12 @@ void add_forms(Matrix& to) {
   service::ClientOptions both = HostileScene::one_version(1);
   both.version.versions = {1, 2};
   to.push_back({.rule = "ERR-04",
-                .did = "refuses version 2 by an ERR_VERS of version 2, and supports only version 1",
+                .did = "refuses version 2 by an ERR_VERS of version 3, and supports only version 1",
                 .answer = "its Call is answered",
                 .client =
                     [](AgainstClient& s) {
                       s.accept();
-                      s.send(scenes::version2(err_vers(s.call().xid, 1, 1)));
+                      s.send(with_byte(err_vers(s.call().xid, 1, 1), 7, 3));
                       s.send(AgainstClient::reply_to(s.next_message()));
                     },
                 .client_options = both});

@@ -143,6 +143,24 @@ void add_payload(Matrix& to) {
                     [](Bytes& rpc) { rpc = with_record_mark(scenes::reply(0, rpc)).rpc; })});
 }
 
+// A Call whose credential, AUTH_SYS, has three bytes of roundup, which are not zero.
+Bytes with_nonzero_roundup() {
+  scenes::Xdr rpc;
+  rpc.u32(2).u32(0).u32(2).u32(scenes::kPlainProgram).u32(1).u32(1).u32(1).opaque(Bytes(21));
+  Bytes bytes = rpc.bytes();
+  bytes.back() = 0xaa;
+  const Bytes verifier(8);
+  bytes.insert(bytes.end(), verifier.begin(), verifier.end());
+  return bytes;
+}
+
+void add_roundup(Matrix& to) {
+  to.push_back({.rule = "HDR-12",
+                .did = "sends a Call with roundup that is not zero",
+                .answer = "Reply, SUCCESS",
+                .server = client_sends(scenes::call(2, with_nonzero_roundup()))});
+}
+
 void add_xid(Matrix& to) {
   to.push_back({.rule = "HDR-02",
                 .did = "sends a Call with another XID in its header than in its RPC message",
@@ -218,6 +236,7 @@ void add_answers(Matrix& to) {
 void add_header_scenes(Matrix& to) {
   add_fixed_part(to);
   add_payload(to);
+  add_roundup(to);
   add_xid(to);
   add_answers(to);
 }

@@ -72,16 +72,16 @@ void readdir(Call& call) {
 std::unique_ptr<service::Program> plain_program() {
   return std::make_unique<service::Program>(
       scenes::kPlainProgram, 1, "plain",
-      std::vector<service::Procedure>{{1, "PLAIN", plain, {.arguments = 4}}});
+      std::vector<service::Procedure>{{1, "PLAIN", plain, {.arguments = 4}, true}});
 }
 
 std::unique_ptr<service::Program> nfs_program() {
   return std::make_unique<service::Program>(
       scenes::kNfs, 3, "nfs",
-      std::vector<service::Procedure>{{1, "GETATTR", getattr, {.arguments = 1}},
-                                      {6, "READ", read, {.results = 1}},
-                                      {7, "WRITE", write, {.arguments = 1}},
-                                      {16, "READDIR", readdir, {}}});
+      std::vector<service::Procedure>{{1, "GETATTR", getattr, {.arguments = 1}, true},
+                                      {6, "READ", read, {.results = 1}, true},
+                                      {7, "WRITE", write, {.arguments = 1}, true},
+                                      {16, "READDIR", readdir, {}, true}});
 }
 
 }  // namespace rpcrdma::hostile

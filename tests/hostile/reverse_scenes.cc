@@ -46,7 +46,7 @@ void add_credits_and_versions(Matrix& to) {
                 .serves = true});
   to.push_back({.rule = "BI-02",
                 .did = "sends a reverse Call of version 2 although forward Calls are of version 1",
-                .answer = "ERR_VERS, versions 1 to 1; its Call is answered",
+                .answer = "RDMA2_ERR_VERS, versions 1 to 1; its Call is answered",
                 .client =
                     [](AgainstClient& s) {
                       s.accept();

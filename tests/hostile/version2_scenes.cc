@@ -124,7 +124,7 @@ void add_negotiation(Matrix& to) {
   one.version.versions = {1, 1};
   to.push_back({.rule = "V2-07",
                 .did = "continues in version 2 after an ERR_VERS that offers version 1",
-                .answer = "ERR_VERS, versions 1 to 1",
+                .answer = "RDMA2_ERR_VERS, versions 1 to 1",
                 .server =
                     [](AgainstServer& s) {
                       s.connect();

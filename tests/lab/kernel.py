@@ -33,11 +33,11 @@ def prepare(guests):
         mount -t rpc_pipefs rpc /var/lib/nfs/rpc_pipefs""", 120)
 
 
-def mount(guest, server, version, *options):
+def mount(guest, server, version, *options, seconds=120):
     """Mounts the server's /export at /mnt over RPC-over-RDMA."""
     options = ",".join([f"vers={version}", "proto=rdma", "port=20049", "rsize=65536", "wsize=65536", *options]
                        + (["nolock"] if version == "3" else []))
-    guest.run(f"mount.nfs {server}:/export /mnt -o {options}", 120)
+    guest.run(f"mount.nfs {server}:/export /mnt -o {options}", seconds)
 
 
 USE = """cd /mnt

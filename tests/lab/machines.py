@@ -83,7 +83,7 @@ def libraries(program):
 class Guest:
     """A guest with its shell on a serial line."""
 
-    def __init__(self, lab, number, mtu, kernel, wires, options):
+    def __init__(self, lab, number, mtu, kernel, wires, options, rdma):
         self.lab, self.number, self.address, self.kernel = lab, number, address(number), kernel
         self.files = lab.folder / f"guest{number}"  # the guest's /host
         self.files.mkdir()
@@ -104,7 +104,8 @@ class Guest:
                    "-display", "none", "-monitor", "none", "-no-reboot",
                    "-serial", f"file:{self.console}", "-serial", "stdio",
                    "-kernel", lab.image / f"vmlinuz-{kernel}", "-initrd", lab.initramfs(kernel),
-                   "-append", f"console=ttyS0 panic=-1 no_timer_check quiet lab.guest={number} lab.mtu={mtu}",
+                   "-append", f"console=ttyS0 panic=-1 no_timer_check quiet lab.guest={number} lab.mtu={mtu} "
+                   f"lab.device={rdma}",
                    "-netdev", f"tap,id=net,ifname={tap},script=no,downscript=no,vnet_hdr=off", "-device", device,
                    "-virtfs", f"local,path={self.files},mount_tag=host,security_model=none"]
         # All packets of a scenario pass the first guest, unless the host talks to both.
@@ -222,15 +223,20 @@ class Lab:
             path.write_bytes(b"".join(part + bytes(-len(part) % 4) for part in parts))
         return path
 
-    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False, options=()):
+    def boot(self, count=1, mtu=1500, seconds=120, kernels=(), wires=False, options=(), device="rxe"):
         """Boots guests 1 to COUNT, and waits for their RDMA devices. `kernels`: of each guest (KERNELS; default: 6.1).
-        `wires`: captures the packets of each guest in a file of its own, not only the first guest's. `options`: more options of QEMU."""
+        `wires`: captures the packets of each guest in a file of its own, not only the first guest's. `options`: more options of QEMU.
+        `device`: the kernel's RDMA device, rxe (RoCE) or siw (iWARP)."""
+        missing = self.image / f"no-{device}"
+        if missing.exists():
+            raise Unavailable(missing.read_text().splitlines()[-1])
         ip("link", "set", "lab", "mtu", str(mtu))
         kernels = [*kernels] + [KERNELS[0]] * (count - len(kernels))
-        self.guests = [Guest(self, number, mtu, kernel, wires, options) for number, kernel in enumerate(kernels, 1)]
+        self.guests = [Guest(self, number, mtu, kernel, wires, options, device)
+                       for number, kernel in enumerate(kernels, 1)]
         for guest in self.guests:
             guest.wait(0, seconds)
-            if "rxe0" not in guest.run("rdma link show"):
+            if f"{device}0" not in guest.run("rdma link show"):
                 raise Failed(f"guest {guest.number} has no RDMA device, see {guest.console}")
         self.unlink_initramfs()
         return self.guests

@@ -51,6 +51,25 @@ void read_reply(Connection& c, std::uint32_t xid, std::uint32_t credit, bool bus
   if (busy) answer(c, xid + 1, credit);
 }
 
+// A Reply with a Read chunk whose grant holds back a credit for the RDMA_DONE, while another Call
+// is in flight (RFC 5666 section 11).
+void held_for_done(Scene& s) {
+  Connection& c = s.connect();
+  c.call(call(1));
+  c.reply(granting(reply(1), 2));
+  c.call(call(2));
+  c.call(call(3));
+  const wire::Segment memory{0x70, 64, 0};
+  Message m = granting(reply(2), 1);
+  m.reads = {{static_cast<std::uint32_t>(m.rpc.size()), memory}};
+  c.reply(m);
+  c.read(kClient, memory.handle, memory.offset, pattern(memory.length));
+  Message done = call(2, {});
+  done.proc = wire::Proc::kDone;
+  c.call(done);
+  answer(c, 3, 2);
+}
+
 void add_grant_scenes(Scenes& scenes) {
   scenes.push_back({.rule = "FC-01",
                     .guilty = Guilty::kClient,
@@ -324,6 +343,12 @@ void add_credit_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = [](Scene& s) { read_reply(s.connect(), 1, 1, true); },
                     .keeps = [](Scene& s) { read_reply(s.connect(), 1, 1, false); },
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "FC-07",
+                    .guilty = Guilty::kClient,
+                    .breaks = [](Scene& s) { read_reply(s.connect(), 1, 1, true); },
+                    .keeps = held_for_done,
+                    .variant = "held",
                     .profile = rules::Profile::k5666});
 }
 

@@ -73,6 +73,42 @@ void configured_reply(Scene& s, std::uint32_t max_reply) {
   c.reply(reply(2, rpc_reply(2, Bytes(2000))));
 }
 
+// CONF_RDMA twice: the second one applies.
+void configured_again(Scene& s, std::uint32_t first, std::uint32_t second) {
+  ConnectOptions options;
+  options.client_private = options.server_private = {};
+  Connection& c = s.connect(options);
+  std::uint32_t xid = 1;
+  for (const std::uint32_t max_reply : {first, second}) {
+    const Bytes asked = Xdr().u32(4096).u32(max_reply).u32(8).bytes();
+    c.call(call(xid, rpc_call(xid, kConfiguration, 1, 1, asked)));
+    c.reply(reply(xid, rpc_reply(xid, Xdr().u32(4096).u32(4).u32(8).bytes())));
+    ++xid;
+  }
+  c.call(call(xid));
+  c.reply(reply(xid, rpc_reply(xid, Bytes(2000))));
+}
+
+// CONF_RDMA, then a long Reply, inline or by its Reply chunk.
+void configured_long_reply(Scene& s, bool is_inline) {
+  Connection& c = s.connect();
+  c.call(call(1, rpc_call(1, kConfiguration, 1, 1, Xdr().u32(4096).u32(1024).u32(8).bytes())));
+  c.reply(reply(1, rpc_reply(1, Xdr().u32(4096).u32(4).u32(8).bytes())));
+  const Bytes rpc = nfs3::readdir_reply(2, 2000);
+  Message m = call(2, nfs3::readdir_call(2, 2000));
+  const std::vector<wire::Segment> chunk{{0x100, 4096, 0x1000}};
+  m.reply_chunk = chunk;
+  c.call(m);
+  Message r = reply(2, is_inline ? rpc : Bytes());
+  if (!is_inline) {
+    c.write(chunk[0], rpc);
+    r.proc = wire::Proc::kNomsg;
+    r.reply_chunk = chunk;
+    (*r.reply_chunk)[0].length = static_cast<std::uint32_t>(rpc.size());
+  }
+  c.reply(r);
+}
+
 void add_procedures(Scenes& scenes) {
   scenes.push_back({.rule = "DEP-01", .breaks = padded_call, .keeps = one_exchange});
   scenes.push_back({.rule = "DEP-01",
@@ -107,6 +143,18 @@ void add_configuration(Scenes& scenes) {
                     .breaks = [](Scene& s) { configured_reply(s, 1024); },
                     .keeps = [](Scene& s) { configured_reply(s, 4096); },
                     .variant = "configured",
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "RP-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { configured_again(s, 4096, 1024); },
+                    .keeps = [](Scene& s) { configured_again(s, 1024, 4096); },
+                    .variant = "configured-again",
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "RP-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = [](Scene& s) { configured_long_reply(s, true); },
+                    .keeps = [](Scene& s) { configured_long_reply(s, false); },
+                    .variant = "configured-chunk",
                     .profile = rules::Profile::k5666});
 }
 

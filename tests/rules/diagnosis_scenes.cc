@@ -237,6 +237,22 @@ void eight_calls(Scene& s, std::int64_t thinking) {
   }
 }
 
+// Calls are slow while switches mark packets.
+void congested_calls(Scene& s, bool marked) {
+  Connection& c = s.connect();
+  for (std::uint32_t xid = 1; xid <= 32; ++xid) {
+    const bool slow = xid > 20 && marked;
+    s.mark(slow);
+    c.call(call(xid));
+    if (slow) {
+      c.cnp(kServer);
+      s.wait(2 * kMillisecond);
+    }
+    c.reply(reply(xid));
+  }
+  s.mark(false);
+}
+
 // Each Call is lost once, after the capture point.
 void lossy_network(Scene& s) {
   Connection& c = s.connect();
@@ -507,6 +523,10 @@ void add_diagnosis_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { eight_calls(s, 2 * kMillisecond); },
                     .keeps = [](Scene& s) { eight_calls(s, kMillisecond / 2); }});
+  scenes.push_back({.rule = "CONGESTION",
+                    .guilty = Guilty::kNobody,
+                    .breaks = [](Scene& s) { congested_calls(s, true); },
+                    .keeps = [](Scene& s) { congested_calls(s, false); }});
   scenes.push_back({.rule = "SLOW-NETWORK",
                     .guilty = Guilty::kNobody,
                     .breaks = lossy_network,

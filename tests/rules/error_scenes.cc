@@ -69,11 +69,15 @@ void add_forms(Scenes& scenes) {
   scenes.push_back(scene("ERR-03", answered_and_closed(with_byte(err_chunk(2), 19, 9)),
                          answered_and_closed(encode(err_chunk(2)))));
   scenes.back().variant = "answers";
-  // As Linux does: the error has the Call's version.
-  scenes.push_back(scene("ERR-04", answered(v2, {encode(version2(err_vers(2)))}), good_vers));
-  scenes.push_back(scene("ERR-04", answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 9)),
-                         answered(with_byte(call(2), 7, 9), encode(err_vers(2)))));
-  scenes.back().both = {"HDR-03"};
+  scenes.push_back(scene("ERR-04", answered(v2, {with_byte(err_vers(2), 7, 3)}),
+                         answered(v2, {encode(version2(err_vers(2)))})));
+  // A copied version is reported as well, since RFC 5666 may be read otherwise.
+  scenes.back().both = {"ERR-04"};
+  scenes.push_back(scene("ERR-04", answered(v2, {with_byte(err_vers(2), 7, 3)}), good_vers));
+  scenes.back().variant = "own";  // by RFC 5666
+  scenes.push_back(scene("ERR-04", answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 8)),
+                         answered(with_byte(call(2), 7, 9), with_byte(err_vers(2), 7, 9))));
+  scenes.back().both = {"HDR-03", "ERR-04"};
   scenes.back().variant = "unknown-version";
   // The error counts as an answer; the connection continues.
   const auto goes_on = [](std::uint8_t version) {
@@ -85,12 +89,27 @@ void add_forms(Scenes& scenes) {
       c.exchange(3);
     };
   };
-  scenes.push_back(scene("ERR-04", goes_on(9), goes_on(1)));
-  scenes.back().both = {"HDR-03"};
+  scenes.push_back(scene("ERR-04", goes_on(8), goes_on(9)));
+  scenes.back().both = {"HDR-03", "ERR-04"};
   scenes.back().variant = "answered";
 }
 
+// A version 2 Call with a marker that is not 0 or 1.
+auto malformed_in_version2(const Message& answer) {
+  return [answer](Scene& s) {
+    Connection& c = s.connect();
+    c.call(version2(call(1)));
+    c.reply(version2(reply(1)));
+    c.send(kClient, with_byte(version2(call(2)), 27, 9));
+    c.reply(answer);
+  };
+}
+
 void add_causes(Scenes& scenes) {
+  scenes.push_back(scene("HDR-04", malformed_in_version2(err_chunk(2)),
+                         malformed_in_version2(version2(err_chunk(2)))));
+  scenes.back().both = {"V2-08"};
+  scenes.back().variant = "malformed";
   scenes.push_back(scene("ERR-01", answered(call(2), {encode(err_chunk(3)), encode(reply(2))}),
                          answered(call(2), {encode(err_chunk(2))})));
   // rdma_proc 7 does not exist.

@@ -303,6 +303,105 @@ void add_answers(Scenes& scenes) {
                     .variant = "passed-over"});
 }
 
+Message with_immediate(Message m) {
+  m.immediate = true;
+  return m;
+}
+
+// NFS LOOKUP, whose name has one byte of roundup.
+Bytes lookup(std::uint8_t roundup) {
+  Bytes rpc =
+      rpc_call(2, kNfs, 3, 3, Xdr().opaque(pattern(32)).opaque(Bytes{'a', 'b', 'c'}).bytes());
+  rpc.back() = roundup;
+  return rpc;
+}
+
+// NFS READ of five bytes, inline.
+Bytes short_read(std::uint8_t roundup) {
+  Bytes rpc = nfs3::read_reply_inline(2, pattern(5));
+  rpc.back() = roundup;
+  return rpc;
+}
+
+// A Call whose verifier has one byte of roundup.
+Bytes with_verifier(std::uint8_t roundup) {
+  Xdr rpc;
+  rpc.u32(2).u32(0).u32(2).u32(kPlainProgram).u32(1).u32(1).u32(0).u32(0);
+  rpc.u32(6).opaque(pattern(7));
+  Bytes bytes = rpc.bytes();
+  bytes.back() = roundup;
+  return bytes;
+}
+
+auto exchanged(const Message& asked, const Message& answer) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(asked);
+    c.reply(answer);
+  };
+}
+
+// A Call of a procedure that may be one-way, and a later one with a Reply.
+auto passed_over(std::uint32_t procedure) {
+  return [procedure](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    c.call(call(2, rpc_call(2, kPlainProgram, 1, procedure, Bytes(16, 0x11))));
+    c.exchange(3);
+    if (procedure == 1) c.reply(reply(2));
+    s.wait(2'000'000'000);
+    c.disconnect();
+  };
+}
+
+void add_one_way(Scenes& scenes) {
+  scenes.push_back({.rule = "HDR-10",
+                    .guilty = Guilty::kServer,
+                    .breaks = passed_over(9),
+                    .keeps = passed_over(1),
+                    .also = {"CONN-LOST"},
+                    .variant = "one-way"});
+}
+
+void add_ways_to_send(Scenes& scenes) {
+  scenes.push_back({.rule = "HDR-11",
+                    .breaks = exchanged(with_immediate(call(2)), reply(2)),
+                    .keeps = two_exchanges});
+  scenes.push_back({.rule = "HDR-11",
+                    .guilty = Guilty::kServer,
+                    .breaks = exchanged(call(2), with_immediate(reply(2))),
+                    .keeps = two_exchanges,
+                    .variant = "reply"});
+}
+
+void add_roundup(Scenes& scenes) {
+  const auto looked_up = [](std::uint8_t roundup) {
+    return exchanged(call(2, lookup(roundup)), reply(2, rpc_reply(2, Xdr().u32(2).u32(0).bytes())));
+  };
+  scenes.push_back({.rule = "HDR-12", .breaks = looked_up(0xaa), .keeps = looked_up(0)});
+  const auto read = [](std::uint8_t roundup) {
+    return exchanged(call(2, nfs3::read_call(2, 5)), reply(2, short_read(roundup)));
+  };
+  scenes.push_back({.rule = "HDR-12",
+                    .guilty = Guilty::kServer,
+                    .breaks = read(0xaa),
+                    .keeps = read(0),
+                    .variant = "reply"});
+  const auto verified = [](std::uint8_t roundup) {
+    return exchanged(call(2, with_verifier(roundup)), reply(2));
+  };
+  scenes.push_back(
+      {.rule = "HDR-12", .breaks = verified(0xaa), .keeps = verified(0), .variant = "verifier"});
+  const auto long_lookup = [](std::uint8_t roundup) {
+    return [roundup](Scene& s) { long_call(s, {}, lookup(roundup)); };
+  };
+  scenes.push_back({.rule = "HDR-12",
+                    .breaks = long_lookup(0xaa),
+                    .keeps = long_lookup(0),
+                    .variant = "long-call"});
+}
+
 }  // namespace
 
 void add_header_scenes(Scenes& scenes) {
@@ -310,6 +409,9 @@ void add_header_scenes(Scenes& scenes) {
   add_payload(scenes);
   add_xid(scenes);
   add_answers(scenes);
+  add_one_way(scenes);
+  add_ways_to_send(scenes);
+  add_roundup(scenes);
 }
 
 }  // namespace rpcrdma::scenes

@@ -33,6 +33,7 @@ struct Message {
   Bytes rpc;  // after the header
   // If set, it is sent by Send With Invalidate of this handle.
   std::optional<std::uint32_t> invalidate;
+  bool immediate = false;  // sent by Send with Immediate
 };
 
 // Returns the content of the Send. If the encoder refuses the header, it is the RPC message alone:

@@ -56,6 +56,18 @@ void add_negotiation_scenes(Scenes& scenes) {
                     .breaks = lengths(1500, 16),
                     .keeps = lengths(16, 1500),
                     .variant = "first"});
+  const auto agreed = [](std::size_t first, std::size_t second) {
+    return [=](Scene& s) {
+      Connection& c = s.connect();
+      exchange(c, 1, first);
+      exchange(c, 2, second);
+    };
+  };
+  scenes.push_back({.rule = "V2-05",
+                    .guilty = Guilty::kClient,
+                    .breaks = agreed(1500, 16),
+                    .keeps = agreed(16, 1500),
+                    .variant = "private-data"});
   scenes.push_back({.rule = "V2-05",
                     .guilty = Guilty::kClient,
                     .breaks = lengths(16, 5000),

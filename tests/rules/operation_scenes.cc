@@ -170,6 +170,14 @@ void add_order_scenes(Scenes& scenes) {
                     .variant = "read"});
 }
 
+// CONF_RDMA with the maxrdmaread of both sides.
+void configure(Connection& c, std::uint32_t of_client, std::uint32_t of_server) {
+  constexpr std::uint32_t kConfiguration = 100417;  // RFC 5666 section 6.2
+  const Xdr asked = Xdr().u32(4096).u32(4096).u32(of_client);
+  c.call(call(1, rpc_call(1, kConfiguration, 1, 1, asked.bytes())));
+  c.reply(reply(1, rpc_reply(1, Xdr().u32(4096).u32(4).u32(of_server).bytes())));
+}
+
 // An NFS WRITE of four segments, each with one RDMA Read, `at_once` of them in flight.
 auto reads_at_once(std::uint8_t responder_resources, unsigned at_once) {
   return [responder_resources, at_once](Scene& s) {
@@ -188,6 +196,65 @@ auto reads_at_once(std::uint8_t responder_resources, unsigned at_once) {
       for (const std::uint32_t psn : psns) c.read_response(kClient, psn, pattern(64));
     }
     c.reply(reply(1, nfs3::write_reply(1, 4 * 64)));
+  };
+}
+
+// An NFS WRITE of many segments with one handle, of which the server reads `read`.
+auto many_segments(std::uint32_t read) {
+  return [read](Scene& s) {
+    constexpr std::uint32_t kSegments = 80, kBytes = 4, kApart = 64;
+    Connection& c = s.connect();
+    const Reduced r = nfs3::write_call(1, kSegments * kBytes);
+    Message m = call(1, r.rpc);
+    for (std::uint32_t i = 0; i < kSegments; ++i) {
+      m.reads.push_back({r.position, {0x10, kBytes, std::uint64_t{i} * kApart}});
+    }
+    c.call(m);
+    for (std::uint32_t i = 0; i < read; ++i) {
+      c.read(kServer, 0x10, std::uint64_t{i} * kApart, pattern(kBytes));
+    }
+    c.reply(reply(1, nfs3::write_reply(1, kSegments * kBytes)));
+  };
+}
+
+// CONF_RDMA, then an NFS WRITE of three segments, `at_once` of which the server reads at once.
+auto agreed_reads(std::uint32_t most, unsigned at_once) {
+  return [most, at_once](Scene& s) {
+    Connection& c = s.connect();
+    configure(c, most, 8);
+    const Reduced r = nfs3::write_call(2, 3 * 64);
+    Message m = call(2, r.rpc);
+    for (std::uint32_t i = 0; i < 3; ++i) m.reads.push_back({r.position, {0x10 + i, 64, 0}});
+    c.call(m);
+    for (std::uint32_t i = 0; i < 3; i += at_once) {
+      std::vector<std::uint32_t> psns;
+      for (std::uint32_t k = i; k < i + at_once; ++k) {
+        psns.push_back(c.read_request(kServer, 0x10 + k, 0, 64));
+      }
+      for (const std::uint32_t psn : psns) c.read_response(kClient, psn, pattern(64));
+    }
+    c.reply(reply(2, nfs3::write_reply(2, 3 * 64)));
+  };
+}
+
+// A Reply with two Read chunks, which the client reads at once or one after the other.
+auto agreed_reads_of_client(bool at_once) {
+  return [at_once](Scene& s) {
+    Connection& c = s.connect();
+    configure(c, 8, 1);
+    c.call(call(2));
+    Message m = reply(2);
+    m.reads = {{24, {0x200, 100, 0x1000}}, {28, {0x201, 100, 0x1000}}};
+    c.reply(m);
+    const std::uint32_t first = c.read_request(kClient, 0x200, 0x1000, 100);
+    if (!at_once) c.read_response(kServer, first, pattern(100));
+    const std::uint32_t second = c.read_request(kClient, 0x201, 0x1000, 100);
+    if (at_once) c.read_response(kServer, first, pattern(100));
+    c.read_response(kServer, second, pattern(100));
+    Message done;
+    done.xid = 2;
+    done.proc = wire::Proc::kDone;
+    c.send(kClient, done);
   };
 }
 
@@ -264,6 +331,24 @@ void add_packet_scenes(Scenes& scenes) {
                     .guilty = Guilty::kServer,
                     .breaks = reads_at_once(2, 4),
                     .keeps = reads_at_once(2, 2)});
+  scenes.push_back({.rule = "OPS-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = agreed_reads(1, 3),
+                    .keeps = agreed_reads(1, 1),
+                    .variant = "agreed",
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "OPS-04",
+                    .guilty = Guilty::kClient,
+                    .breaks = agreed_reads_of_client(true),
+                    .keeps = agreed_reads_of_client(false),
+                    .variant = "agreed-client",
+                    .profile = rules::Profile::k5666});
+  scenes.push_back({.rule = "OPS-03",
+                    .guilty = Guilty::kServer,
+                    .breaks = many_segments(79),
+                    .keeps = many_segments(80),
+                    .both = {"REG-CHURN"},
+                    .variant = "many-segments"});
   scenes.push_back({.rule = "OPS-05",
                     .guilty = Guilty::kServer,
                     .breaks = long_reply(1024, true),

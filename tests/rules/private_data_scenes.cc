@@ -82,6 +82,7 @@ void add_private_data_scenes(Scenes& scenes) {
                     .guilty = Guilty::kClient,
                     .breaks = silent(0x81, std::nullopt),
                     .keeps = silent(1, std::nullopt),
+                    .both = {"CAPTURE"},
                     .variant = "silent"});
   scenes.push_back({.rule = "CMP-03",
                     .guilty = Guilty::kClient,

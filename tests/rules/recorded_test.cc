@@ -12,10 +12,10 @@
 namespace rpcrdma::scenes {
 namespace {
 
-// Rules that depend on PSNs, ICRCs and retries, which an endpoint does not record.
+// Rules that depend on PSNs, ICRCs, retries and ECN marks, which an endpoint does not record.
 bool shown_by_packets_only(const std::string& rule) {
-  constexpr std::array<const char*, 7> kRules{"FC-04", "FC-05", "BI-06",  "OPS-05",
-                                              "RNR",   "ICRC",  "CAPTURE"};
+  constexpr std::array<const char*, 9> kRules{"FC-04", "FC-05", "BI-06",   "OPS-05",    "HDR-11",
+                                              "RNR",   "ICRC",  "CAPTURE", "CONGESTION"};
   return std::find(kRules.begin(), kRules.end(), rule) != kRules.end();
 }
 

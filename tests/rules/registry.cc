@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 15> kRefusedInBreaking{"HDR-07",
                                                               "RD-09-refused",
                                                               "RD-11-with-roundup",
                                                               "V2-10"};
-constexpr std::array<std::string_view, 21> kRefusedInBoth{"BI-04",
+constexpr std::array<std::string_view, 22> kRefusedInBoth{"BI-04",
                                                           "ERR-01",
                                                           "ERR-02",
                                                           "ERR-02-length",
@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, 21> kRefusedInBoth{"BI-04",
                                                           "ERR-03-answers",
                                                           "ERR-03-length",
                                                           "ERR-04",
+                                                          "ERR-04-own",
                                                           "ERR-05-supported",
                                                           "ERR-05-version-2",
                                                           "ERR-06",
@@ -85,6 +86,7 @@ const std::vector<RuleScene>& all_scenes() {
     add_capture_scenes(s);
     add_diagnosis_scenes(s);
     add_refused_scenes(s);
+    add_gss_scenes(s);
     add_habit_scenes(s);
     expect_refusals(s);
     return s;

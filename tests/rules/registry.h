@@ -44,7 +44,7 @@ inline void PrintTo(const RuleScene& scene, std::ostream* out) {  // for GoogleT
 // Returns all scenes, by section.
 [[nodiscard]] const std::vector<RuleScene>& all_scenes();
 
-// Returns rules that a capture can show and that have no scene yet: see uncovered.cc.
+// Returns rules that a capture can show and that have no scene of this kind: see uncovered.cc.
 [[nodiscard]] std::span<const char* const> uncovered();
 
 using Scenes = std::vector<RuleScene>;
@@ -67,6 +67,7 @@ void add_negotiation_scenes(Scenes& scenes);   // V2-05 to V2-07
 void add_capture_scenes(Scenes& scenes);       // CAPTURE, ICRC
 void add_diagnosis_scenes(Scenes& scenes);     // diagnoses
 void add_refused_scenes(Scenes& scenes);       // refused Calls, NFS faults
+void add_gss_scenes(Scenes& scenes);           // RPCSEC_GSS
 void add_habit_scenes(Scenes& scenes);         // known implementations
 
 }  // namespace rpcrdma::scenes

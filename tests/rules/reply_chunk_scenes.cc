@@ -82,7 +82,34 @@ void add_returned(Scenes& scenes) {
                     .also = {"OPS-03"}});
 }
 
+// A Reply in two segments of the Reply chunk, of which it fills `first` bytes of the first.
+auto in_two_segments(std::uint32_t first) {
+  return [first](Scene& s) {
+    Connection& c = s.connect();
+    c.exchange(1);
+    Message m = call(2, nfs3::readdir_call(2, 2000));
+    m.reply_chunk = Chunk{{0x100, 1024, 0x1000}, {0x101, 4096, 0x9000}};
+    c.call(m);
+    const Bytes rpc = nfs3::readdir_reply(2, 2000);
+    const Bytes front(rpc.begin(), rpc.begin() + first);
+    const Bytes rest(rpc.begin() + first, rpc.end());
+    c.write((*m.reply_chunk)[0], front);
+    c.write((*m.reply_chunk)[1], rest);
+    Message r = reply(2, {});
+    r.proc = wire::Proc::kNomsg;
+    r.reply_chunk = m.reply_chunk;
+    (*r.reply_chunk)[0].length = first;
+    (*r.reply_chunk)[1].length = static_cast<std::uint32_t>(rest.size());
+    c.reply(r);
+  };
+}
+
 void add_offered(Scenes& scenes) {
+  scenes.push_back({.rule = "WR-04",
+                    .guilty = Guilty::kServer,
+                    .breaks = in_two_segments(512),
+                    .keeps = in_two_segments(1024),
+                    .variant = "reply-chunk"});
   scenes.push_back({.rule = "RP-04",
                     .guilty = Guilty::kServer,
                     .breaks = [](Scene& s) { short_reply(s, std::nullopt, std::nullopt, 6000); },

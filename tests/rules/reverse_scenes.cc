@@ -105,9 +105,40 @@ auto sent_again(Side opener) {
   };
 }
 
+auto requesting(std::uint32_t credits) {
+  return [credits](Scene& s) {
+    Connection& c = ready(s);
+    c.send(kServer, granting(call(0x51, nfs4::callback_call(0x51)), credits));
+    answer_back(c, 0x51);
+  };
+}
+
+// A reverse Call in version 2, two seconds before its client closes the connection.
+auto called_in_version2(bool answered) {
+  return [answered](Scene& s) {
+    Connection& c = s.connect();
+    c.call(version2(call(1)));
+    c.reply(version2(reply(1)));
+    c.send(kServer, version2(call(0x51, nfs4::callback_call(0x51))));
+    if (answered) c.send(kClient, version2(reply(0x51, nfs4::callback_reply(0x51))));
+    s.wait(2'000'000'000);
+    c.disconnect();
+  };
+}
+
 }  // namespace
 
 void add_reverse_scenes(Scenes& scenes) {
+  scenes.push_back({.rule = "FC-02",
+                    .guilty = Guilty::kServer,
+                    .breaks = requesting(0),
+                    .keeps = requesting(1),
+                    .variant = "reverse-call"});
+  scenes.push_back({.rule = "BI-08",
+                    .guilty = Guilty::kClient,
+                    .breaks = called_in_version2(false),
+                    .keeps = called_in_version2(true),
+                    .also = {"CONN-LOST"}});
   scenes.push_back({.rule = "BI-01",
                     .guilty = Guilty::kServer,
                     .breaks = two_callbacks(true),

@@ -77,7 +77,8 @@ Connection& Scene::connect(ConnectOptions options) {
   return c;
 }
 
-void Scene::put(Side from, const wire::RocePacket& packet, const Bytes& payload) {
+void Scene::put(Side from, const wire::RocePacket& packet, const Bytes& payload,
+                std::uint8_t server_host) {
   now_ += kBetweenPackets;
   if (lose_ != 0) {
     --lose_;
@@ -89,14 +90,15 @@ void Scene::put(Side from, const wire::RocePacket& packet, const Bytes& payload)
   f.time_ns = now_;
   f.bytes.resize(kEthernet + kIp + kUdp + wire::encoded_size(p) + wire::kIcrcBytes);
   std::uint8_t* eth = f.bytes.data();
-  const auto near = static_cast<std::uint8_t>(from + 1);
-  const auto far = static_cast<std::uint8_t>(other(from) + 1);
+  const std::uint8_t near = from == kClient ? 1 : server_host;
+  const std::uint8_t far = from == kClient ? server_host : 1;
   eth[0] = eth[6] = 0x02;  // locally administered
   eth[5] = far;
   eth[11] = near;
   wire::store_be16(eth + 12, 0x0800);
   std::uint8_t* ip = eth + kEthernet;
   ip[0] = 0x45;
+  if (marks_) ip[1] = 3;  // CE
   wire::store_be16(ip + 2, static_cast<std::uint16_t>(f.bytes.size() - kEthernet));
   ip[6] = 0x40;  // do not fragment
   ip[8] = 64;
@@ -159,7 +161,7 @@ void Connection::mad(Side from, const wire::CmMessage& message) {
   wire::RocePacket p = rc(Opcode::kUdSendOnly);
   p.bth.dest_qp = wire::kGsiQp;
   p.deth = {kCmQkey, wire::kGsiQp};
-  scene_.put(from, p, payload);
+  scene_.put(from, p, payload, options_.server_host);
 }
 
 void Connection::open() {
@@ -169,7 +171,8 @@ void Connection::open() {
   const auto b = static_cast<std::size_t>(passive);
   wire::IpCmHeader ip;
   ip.source_port = static_cast<std::uint16_t>(kSourcePort + qpn_[0] - 0x100);
-  const std::array<std::array<std::uint8_t, 4>, 2> address{{{192, 0, 2, 1}, {192, 0, 2, 2}}};
+  const std::array<std::array<std::uint8_t, 4>, 2> address{
+      {{192, 0, 2, 1}, {192, 0, 2, options_.server_host}}};
   std::copy(address[a].begin(), address[a].end(), ip.source.begin() + 12);
   std::copy(address[b].begin(), address[b].end(), ip.destination.begin() + 12);
   const auto ip_header = wire::encode_ip_cm(ip);
@@ -246,22 +249,32 @@ std::uint32_t Connection::psn(Side side) const {
   return psn_[static_cast<std::size_t>(side)] & wire::kPsnMask;
 }
 
+void Connection::cnp(Side from) {
+  wire::RocePacket p;
+  p.bth.opcode = 0x81;
+  const Bytes reserved(16, 0);
+  p.payload = reserved;
+  packet(from, p);
+}
+
 void Connection::packet(Side from, wire::RocePacket p) {
   p.bth.dest_qp = qpn_[static_cast<std::size_t>(other(from))];
   const Bytes payload(p.payload.begin(), p.payload.end());
-  scene_.put(from, p, payload);
+  scene_.put(from, p, payload, options_.server_host);
 }
 
 void Connection::request(Side from, wire::RocePacket p, const Bytes& payload) {
   p.bth.dest_qp = qpn_[static_cast<std::size_t>(other(from))];
   p.payload = {};
   sent_[static_cast<std::size_t>(from)].push_back({p, payload});
-  scene_.put(from, p, payload);
+  scene_.put(from, p, payload, options_.server_host);
 }
 
 void Connection::resend(Side from, std::uint32_t psn) {
   for (const Request& r : sent_[static_cast<std::size_t>(from)]) {
-    if (roce::psn_diff(r.packet.bth.psn, psn) >= 0) scene_.put(from, r.packet, r.payload);
+    if (roce::psn_diff(r.packet.bth.psn, psn) >= 0) {
+      scene_.put(from, r.packet, r.payload, options_.server_host);
+    }
   }
 }
 
@@ -273,10 +286,11 @@ void Connection::acknowledge(Side from) {
 }
 
 void Connection::send(Side from, const Message& message) {
-  send(from, encode(message), message.invalidate);
+  send(from, encode(message), message.invalidate, message.immediate);
 }
 
-void Connection::send(Side from, const Bytes& content, std::optional<std::uint32_t> invalidate) {
+void Connection::send(Side from, const Bytes& content, std::optional<std::uint32_t> invalidate,
+                      bool immediate) {
   const std::size_t n = packets_for(content.size(), options_.mtu);
   for (std::size_t i = 0; i < n; ++i) {
     const bool last = i + 1 == n;
@@ -284,6 +298,7 @@ void Connection::send(Side from, const Bytes& content, std::optional<std::uint32
     if (last) {
       opcode = n == 1 ? (invalidate ? Opcode::kSendOnlyInv : Opcode::kSendOnly)
                       : (invalidate ? Opcode::kSendLastInv : Opcode::kSendLast);
+      if (immediate) opcode = n == 1 ? Opcode::kSendOnlyImm : Opcode::kSendLastImm;
     }
     wire::RocePacket p = rc(opcode, psn_[static_cast<std::size_t>(from)]++);
     p.bth.ack_req = last;

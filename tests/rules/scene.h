@@ -35,8 +35,9 @@ struct ConnectOptions {
   std::uint8_t rep_responder_resources = 16, rep_initiator_depth = 16;
   std::uint8_t retry_count = 6, rnr_retry_count = 7;
   std::uint16_t port = 20049;
-  std::uint32_t mtu = 1024;  // bytes
-  bool in_capture = true;    // false: the capture begins after the set-up
+  std::uint32_t mtu = 1024;      // bytes
+  std::uint8_t server_host = 2;  // the server is 192.0.2.server_host
+  bool in_capture = true;        // false: the capture begins after the set-up
   // A REJ with this reason answers the REQ; nothing can be sent then.
   std::optional<std::uint16_t> reject;
   // If not 0, the number of REQs, which stay unanswered; nothing can be sent then, either.
@@ -53,8 +54,8 @@ class Connection {
 
   // Sends a message, in as many packets as the path MTU requires.
   void send(Side from, const Message& message);
-  void send(Side from, const Bytes& content,
-            std::optional<std::uint32_t> invalidate = std::nullopt);
+  void send(Side from, const Bytes& content, std::optional<std::uint32_t> invalidate = std::nullopt,
+            bool immediate = false);
   void call(const Message& message) { send(kClient, message); }
   void reply(const Message& message) { send(kServer, message); }
   // Sends a plain Call of the client and its Reply.
@@ -83,6 +84,8 @@ class Connection {
   void rnr(Side from, std::optional<std::uint32_t> psn = std::nullopt);
   // Retransmits all request packets of `from` from this PSN on.
   void resend(Side from, std::uint32_t psn);
+  // `from` sends a CNP.
+  void cnp(Side from);
   // Sends any packet; the destination QP is filled in.
   void packet(Side from, wire::RocePacket packet);
 
@@ -123,6 +126,8 @@ class Scene {
   void damage_next(unsigned packets = 1) { damage_ = packets; }
   // Truncates the next frame to this many bytes.
   void cut_next(std::uint32_t bytes) { cut_ = bytes; }
+  // Whether the switches mark the packets from now on.
+  void mark(bool on) { marks_ = on; }
 
   [[nodiscard]] std::size_t packets() const { return frames_.size(); }
   // Returns the capture file: classic pcap, nanoseconds, Ethernet.
@@ -135,11 +140,13 @@ class Scene {
     std::uint32_t original = 0;
     Bytes bytes;
   };
-  void put(Side from, const wire::RocePacket& packet, const Bytes& payload);
+  void put(Side from, const wire::RocePacket& packet, const Bytes& payload,
+           std::uint8_t server_host);
 
   std::int64_t now_ = 1'800'000'000'000'000'000;  // the capture's clock
   unsigned lose_ = 0, damage_ = 0;
   std::uint32_t cut_ = 0;
+  bool marks_ = false;
   std::vector<Frame> frames_;
   std::vector<std::unique_ptr<Connection>> connections_;
 };

@@ -104,6 +104,33 @@ Outcome run_scene(const std::string& file) {
   return run(scene, r->profile);
 }
 
+// A one-way Call keeps its credit until a later Call is answered.
+TEST(OneWayCalls, AreNotInFlightForEver) {
+  Scene scene;
+  Connection& c = scene.connect();
+  const auto granting = [](Message m) {
+    m.credit = 4;
+    return m;
+  };
+  std::uint32_t xid = 1;
+  for (int round = 0; round < 4; ++round) {
+    if (round != 0) {
+      for (int i = 0; i < 3; ++i, ++xid) {
+        c.call(call(xid, rpc_call(xid, kPlainProgram, 1, 9, Bytes(16, 0x11))));
+      }
+    }
+    c.call(call(xid));
+    c.reply(granting(reply(xid++)));
+  }
+  scene.wait(2'000'000'000);
+  c.disconnect();
+  for (const rules::Finding& f : run(scene, rules::Profile::k8166).findings) {
+    EXPECT_NE(f.rule, "FC-01") << describe(f);
+    if (f.rule != "HDR-10") continue;
+    EXPECT_EQ(f.severity, rules::Severity::kNote) << describe(f);
+  }
+}
+
 // A Reply that its requester acknowledged was not lost.
 TEST(AnsweredTwice, OnlyAReplyThatMayBeLostIsSaidToBe) {
   const Outcome not_acknowledged = run_scene("ANSWERED-TWICE");

@@ -202,6 +202,74 @@ void add_refusals(Scenes& scenes) {
                     .keeps = refused(v2_call(2), v2_error(2, RdmaErr::kCantReply))});
 }
 
+// Calls that name a handle to invalidate, and Replies with and without Send With Invalidate.
+auto naming_handles(std::uint32_t calls, bool invalidating) {
+  return after_exchange([=](Connection& c) {
+    for (std::uint32_t xid = 2; xid < 2 + calls; ++xid) {
+      Message m = version2(call(xid, nfs3::read_call(xid, 100)));
+      m.writes = {{{0x100 + xid, 100, 0x1000}}};
+      m.inv_handle = 0x100 + xid;
+      c.call(m);
+      c.write(m.writes[0][0], pattern(100));
+      Message r = version2(reply(xid, nfs3::read_reply(xid, 100).rpc));
+      r.writes = m.writes;
+      r.inv_handle = m.inv_handle;
+      if (invalidating) r.invalidate = m.inv_handle;
+      c.reply(r);
+    }
+  });
+}
+
+// The server sends this message, and the client has two seconds to answer.
+auto to_client(const Bytes& content, const std::optional<Message>& answer) {
+  return [=](Scene& s) {
+    Connection& c = s.connect();
+    c.call(v2_call(1));
+    c.reply(v2_reply(1));
+    c.send(kServer, content);
+    if (answer) c.send(kClient, *answer);
+    s.wait(2'000'000'000);
+    c.call(v2_call(3));
+    c.reply(v2_reply(3));
+  };
+}
+
+void add_receivers(Scenes& scenes) {
+  scenes.push_back({.rule = "V2-12",
+                    .guilty = Guilty::kServer,
+                    .breaks = naming_handles(4, false),
+                    .keeps = naming_handles(4, true)});
+  scenes.push_back({.rule = "V2-12",
+                    .guilty = Guilty::kServer,
+                    .breaks = naming_handles(5, false),
+                    .keeps = naming_handles(3, false),
+                    .variant = "few"});
+  Bytes unknown = encode(v2_call(2));
+  unknown[15] = 9;  // rdma_proc
+  scenes.push_back({.rule = "V2-13",
+                    .guilty = Guilty::kClient,
+                    .breaks = to_client(unknown, std::nullopt),
+                    .keeps = to_client(unknown, v2_error(2, RdmaErr::kInvalProc)),
+                    .both = {"V2-08"}});
+  Message option;
+  option.xid = 2;
+  option.vers = 2;
+  option.proc = wire::Proc::kOptional;
+  option.opttype = 99;
+  scenes.push_back({.rule = "V2-13",
+                    .guilty = Guilty::kClient,
+                    .breaks = to_client(encode(option), std::nullopt),
+                    .keeps = to_client(encode(option), v2_error(2, RdmaErr::kInvalOption)),
+                    .variant = "option"});
+  Message answer = option;
+  answer.direction = wire::MsgType::kReply;
+  scenes.push_back({.rule = "V2-13",
+                    .guilty = Guilty::kClient,
+                    .breaks = to_client(encode(option), std::nullopt),
+                    .keeps = to_client(encode(option), answer),
+                    .variant = "known-option"});
+}
+
 void add_cant_reply(Scenes& scenes) {
   Message small = v2_error(2, RdmaErr::kCantReply);
   small.segment_index = 1;
@@ -235,6 +303,7 @@ void add_version2_scenes(Scenes& scenes) {
   add_headers(scenes);
   add_refusals(scenes);
   add_cant_reply(scenes);
+  add_receivers(scenes);
 }
 
 }  // namespace rpcrdma::scenes

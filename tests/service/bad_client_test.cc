@@ -113,7 +113,7 @@ TEST_F(BadClients, GarbageGetsErrorsAndNothingElse) {
   ASSERT_TRUE(connect(bad));
   // Another version; a list without end; no Call in it.
   bad.send(0, words(5, 9, 32, 0, 0, 0, 0));
-  EXPECT_EQ(answer(bad, 0), words(5, 1, 32, 4, 1, 1, 2));
+  EXPECT_EQ(answer(bad, 0), words(5, 9, 32, 4, 1, 1, 2));
   bad.send(1, words(6, 1, 32, 0, 1, 0, 1, 4096, 0, 0, 1));
   EXPECT_EQ(answer(bad, 1), words(6, 1, 32, 4, 2));
   bad.send(2, words(7, 1, 32, 0, 0, 0, 0, 7, 0, 2));

@@ -265,7 +265,10 @@ TEST_F(BadServers, WhatIsNobodysReplyChangesNothing) {
   server.send(n++, reply_to(call));
   ASSERT_TRUE(until([&] { return client->counters().requester.unmatched == 3 && !ends.empty(); }));
   EXPECT_THAT(ends, ::testing::ElementsAre(CallStatus::kReplied));
-  EXPECT_EQ(client->counters().requester.malformed, 2U);
+  // A message that is too short, and a reverse Call.
+  EXPECT_EQ(client->counters().reverse.ignored, 1U);
+  EXPECT_EQ(client->counters().reverse_calls.prog_unavail, 1U);
+  EXPECT_EQ(client->counters().requester.malformed, 0U);
   EXPECT_THAT(lost, IsEmpty());
   check_memory();
 }

@@ -204,7 +204,7 @@ TEST(Echo, RpcErrorsComeBack) {
   using service::echo::kProgram;
   EXPECT_EQ(call({100003, 4, 0}), "PROG_UNAVAIL");
   EXPECT_EQ(call({kProgram, 9, 0}), "PROG_MISMATCH: versions 1 to 1");
-  EXPECT_EQ(call({kProgram, 1, 7}), "PROC_UNAVAIL");
+  EXPECT_EQ(call({kProgram, 1, service::echo::kProcedures}), "PROC_UNAVAIL");
   EXPECT_EQ(call({kProgram, 1, 3}), "GARBAGE_ARGS");
   EXPECT_EQ(call({kProgram, 1, 0, wire::Auth{6, {}}}),
             std::string("AUTH_ERROR: ") + wire::auth_stat_name(2));

@@ -141,7 +141,7 @@ struct Server {
 };
 
 // Every way to carry a Call and its Reply.
-constexpr std::array<Request, 8> kRequests{
+constexpr std::array<Request, 9> kRequests{
     Request{Proc::kNull},
     Request{Proc::kEcho, 100},
     Request{Proc::kSink, 40000, 0, 1},      // Read chunk
@@ -150,6 +150,7 @@ constexpr std::array<Request, 8> kRequests{
     Request{Proc::kList, 16, 1000, 4},      // Reply chunk
     Request{Proc::kEcho, 20000, 0, 5},      // long Call and Reply
     Request{Proc::kSleep, 0, 0, 0, 2000},   // answered later
+    Request{Proc::kCount},                  // not idempotent
 };
 
 struct Client : service::ClientObserver {

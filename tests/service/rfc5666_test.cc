@@ -114,6 +114,24 @@ TEST(Rfc5666OverAConnection, AServerThatReadsNothingIsAskedToReadNothing) {
   EXPECT_EQ(server.stop().responder.bytes.read_chunks, 0U);
 }
 
+// What cannot be sent is known at once, and not only when the server has refused it.
+TEST(Rfc5666OverAConnection, AClientThatPermitsNoReadSendsNoReadChunks) {
+  RunningServer server(server_of(Profile::k5666));
+  ClientHost host;
+  service::ClientOptions options = client_of(Profile::k5666);
+  options.config.max_reads = 0;
+  EchoClient echo(host, options);
+  for (int i = 0; i < 5; ++i) echo.call({Proc::kSink, 50'000, 0, 1, 0});
+  echo.call({Proc::kSink, 2000, 0, 1, 0});
+  echo.call({Proc::kSource, 50'000, 0, 1, 0});
+  ASSERT_TRUE(echo.finish_calls());
+  std::map<protocol::CallStatus, int> ends;
+  for (const auto& d : echo.done) ++ends[d.status];
+  EXPECT_EQ(ends[protocol::CallStatus::kCannotSend], 5);
+  EXPECT_EQ(ends[protocol::CallStatus::kReplied], 2);
+  EXPECT_EQ(server.stop().responder.error_chunk, 0U);
+}
+
 // A limit of 1 is obeyed: protocol's tests check the number in flight.
 TEST(Rfc5666OverAConnection, AClientThatIsReadOneByOne) {
   RunningServer server(server_of(Profile::k5666));

@@ -169,6 +169,11 @@ class Emitted {
                       static_cast<unsigned long long>(e.length),
                       static_cast<unsigned long long>(e.address));
       }
+      case EventType::kDuplicate: {
+        const auto e = get<Duplicate>(view);
+        return format("duplicate %u: program %u, version %u, procedure %u, fate %u", e.xid,
+                      e.program, e.version, e.procedure, static_cast<unsigned>(e.fate));
+      }
       case EventType::kEndpoint:
       case EventType::kLoss:
       case EventType::kProcedureSums:

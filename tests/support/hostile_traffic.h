@@ -53,7 +53,7 @@ class Everything final : public model::Observer {
     const Context& context = analysis_.context();
     write_message(json_, m, call, context);
     static_cast<void>(json_.take());
-    static_cast<void>(message_line(m, context, {}));
+    static_cast<void>(message_line(m, call, context, {}));
     static_cast<void>(message_tree(m, call, context));
   }
   Analysis analysis_;

@@ -87,7 +87,7 @@ inline constexpr const char* kPlainText = "text/plain; version=0.0.4; charset=ut
 
 // The body of GET /metrics in this format; empty if the answer is incomplete or another one.
 inline std::string scrape(const std::string& address, std::uint16_t port,
-                          const std::string& fields = {},
+                          const std::string& fields = "Accept: application/openmetrics-text\r\n",
                           const std::string& type = kOpenMetricsMedia) {
   const HttpAnswer answer = ask(address, port, "GET /metrics", fields);
   if (answer.status != 200 || answer.field("Content-Type") != type) return {};

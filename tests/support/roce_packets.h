@@ -31,11 +31,12 @@ inline std::vector<std::uint8_t> pattern(std::size_t n, unsigned seed = 0) {
 
 // Returns a whole IPv4 packet with a RoCEv2 transport packet, ICRC included.
 inline std::vector<std::uint8_t> ip_packet(std::uint8_t src, std::uint8_t dst,
-                                           const wire::RocePacket& p) {
+                                           const wire::RocePacket& p, std::uint16_t ip_id = 0) {
   constexpr std::size_t kIpUdp = 28;
   std::vector<std::uint8_t> bytes(kIpUdp + wire::encoded_size(p) + 4);
   bytes[0] = 0x45;
   wire::store_be16(&bytes[2], static_cast<std::uint16_t>(bytes.size()));
+  wire::store_be16(&bytes[4], ip_id);
   bytes[8] = 64;
   bytes[9] = 17;
   bytes[12] = 192, bytes[14] = 2, bytes[15] = src;
@@ -50,29 +51,43 @@ inline std::vector<std::uint8_t> ip_packet(std::uint8_t src, std::uint8_t dst,
   return bytes;
 }
 
-// Feeds a tracker; frames are numbered from 1, a microsecond apart.
+// Feeds a tracker; frames are numbered from 1, a microsecond apart unless the test waits.
 class Wire {
  public:
   explicit Wire(Tracker& tracker) : tracker_(tracker) {}
 
   void give(std::uint8_t src, std::uint8_t dst, const wire::RocePacket& p, bool damage = false) {
-    std::vector<std::uint8_t>& bytes = packets_.emplace_back(ip_packet(src, dst, p));
-    if (damage) bytes[bytes.size() - 5] ^= 1;
+    std::vector<std::uint8_t>& bytes = packets_.emplace_back(ip_packet(src, dst, p, ip_id));
+    if (damage) bytes[bytes.size() - (damages_icrc ? 1 : 5)] ^= 1;
     PreparedPacket prepared;
     capture::TransportPacket& t = prepared.transport;
     t.src = ip(src);
     t.dst = ip(dst);
-    t.data = bytes;
+    t.data = wire::Bytes(bytes).first(std::min(bytes.size(), captured));
     t.bth = 28;
     t.wire_length = bytes.size() - 28;
-    prepared.meta = {++frame_, static_cast<std::int64_t>(frame_) * 1000, point};
+    t.dscp_ecn = ecn;
+    t.ip_id = ip_id;
+    prepared.vantage = vantage;
+    now_ns += 1000;
+    prepared.meta = {++frame_, now_ns, point};
     prepare(prepared);
     tracker_.packet(prepared);
   }
 
   [[nodiscard]] std::uint64_t frame() const { return frame_; }
 
-  std::uint64_t point = 0;  // capture point of the next packets
+  // A sender without a NAK repeats after a timeout.
+  void wait_for_timeout() { now_ns += 100'000'000; }
+
+  std::uint8_t ecn = 0;       // of the next packets; 3: congestion experienced
+  std::uint64_t point = 0;    // capture point of the next packets
+  std::uint32_t vantage = 0;  // PreparedPacket::vantage
+  std::uint16_t ip_id = 0;
+  std::int64_t now_ns = 0;
+  bool damages_icrc = false;  // of packets to damage, only the ICRC
+  // Bytes that the capture keeps of the next IP packets.
+  std::size_t captured = SIZE_MAX;
 
  private:
   Tracker& tracker_;

@@ -138,8 +138,11 @@ void EventSource::on_open(const roce::Connection& c) {
   event.port = wire::service_port(c.service_id);
   event.active = options_.side == 0 ? 1 : 0;
   event.sent_private_data = static_cast<std::uint16_t>(own.cm.private_data.size());
-  event.responder_resources = std::min(own.cm.responder_resources, peer.cm.initiator_depth);
-  event.initiator_depth = std::min(own.cm.initiator_depth, peer.cm.responder_resources);
+  const auto depth = [](std::uint16_t a, std::uint16_t b) {
+    return static_cast<std::uint8_t>(std::min<std::uint16_t>({a, b, UINT8_MAX}));
+  };
+  event.responder_resources = depth(own.cm.responder_resources, peer.cm.initiator_depth);
+  event.initiator_depth = depth(own.cm.initiator_depth, peer.cm.responder_resources);
   event.sees_peer_operations = options_.sees_peer_operations ? 1 : 0;
   event.replayed = c.setup == roce::Setup::kCm ? 0 : 1;
   if (fields_only()) {

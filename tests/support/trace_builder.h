@@ -140,6 +140,9 @@ class EventSource final : public roce::Listener {
     // kKernelTracepoints: the events that Linux's tracepoints lead to, which have fields only. The
     // credit values of this side's own messages are unknown.
     trace::EventSource source = trace::EventSource::kEndpoint;
+    std::uint32_t process = 42;
+    std::int64_t clock_ns = 0;  // how far its clock is ahead of the capture's
+    double clock_rate = 1;      // and how much faster it runs
   };
   EventSource(TraceBuilder& to, const Options& options) : to_(to), options_(options) {
     to_.step = 0;
@@ -166,15 +169,19 @@ class EventSource final : public roce::Listener {
   // A tracker may hold packets back, but an endpoint's clock does not step back. The stream begins
   // with the event emitted first.
   void at(std::int64_t time_ns) {
-    const std::int64_t now = time_ns - to_.wall;
+    if (!begun_) first_ns_ = time_ns;
+    const auto drift = static_cast<std::int64_t>(static_cast<double>(time_ns - first_ns_) *
+                                                 (options_.clock_rate - 1));
+    const std::int64_t now = time_ns + options_.clock_ns + drift - to_.wall;
     to_.now = begun_ ? std::max(to_.now, now) : now;
-    if (!begun_) to_.begin("test", "client", 42, options_.source);
+    if (!begun_) to_.begin("test", "client", options_.process, options_.source);
     begun_ = true;
   }
 
   TraceBuilder& to_;
   Options options_;
   bool begun_ = false;
+  std::int64_t first_ns_ = 0;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Bytes> data_;  // of operations in progress
 };

@@ -326,17 +326,7 @@ struct ReadByWiresharkAlone {
 const std::vector<ReadByWiresharkAlone>& read_by_wireshark_alone() {
   static const std::vector<ReadByWiresharkAlone> all = [] {
     std::vector<ReadByWiresharkAlone> list;
-    for (const char* capture :
-         {"tunnel-or-link-erspan1", "tunnel-or-link-erspan2", "tunnel-or-link-geneve",
-          "tunnel-or-link-gre-ip", "tunnel-or-link-ip4-in-ip6", "tunnel-or-link-ipip",
-          "tunnel-or-link-loop108", "tunnel-or-link-macsec-noencrypt", "tunnel-or-link-mpls",
-          "tunnel-or-link-nflog", "tunnel-or-link-null-loop", "tunnel-or-link-ppp",
-          "tunnel-or-link-pppoe", "tunnel-or-link-srv6-ip4", "tunnel-or-link-vntag",
-          "tunnel-or-link-vxlan", "tunnel-or-link-vxlan-over-ip6"}) {
-      list.push_back({capture, "ok-5-getattr", {}});
-    }
     list.push_back({"pcap-usec-gt-1e6", "ok-5-getattr", {"latency_ns", "findings"}});
-    list.push_back({"ipfrag-read-64k", "ipfrag-read-64k", {"operations", "links", "findings"}});
     return list;
   }();
   return all;
@@ -377,7 +367,9 @@ void expect_same(const std::string& file) {
 std::vector<std::string> captures() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RPCRDMA_TEST_CAPTURES)) {
-    if (entry.path().extension().string().starts_with(".pcap")) {
+    // Wireshark has dissectors of its own for iWARP, and passes none of it to the plugin.
+    if (entry.path().extension().string().starts_with(".pcap") &&
+        entry.path().stem() != "b34-iwarp-nfs") {
       files.push_back(entry.path().string());
     }
   }

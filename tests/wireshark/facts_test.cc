@@ -31,13 +31,14 @@ std::map<std::uint64_t, std::string> extracted(const std::string& name, const st
       tshark("RPCRDMA extract -d " + folder.path() + " --kind " + kind + " " + capture(name));
   std::map<std::uint64_t, std::string> data;
   for (const std::string& line : lines(r.out)) {
-    // 00000933-0x387f06ed-write-0.bin 32768 bytes, NFS v3 READ, file offset 0
+    // big-read-000000000000000-00000933-0x387f06ed-write-0.bin 32768 bytes, NFS v3 READ, big, file
+    // offset 0
     if (line.find(" " + procedure) == std::string::npos ||
         line.find("file offset") == std::string::npos) {
       continue;
     }
     const std::string file = line.substr(0, line.find(' '));
-    data[std::stoull(split(file, "-")[1], nullptr, 16)] =
+    data[std::stoull(file.substr(file.rfind("-0x") + 1), nullptr, 16)] =
         hex(e2e::read_file(folder.file(std::filesystem::path(file).filename())));
   }
   return data;

@@ -144,6 +144,7 @@ void expect_findings(const std::string& name) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> recorded;  // rule and severity
   const json all = analysis(name);
   for (const json& f : all["findings"]) {
+    if (f["rule"] == "OUTAGE") continue;  // follows from the connections of a whole report
     recorded[{f["rule"], f["severity"]}] += f["count"].get<std::uint64_t>();
   }
   const Result r = TsharkOnce::with_plugin().run(

@@ -182,7 +182,7 @@ std::uint32_t reply_chunk_length(const model::Message& reply) {
 
 std::string end_text(const roce::Side& side) {
   std::string text = side.address.to_string();
-  if (side.qpn_known) text += " QP " + std::to_string(side.qpn);
+  if (side.qpn_known) text += (side.is_port ? " port " : " QP ") + std::to_string(side.qpn);
   return text;
 }
 
@@ -272,8 +272,8 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
     const bool brief = use == Use::kOnceWithoutFields && n.rpc_frame == m.frame && !n.orphan &&
                        m.rpc.known && m.rpc.header_seen && is_dissected != nullptr &&
                        is_dissected(m.rpc.program);
-    n.summary =
-        brief ? report::transport_summary(m, context, {}) : report::message_summary(m, context, {});
+    n.summary = brief ? report::transport_summary(m, context, {})
+                      : report::message_summary(m, call, context, {});
     n.procedure_known = m.rpc.known;
     if (m.rpc.known) {
       n.procedure = model::procedure_of(m.rpc);
@@ -286,7 +286,15 @@ void Session::Impl::conclude(MessageNote& n, const model::Message& m, const mode
   // The operations of a Call are complete when it is over.
   const bool waits = m.kind == Kind::kCall && m.match_frame == 0;
   write(n.behind, in, waits ? fields_of_ledger() : fields_behind());
-  if (call != nullptr) n.operations = call->operations;
+  if (call == nullptr) return;
+  n.operations.clear();
+  for (const model::ChunkOperation& o : call->operations) {
+    // Both messages have the Write list and the Reply chunk; each has a Read list of its own.
+    if (o.list == (m.kind == Kind::kCall ? model::ChunkList::kReplyRead : model::ChunkList::kRead))
+      continue;
+    n.operations.push_back(o);
+    n.operations.back().list = model::counted_list(o.list);  // as the message's own header has it
+  }
 }
 
 void Session::Impl::on_message(const model::MessageSeen& event) {
@@ -323,8 +331,6 @@ void Session::Impl::on_message(const model::MessageSeen& event) {
       call_is_here(*call);
   } else if (m.kind == Kind::kReply) {
     reply_is_here(m, call);
-  } else if (m.kind == Kind::kOption) {
-    option_is_here(m);
   }
   if (!answers) conclude(n, m, call);
 }
@@ -345,6 +351,11 @@ void Session::Impl::on_call_end(const model::CallEnded& event) {
   }
   conclude(message(id), call.message, &call);
   if (answer != nullptr) conclude(message(answer->id), *answer, &call);
+}
+
+void Session::Impl::on_reply_read(const model::ReplyRead& event) {
+  reply_is_here(event.reply, &event.call);
+  conclude(message(event.reply.id), event.reply, &event.call);
 }
 
 bool Session::Impl::is_being_read(Ref call) const {
@@ -426,7 +437,7 @@ void Session::Impl::call_is_here(const model::Call& call) {
   if (model::may_be_padded(m)) {
     rpc = front_of_inline_rpc(m);
   } else if (!model::is_external(m) && !has_read_chunks(m)) {
-    rpc = inline_rpc(m);
+    rpc = m.padding.empty() ? inline_rpc(m) : whole_rpc(model::inline_message(m));
   } else {
     model::Rebuilt rebuilt = model::rebuild_call(call);
     rpc = rebuilt.complete() || add_roundup(call, rebuilt)
@@ -440,6 +451,8 @@ void Session::Impl::call_is_here(const model::Call& call) {
 
 void Session::Impl::reply_is_here(const model::Message& reply, const model::Call* call) {
   if (reply.header_length == 0) return;
+  // It is whole when its Read chunks were read.
+  if (call != nullptr && call->reply == nullptr && has_read_chunks(reply)) return;
   const bool written = std::any_of(reply.write_segments.begin(), reply.write_segments.end(),
                                    [](const wire::Segment& s) { return s.length != 0; });
   // Without its Call, Wireshark's dissectors cannot decode the results, complete or not. The same
@@ -447,8 +460,8 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
   const bool orphan = call == nullptr || message(call->message.id).rpc_frame == 0;
   const bool external = model::is_external(reply);
   model::Rebuilt rebuilt;
-  if (call != nullptr && !model::may_be_padded(reply) && !has_read_chunks(reply) &&
-      (external || written)) {
+  const bool whole = !written && !has_read_chunks(reply) && reply.padding.empty();
+  if (call != nullptr && !model::may_be_padded(reply) && (external || !whole)) {
     rebuilt = model::rebuild_reply(*call, reply);
   }
   RpcNote rpc;
@@ -461,25 +474,16 @@ void Session::Impl::reply_is_here(const model::Message& reply, const model::Call
     rpc = whole_rpc(std::move(rebuilt.bytes));
     rpc.reported_length = std::max(rpc.length, reply_chunk_length(reply));
   } else {
-    const bool as_it_was = !written && !has_read_chunks(reply) && !model::may_be_padded(reply);
-    rpc = orphan || as_it_was ? inline_rpc(reply) : front_of_inline_rpc(reply);
+    const bool as_it_was = whole && !model::may_be_padded(reply);
+    rpc = !reply.padding.empty() && !written ? whole_rpc(model::inline_message(reply))
+          : orphan || as_it_was              ? inline_rpc(reply)
+                                             : front_of_inline_rpc(reply);
   }
   // Wireshark must match the Reply with its Call, even if the connection's two directions were
   // joined in the meantime.
   rpc.conversation = orphan ? conversation(reply) : message(call->message.id).conversation;
   message(reply.id).orphan = orphan;
   place(reply, std::move(rpc));
-}
-
-// RDMA2_OPTIONAL can carry an RPC message, which the model does not decode.
-void Session::Impl::option_is_here(const model::Message& option) {
-  const auto header = wire::decode_rpc(option.payload);
-  if (!header) return;
-  const bool call = header->type == wire::MsgType::kCall;
-  if ((call ? header->call.xid : header->reply.xid) != option.xid) return;
-  RpcNote rpc = inline_rpc(option);
-  rpc.conversation = conversation(option);
-  place(option, std::move(rpc));
 }
 
 // The tracker holds back a packet behind a gap until the gap is explained. Wireshark's dissectors
@@ -573,6 +577,7 @@ void Session::Impl::on_operation_end(const model::OperationSeen& event) {
     late_calls.erase(late);
   }
   if (call == nullptr || op.kind != roce::OpKind::kRead) return;
+  if (call->reply != nullptr && event.segment >= call->own_segments) return;  // see on_reply_read()
   if (read_whole(*call, 0) || (read_whole(*call, kMaxRoundup) && every_segment_was_read(*call) &&
                                !is_being_read(static_cast<Ref>(call->message.id)))) {
     call_is_here(*call);

@@ -21,6 +21,7 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;
   void on_call_end(const model::CallEnded& event) override;
+  void on_reply_read(const model::ReplyRead& event) override;
   void on_cm(const roce::CmMessage& event) override;
   void on_evict(const roce::Connection& connection) override;
   void on_refusal(const roce::Acknowledgement& event) override;
@@ -54,7 +55,6 @@ struct Session::Impl final : model::Observer, trace_reader::Observer {
   void call_is_here(const model::Call& call);
   // `call`: null if it is not known.
   void reply_is_here(const model::Message& reply, const model::Call* call);
-  void option_is_here(const model::Message& option);
   // Returns the RPC message in the Send of `m`: all of it, or the part in front of the first chunk
   // or padding.
   [[nodiscard]] static RpcNote inline_rpc(const model::Message& m);

@@ -28,7 +28,7 @@ inline constexpr std::array<Kind, 7> kKinds = [] {
       {"memory", "Memory registered, advertised and invalidated",
        bits(kAdvertise, kInvalidate, kRegistration)},
       {"credits", "Credits and posted Receives", bits(kCredits, kCreditWait, kReceives)},
-      {"calls", "Calls with the parts of their time", bits(kCall, kCallEnd)},
+      {"calls", "Calls with the parts of their time", bits(kCall, kCallEnd, kDuplicate)},
       {"errors", "Errors that the endpoint detected", bits(kError)},
       {"fabric", "Retransmissions, NAKs, injected faults", bits(kFabric, kFault)},
   }};

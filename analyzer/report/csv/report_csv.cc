@@ -1,9 +1,14 @@
 // Writes the tables of a report as CSV.
 #include "csv_row.h"
+#include "sessions_csv.h"
 #include "text/plain_values.h"
 
 #include <initializer_list>
+#include <string>
 
+#include <fmt/format.h>
+
+#include <rpcrdma/report/latency_table.h>
 #include <rpcrdma/report/report_csv.h>
 
 namespace rpcrdma::report {
@@ -56,7 +61,16 @@ void connections(const Report& r, const WriteText& write) {
                  "lost_network",
                  "lost_capture",
                  "naks",
-                 "rnr_naks"});
+                 "rnr_naks",
+                 "tunnels",
+                 "transport",
+                 "client_port",
+                 "server_port",
+
+                 "client_ce",
+                 "server_ce",
+                 "client_cnps",
+                 "server_cnps"});
   CsvRow row;
   for (const Connection& c : r.connections) {
     const roce::SideCounters& client = c.side[0].counters;
@@ -84,6 +98,15 @@ void connections(const Report& r, const WriteText& write) {
     row.number(client.lost_network + server.lost_network);
     row.number(client.lost_capture + server.lost_capture);
     row.number(naks_of(client) + naks_of(server)).number(client.rnr + server.rnr);
+    std::string tunnels;
+    for (const Tunnels& t : c.tunnels) {
+      tunnels += fmt::format("{}{}: {}", tunnels.empty() ? "" : "; ",
+                             t.from_server ? "server" : "client", tunnels_text(t));
+    }
+    row.text(tunnels);
+    row.text(transport_name(c.transport));
+    for (const EndPoint& e : c.side) row.number(e.port);
+    row.number(client.ce).number(server.ce).number(client.cnps).number(server.cnps);
     write(row.take());
   }
 }
@@ -136,9 +159,10 @@ void findings(const Report& r, const WriteText& write) {
 }
 
 void calls_over_time(const Report& r, const WriteText& write) {
-  header(write, {"time_ns", "width_ns", "calls", "replies", "errors", "read_bytes", "write_bytes",
-                 "inline_bytes", "in_flight_max", "latency_count", "latency_mean_us",
-                 "latency_max_us", "retransmitted", "naks", "rnr_naks"});
+  header(write,
+         {"time_ns", "width_ns", "calls", "replies", "errors", "read_bytes", "write_bytes",
+          "inline_bytes", "in_flight_max", "latency_count", "latency_mean_us", "latency_max_us",
+          "retransmitted", "naks", "rnr_naks", "ce", "cnps", "pause_frames"});
   CsvRow row;
   const TrafficSeries& t = r.traffic;
   for (std::int64_t n = t.first(); n <= t.last(); ++n) {
@@ -154,6 +178,7 @@ void calls_over_time(const Report& r, const WriteText& write) {
       row.number(microseconds(b.latency_max));
     }
     row.number(b.retransmitted).number(b.naks).number(b.rnrs);
+    row.number(b.ce).number(b.cnps).number(b.pauses);
     write(row.take());
   }
 }
@@ -185,6 +210,54 @@ void credits(const Report& r, const WriteText& write) {
   }
 }
 
+void files(const Report& r, const WriteText& write) {
+  header(write, {"name", "server", "handle", "reads", "writes", "other", "errors", "without_answer",
+                 "read_bytes", "written_bytes", "compared", "sequential", "request_bytes",
+                 "latency_mean_us", "latency_p50_us", "latency_p99_us", "latency_max_us",
+                 "first_time_ns", "last_time_ns"});
+  CsvRow row;
+  for (const FileEntry* entry : busiest_files(r.files, r.files.list.size())) {
+    const FileStats& f = entry->second;
+    row.text(f.name).text(entry->first.server);
+    row.text(fmt::format("{:08x}", entry->first.handle));
+    row.number(f.reads).number(f.writes).number(f.other).number(f.errors).number(f.unmatched);
+    row.number(f.read_bytes).number(f.written_bytes).number(f.compared).number(f.sequential);
+    f.sizes.empty() ? row.none() : row.number(typical_size(f));
+    if (f.latency.count() == 0) {
+      row.none().none().none().none();
+    } else {
+      row.number(f.latency.mean() / 1e3);
+      row.number(microseconds(f.latency.quantile(0.5)));
+      row.number(microseconds(f.latency.quantile(0.99)));
+      row.number(microseconds(f.latency.max()));
+    }
+    row.number(f.first_ns).number(f.last_ns);
+    write(row.take());
+  }
+}
+
+void latencies(const Report& r, const WriteText& write) {
+  header(write, {"by", "name", "connection", "direction", "calls", "share_of_time", "times_as_slow",
+                 "latency_min_us", "latency_mean_us", "latency_p50_us", "latency_p90_us",
+                 "latency_p95_us", "latency_p99_us", "latency_p999_us", "latency_max_us"});
+  CsvRow row;
+  for (const LatencyBy by : kLatencyTables) {
+    for (const LatencyTableRow& l : latency_table(r, by)) {
+      row.text(latency_by_name(by)).text(l.name);
+      l.connection != 0 ? row.number(l.connection) : row.none();
+      row.text(direction_name(l.reverse)).number(l.latency.count()).number(l.share_of_time);
+      l.times_as_slow ? row.number(*l.times_as_slow) : row.none();
+      row.number(microseconds(l.latency.min())).number(l.latency.mean() / 1e3);
+      for (const LatencyQuantile& q : kLatencyQuantiles) {
+        const auto ns = given_quantile(l.latency, q.q);
+        ns ? row.number(microseconds(*ns)) : row.none();
+      }
+      row.number(microseconds(l.latency.max()));
+      write(row.take());
+    }
+  }
+}
+
 }  // namespace
 
 const char* table_file(Table table) {
@@ -199,6 +272,12 @@ const char* table_file(Table table) {
       return "calls-over-time.csv";
     case Table::kCredits:
       return "credits.csv";
+    case Table::kSessions:
+      return "sessions.csv";
+    case Table::kFiles:
+      return "files.csv";
+    case Table::kLatency:
+      return "latency.csv";
   }
   return "";
 }
@@ -215,6 +294,12 @@ void write_csv(const Report& report, Table table, const WriteText& write) {
       return calls_over_time(report, write);
     case Table::kCredits:
       return credits(report, write);
+    case Table::kSessions:
+      return write_sessions_csv(report, write);
+    case Table::kFiles:
+      return files(report, write);
+    case Table::kLatency:
+      return latencies(report, write);
   }
 }
 

@@ -31,6 +31,8 @@ std::string packets(const Report& r) {
       .column("Missing from the capture", Align::kRight)
       .column("Out of order", Align::kRight)
       .column("RNR NAKs", Align::kRight)
+      .column("Marked CE", Align::kRight)
+      .column("CNPs", Align::kRight)
       .column("NAKs", Align::kLeft);
   constexpr std::size_t kMostRows = 100;
   std::size_t rows = 0;
@@ -45,7 +47,8 @@ std::string packets(const Report& r) {
                             wire::nak_name(static_cast<std::uint8_t>(n)));
       }
       if (naks.empty() &&
-          k.retransmitted + k.lost_network + k.lost_capture + k.reordered + k.rnr == 0) {
+          k.retransmitted + k.lost_network + k.lost_capture + k.reordered + k.rnr + k.ce + k.cnps ==
+              0) {
         continue;
       }
       if (++rows > kMostRows) {
@@ -55,8 +58,8 @@ std::string packets(const Report& r) {
       table.row();
       table.markup(fmt::format("<a href=\"#c{}\">{}</a>", c->id, c->id));
       table.cell(fmt::format("the {} {}", s == 0 ? "client" : "server", c->side[s].address));
-      for (const std::uint64_t n :
-           {k.packets, k.retransmitted, k.lost_network, k.lost_capture, k.reordered, k.rnr}) {
+      for (const std::uint64_t n : {k.packets, k.retransmitted, k.lost_network, k.lost_capture,
+                                    k.reordered, k.rnr, k.ce, k.cnps}) {
         table.count(n);
       }
       table.cell(naks);
@@ -65,6 +68,9 @@ std::string packets(const Report& r) {
   std::string body = table.take();
   if (body.empty()) body = "<p>No packet was lost, retransmitted or refused.</p>\n";
   if (more != 0) body += aside(fmt::format("And {} more.", more));
+  if (const std::string paused = rules::paused_text(r.capture.pauses); !paused.empty()) {
+    body += aside(plot::escape_xml(paused));
+  }
   return section("packets", "Packets", body);
 }
 
@@ -77,11 +83,12 @@ std::string capture_quality(const Report& r) {
   }
   fact(list, "fragments", c.fragments, "IP fragments to the RoCE port, which RoCE forbids");
   fact(list, "malformed", p.malformed, "invalid transport headers");
-  const bool events_alone = c.events != 0 && p.roce == 0;
+  const bool events_alone = c.events != 0 && p.roce + p.iwarp == 0;
   std::string body =
       list.empty()
           ? fmt::format("<p>Complete: none of {} {} is missing, truncated or damaged.</p>\n",
-                        events_alone ? c.events : p.roce, events_alone ? "events" : "packets")
+                        events_alone ? c.events : p.roce + p.iwarp,
+                        events_alone ? "events" : "packets")
           : fmt::format("<dl class=\"quality\">\n{}</dl>\n", list);
   if (!r.inconclusive.empty()) {
     Table table("Inconclusive checks");

@@ -1,12 +1,14 @@
 // The sections of the page with charts, and the tables of procedures and slowest Calls.
 #include "html.h"
 #include "text/charts.h"
+#include "text/time_window.h"
 
 #include <algorithm>
 
 #include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/report/latency_table.h>
 
 namespace rpcrdma::report::html {
 
@@ -18,12 +20,10 @@ std::string named(bool reverse, const std::string& label) {
 
 using Align = Table::Align;
 
-Table latency_table() {
+Table procedure_latencies() {
   Table table("Latency of each procedure");
-  table.column("Procedure", Align::kLeft).column("Calls", Align::kRight);
-  for (const char* name : {"min", "p50", "p90", "p99", "p99.9", "max", "mean"}) {
-    table.column(name, Align::kRight);
-  }
+  table.column("Procedure", Align::kLeft);
+  latency_columns(table);
   table
       .column("to operations", Align::kRight,
               "From the Call to the first RDMA operation: p50 / p99")
@@ -41,9 +41,10 @@ void part(Table& table, const base::Histogram& h) {
     table.cell("");
     return;
   }
-  table.cell(
-      fmt::format("{} / {}", format_duration(h.quantile(0.5)), format_duration(h.quantile(0.99))),
-      static_cast<double>(h.quantile(0.5)));
+  const auto high = given_quantile(h, 0.99);
+  table.cell(fmt::format("{}{}", format_duration(h.quantile(0.5)),
+                         high ? " / " + format_duration(*high) : std::string()),
+             static_cast<double>(h.quantile(0.5)));
 }
 
 // Sorts procedures by Calls, the busiest first.
@@ -63,21 +64,35 @@ std::string more_procedures(const Report& r) {
 
 }  // namespace
 
+std::string cuts_note(const Report& r) {
+  const plot::Window window = time_window(r);
+  if (window.cuts.empty()) return {};
+  std::string out;
+  for (const plot::Cut& c : window.cuts) {
+    const auto at = [](double seconds) {
+      return plot::format_value(plot::Unit::kSeconds, seconds);
+    };
+    out += fmt::format("{}{} to {}", out.empty() ? "" : ", ", at(c.from), at(c.to));
+  }
+  return aside("The charts are cut where nothing happened (dashed bands): " + out + ".");
+}
+
 std::string over_time(const Report& r) {
-  Figures figures("time");
-  figures.add(call_rate_chart(r));
-  figures.add(byte_rate_chart(r));
-  figures.add(outstanding_chart(r));
-  figures.add(trouble_chart(r));
-  if (figures.empty()) return {};
-  return section("time", "Traffic over time", figures.take());
+  Stack stack("time");
+  stack.add(call_rate_chart(r));
+  stack.add(byte_rate_chart(r));
+  stack.add(outstanding_chart(r));
+  stack.add(trouble_chart(r));
+  if (any_congestion(r)) stack.add(congestion_chart(r));
+  if (stack.empty()) return {};
+  return section("time", "Traffic over time", cuts_note(r) + stack.take());
 }
 
 std::string credits(const Report& r) {
-  Figures figures("credits");
-  for (const plot::Chart& chart : credit_charts(r, kMostCredits)) figures.add(chart);
-  if (figures.empty()) return {};
-  std::string body = figures.take();
+  Stack stack("credits");
+  stack.add_folded(credit_charts(r, kMostCredits), "More connections");
+  if (stack.empty()) return {};
+  std::string body = cuts_note(r) + stack.take();
   const std::size_t all = count_credit_charts(r) + r.credits_omitted;
   if (all > kMostCredits) {
     body += aside(fmt::format("And {} more; these are of the most important connections.",
@@ -87,32 +102,38 @@ std::string credits(const Report& r) {
 }
 
 std::string latency(const Report& r) {
-  Figures figures("latency");
+  Stack stack("latency");
+  stack.add(latency_map(r), 200);
+  stack.add(latency_chart(r), 200);
+  stack.add(slow_calls_chart(r), 200);
+  Figures figures("distribution");
   figures.add(latency_histogram(r));
-  figures.add(latency_map(r));
-  figures.add(latency_chart(r));
-  figures.add(slow_calls_chart(r));
   if (figures.empty()) return {};
-  Table table = latency_table();
+  Stack maps("map");
+  maps.add_folded(procedure_maps(r), "More procedures");
+  if (r.latencies.connections.size() > 1) {
+    Stack of_connections("cmap");
+    of_connections.add_folded(connection_maps(r), "More connections");
+    maps.append(of_connections);
+  }
+  Table table = procedure_latencies();
   const auto rows = by_calls(r);
   for (std::size_t i = 0; i < std::min(rows.size(), kMostProcedures); ++i) {
     const auto& [key, p] = *rows[i];
     if (p.total.count() == 0) continue;
     table.row();
     table.cell(named(key.reverse, p.label));
-    table.count(p.total.count());
-    duration(table, p.total.min());
-    for (const double q : {0.5, 0.9, 0.99, 0.999}) duration(table, p.total.quantile(q));
-    duration(table, p.total.max());
-    duration(table, static_cast<std::int64_t>(p.total.mean()));
+    latency_cells(table, p.total);
     part(table, p.before_data);
     part(table, p.data);
     part(table, p.after_data);
   }
-  return section("latency", "Latency",
-                 figures.take() + table.take() +
-                     aside("Latency is measured from Call to Reply at the capture point.") +
-                     more_procedures(r));
+  return section(
+      "latency", "Latency",
+      cuts_note(r) + stack.take() + table.take() +
+          aside("Latency is measured from Call to Reply at the capture point. A percentile is left "
+                "out where there are too few Calls: p90 needs 10, p99 100.") +
+          more_procedures(r) + figures.take() + maps.take());
 }
 
 std::string slowest(const Report& r) {

@@ -1,9 +1,12 @@
 #include "html.h"
 #include "importance.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/report/view_text.h>
 #include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::report::html {
@@ -13,6 +16,7 @@ namespace {
 using Align = Table::Align;
 
 std::string end_text(const EndPoint& e) {
+  if (e.port) return fmt::format("{} port {}", e.address, *e.port);
   return e.qpn ? fmt::format("{} QP {}", e.address, *e.qpn) : fmt::format("{} QP ?", e.address);
 }
 
@@ -29,16 +33,22 @@ std::string state_text(const Connection& c) {
   std::string out = state_name(c.state);
   if (c.closed_by >= 0) out += c.closed_by == 0 ? " by the client" : " by the server";
   if (!c.reject_reason.empty()) out += ": " + c.reject_reason;
+  if (!c.reject_data.empty()) out += "; private data " + c.reject_data;
   return out;
 }
 
 std::string setup_text(const Connection& c) {
   std::string out = c.by_cm ? fmt::format("frame {}", c.side[0].cm_frame) : "before the capture";
-  if (c.by_cm && wire::is_rdma_ip_service(c.service_id)) {
+  if (c.transport == roce::Transport::kIwarp) {
+    out += c.by_cm ? fmt::format(", iWARP, MPA revision {}", c.mpa_revision) : ", iWARP";
+  } else if (c.by_cm && wire::is_rdma_ip_service(c.service_id)) {
     out += fmt::format(", port {}", wire::service_port(c.service_id));
   }
   if (c.path_mtu != 0) out += fmt::format(", MTU {}", c.path_mtu);
   if (c.roles == Roles::kUnknown) out += ", roles unknown";
+  for (const Tunnels& t : c.tunnels) {
+    out += fmt::format("; {}: {}", t.from_server ? "server" : "client", tunnels_text(t));
+  }
   return out;
 }
 
@@ -62,6 +72,32 @@ std::string credits_text(const Direction& d) {
   };
   return fmt::format("{} / {} / {}", text(d.requested_known, d.requested),
                      text(d.granted_known, d.granted), d.in_use_max);
+}
+
+// The file that the connection's row comes from, and the views in others.
+std::string views_table(const Report& r, const std::vector<const Connection*>& shown) {
+  if (std::none_of(r.connections.begin(), r.connections.end(),
+                   [](const Connection& c) { return !c.views.empty(); })) {
+    return {};
+  }
+  Table table("Views of the same connection");
+  table.column("Connection", Align::kRight)
+      .column("Shown by", Align::kLeft)
+      .column("Also in", Align::kLeft)
+      .column("Comparison", Align::kLeft);
+  for (const Connection* c : shown) {
+    for (const session::View& v : c->views) {
+      table.row();
+      table.count(c->id);
+      table.cell(c->file);
+      table.cell(view_name(v));
+      std::string text;
+      for (const std::string& part : view_text(v))
+        text += fmt::format("{}{}", text.empty() ? "" : "; ", part);
+      table.cell(text);
+    }
+  }
+  return table.take();
 }
 
 }  // namespace
@@ -121,6 +157,7 @@ std::string connections(const Report& r) {
     body += aside(fmt::format("{} more connections are not listed; they are in the totals.",
                               r.not_listed.connections));
   }
+  body += views_table(r, shown);
   return section("connections", "Connections", body);
 }
 

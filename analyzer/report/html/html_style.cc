@@ -21,9 +21,9 @@ nav{margin:14px 0 0;display:flex;flex-wrap:wrap;gap:4px 16px;font-size:14px}
 .verdict{border-left:6px solid var(--c);background:var(--b);color:var(--t);border-radius:6px;padding:12px 16px;margin:16px 0 0;font-size:17px;overflow-wrap:anywhere}
 .verdict b{color:var(--c)}
 .error{--c:var(--error);--b:var(--error-bg)}.warning{--c:var(--warning);--b:var(--warning-bg)}.note{--c:var(--note);--b:var(--note-bg)}.good{--c:var(--good);--b:var(--good-bg)}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:10px;margin:14px 0 0;padding:0}
-.facts div{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:8px 12px}
-.facts dt{color:var(--m);font-size:12.5px}.facts dd{margin:0;font-size:18px;font-weight:600;font-variant-numeric:tabular-nums}
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(180px,1fr));gap:10px;margin:14px 0 0;padding:0}
+.facts div{display:flex;flex-direction:column;justify-content:space-between;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:8px 12px}
+.facts dt{color:var(--m);font-size:12.5px}.facts dd{margin:0;font-size:16px;font-weight:600;font-variant-numeric:tabular-nums}
 .quality{background:var(--card);border:1px solid var(--line);border-radius:6px;margin:0 0 10px;padding:6px 15px}
 .quality div{display:grid;grid-template-columns:150px 1fr;gap:12px;padding:4px 0}
 .quality dt{color:var(--m)}.quality dd{margin:0;overflow-wrap:anywhere}
@@ -37,6 +37,9 @@ details summary{cursor:pointer;color:var(--m);margin:6px 0}
 .figures+.wide{margin-top:12px}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:10px 12px;min-width:0}
 figure .plot{max-width:660px;margin:0 auto}
+.stack{display:grid;gap:10px;margin:0 0 12px;min-width:0}.stack details{display:grid;gap:10px}.stack details figure{margin-top:10px}
+.stack+.wide,.wide+.wide,.wide+.figures,.figures+.stack,p+.figures{margin-top:12px}
+figure.full .plot{max-width:none}.narrower{display:none}
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:6px}
 .wide:focus-visible{outline:2px solid var(--link)}
 table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}
@@ -45,6 +48,7 @@ tbody tr:last-child td{border-bottom:0}
 th{font-size:12.5px;color:var(--m);font-weight:600}
 td.n,th.n{text-align:right}
 td.long{white-space:normal;min-width:220px}
+th:first-child,td:first-child{position:sticky;left:0;background:var(--card);z-index:1}
 td .bad{color:var(--error);font-weight:600}
 th button{all:unset;cursor:pointer}
 th button:focus-visible{outline:2px solid var(--link)}
@@ -53,8 +57,9 @@ th[aria-sort=ascending] button::after{content:"\2191";opacity:1}
 th[aria-sort=descending] button::after{content:"\2193";opacity:1}
 footer{color:var(--m);font-size:13px;padding-top:26px;padding-bottom:34px}
 code{font:13px ui-monospace,"DejaVu Sans Mono",monospace}
-@media (max-width:520px){main,header,footer{padding-left:12px;padding-right:12px}h1{font-size:19px}.verdict{font-size:15.5px}.facts{grid-template-columns:1fr 1fr}.plot{font-size:13.5px!important}.plot .ti{font-size:14.5px!important}figure{padding:6px}}
-@media print{:root{--bg:#fff}body{font-size:11pt}main,header,footer{max-width:none;padding:0}nav,th button::after{display:none}.wide{overflow:visible}figure,.finding,tr{break-inside:avoid}h2{break-after:avoid}table{font-size:8.5pt}th,td{padding:3px 5px;white-space:normal}.figures{grid-template-columns:1fr 1fr}}
+@media (max-width:640px){.wider{display:none}.narrower{display:block}td:first-child{white-space:normal;min-width:112px;max-width:150px;overflow-wrap:anywhere;border-right:1px solid var(--line)}}
+@media (max-width:520px){main,header,footer{padding-left:12px;padding-right:12px}h1{font-size:19px}.verdict{font-size:15.5px}.facts{grid-template-columns:1fr 1fr}.facts dt{overflow-wrap:anywhere}.plot{font-size:13.5px!important}.plot .ti{font-size:14.5px!important}figure{padding:6px}}
+@media print{:root{--bg:#fff}th:first-child,td:first-child{position:static}.wider{display:block}.narrower{display:none}body{font-size:11pt}main,header,footer{max-width:none;padding:0}nav,th button::after{display:none}.wide{overflow:visible}figure,.finding,tr{break-inside:avoid}h2{break-after:avoid}table{font-size:8.5pt}th,td{padding:3px 5px;white-space:normal}.figures{grid-template-columns:1fr 1fr}td:first-child{min-width:0;max-width:none;border-right:0}}
 )";
 }
 

@@ -1,7 +1,5 @@
 #include "html.h"
 
-#include <numeric>
-
 #include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
@@ -25,45 +23,6 @@ const char* verdict_class(Health health) {
       return "note";
   }
   return "note";
-}
-
-double seconds(const CaptureSummary& c) {
-  // Subtracts integers, because a double cannot hold nanoseconds since 1970.
-  const auto ns = static_cast<std::uint64_t>(std::max(c.first_ns, c.last_ns)) -
-                  static_cast<std::uint64_t>(std::min(c.first_ns, c.last_ns));
-  return static_cast<double>(ns) / 1e9;
-}
-
-std::string facts(const Report& r) {
-  const auto& kinds = r.messages.kinds;
-  const std::uint64_t messages = std::accumulate(kinds.begin(), kinds.end(), std::uint64_t{0});
-  std::uint64_t moved = 0;
-  for (const auto& [key, p] : r.procedures) {
-    for (const std::uint64_t n : p.bytes) moved += n;
-  }
-  std::string out = "<dl class=\"facts\">\n";
-  const auto fact = [&](const char* name, const std::string& value) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
-  };
-  const auto kind = [&](model::Kind k) {
-    return plot::format_value(plot::Unit::kCount,
-                              static_cast<double>(kinds[static_cast<std::size_t>(k)]));
-  };
-  fact("Length", plot::format_value(plot::Unit::kSeconds, seconds(r.capture)));
-  if (r.capture.events != r.capture.frames || r.capture.frames == 0) {
-    fact("RoCE packets",
-         plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.packets.roce)));
-  }
-  if (r.capture.events != 0) {
-    fact("Events", plot::format_value(plot::Unit::kCount, static_cast<double>(r.capture.events)));
-  }
-  fact("Connections", fmt::format("{}", r.connections.size() + r.not_listed.connections));
-  fact("Messages", plot::format_value(plot::Unit::kCount, static_cast<double>(messages)));
-  fact("Calls", kind(model::Kind::kCall));
-  fact("Replies", kind(model::Kind::kReply));
-  fact("Moved through chunks", format_bytes(moved));
-  fact("Retransmitted packets", fmt::format("{}", r.capture.packets.retransmitted));
-  return out + "</dl>\n";
 }
 
 std::string filter_line(const Report& r) {
@@ -90,7 +49,7 @@ std::string head(const Report& r, const HtmlOptions& options) {
       "frames{}</p>\n{}<p class=\"verdict {}\">{}</p>\n{}",
       title, format_time(r.capture.first_ns), r.capture.frames,
       r.capture.files > 1 ? fmt::format(" in {} files", r.capture.files) : "", filter_line(r),
-      verdict_class(v.health), html::text(v.text), facts(r));
+      verdict_class(v.health), html::text(v.sentence()), html::tiles(r));
   return out;
 }
 
@@ -104,6 +63,7 @@ void write_html(const Report& r, const HtmlOptions& options,
     std::string (*make)(const Report&);
   };
   constexpr std::array kParts{Part{"findings", "Findings", html::findings},
+                              Part{"slow", "Who is slow", html::who_is_slow},
                               Part{"capture-quality", "Capture quality", html::capture_quality},
                               Part{"recording", "Recording", html::recording},
                               Part{"credits", "Credits", html::credits},
@@ -111,6 +71,8 @@ void write_html(const Report& r, const HtmlOptions& options,
                               Part{"latency", "Latency", html::latency},
                               Part{"slowest", "Slowest Calls", html::slowest},
                               Part{"procedures", "Procedures", html::procedures},
+                              Part{"sessions", "Mounts and sessions", html::sessions},
+                              Part{"files", "Files", html::files},
                               Part{"connections", "Connections", html::connections},
                               Part{"packets", "Packets", html::packets}};
   std::string links;

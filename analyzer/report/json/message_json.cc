@@ -1,9 +1,12 @@
 // Writes messages as JSON objects.
 #include "text/plain_values.h"
 
+#include <fmt/ranges.h>
+
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/report/message_json.h>
 
 namespace rpcrdma::report {
@@ -29,7 +32,8 @@ void segments(JsonWriter& json, std::span<const wire::Segment> list) {
 void end_point(JsonWriter& json, const char* key, const roce::Side& side) {
   json.object(key);
   json.field("address", side.address.to_string());
-  json.optional("qpn", side.qpn_known, side.qpn);
+  json.optional("qpn", side.qpn_known && !side.is_port, side.qpn);
+  if (side.is_port) json.field("port", side.qpn);
   json.end();
 }
 
@@ -70,13 +74,32 @@ void error_fields(JsonWriter& json, const model::Message& m) {
   json.end();
 }
 
+// The file that an RPC is about.
+void file_fields(JsonWriter& json, const model::Message& m, const model::Call* call) {
+  const model::FileUse* const use = call != nullptr ? call->file_use() : nullptr;
+  if (use == nullptr || (m.kind != model::Kind::kCall && m.kind != model::Kind::kReply)) return;
+  json.object("nfs");
+  json.optional("fh", use->handle.has_value(), use->handle.value_or(0));
+  const std::string name = plot::escape_terminal(use->name());
+  name.empty() ? json.null("name") : json.field("name", name);
+  json.optional("offset", use->offset.has_value(), use->offset.value_or(0));
+  const bool moved = m.kind == model::Kind::kReply && use->moved;
+  json.optional("count", moved || use->count.has_value(),
+                moved ? *use->moved : use->count.value_or(0));
+  if (use->stateid) {
+    json.field("stateid", fmt::format("{:02x}", fmt::join(*use->stateid, "")));
+  } else {
+    json.null("stateid");
+  }
+  json.end();
+}
+
 void operations(JsonWriter& json, const model::Message& m, const model::Call* call) {
   json.array("operations");
-  const roce::OpKind mine =
-      m.kind == model::Kind::kCall ? roce::OpKind::kRead : roce::OpKind::kWrite;
+  const bool is_call = m.kind == model::Kind::kCall;
   for (std::size_t i = 0; call != nullptr && i < call->operations.size(); ++i) {
     const model::ChunkOperation& o = call->operations[i];
-    if (o.kind != mine) continue;
+    if (model::is_of_reply(o) == is_call) continue;
     json.object();
     json.field("kind", o.kind == roce::OpKind::kRead ? "read" : "write");
     json.field("list", model::chunk_list_name(o.list));
@@ -141,7 +164,7 @@ void write_header(JsonWriter& json, const model::Message& m) {
   json.field("proc", model::type_name(m));
   chunk_lists(json, m);
   if (m.kind == model::Kind::kError) error_fields(json, m);
-  if (m.kind == model::Kind::kOption) json.field("option_type", m.opttype);
+  if (model::is_option(m)) json.field("option_type", m.opttype);
   if (m.version == 2) json.field("inv_handle", m.inv_handle);
   if (m.malformed) {
     json.object("malformed");
@@ -184,6 +207,7 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
   end_point(json, "destination", c.side[1 - sender]);
   json.field("direction", direction_name(context.model->reverse(m)));
   write_header(json, m);
+  file_fields(json, m, call);
   json.optional("match", m.match_frame != 0, m.match_frame);
   json.optional("latency_us", m.latency_ns >= 0, microseconds(m.latency_ns));
   operations(json, m, call);
@@ -200,6 +224,7 @@ void write_message(JsonWriter& json, const model::Message& m, const model::Call*
   const char* const why = model::incomplete_reason(unfit, &c);
   if (why != nullptr && !model::is_absent(m, roce::kAbsentBytes)) json.field("incomplete", why);
   if (m.suspect) json.field("bad_icrc", true);
+  if (m.ce) json.field("ce", true);
   json.end();
 }
 

@@ -10,6 +10,7 @@
 
 #include <rpcrdma/report/json_writer.h>
 #include <rpcrdma/report/report_json.h>
+#include <rpcrdma/report/verdict.h>
 
 namespace rpcrdma::report {
 
@@ -54,12 +55,84 @@ void capture_quality(JsonWriter& json, const Report& r) {
   gap(json, "lost", q.gaps.lost);
   gap(json, "truncated", q.gaps.cut_short);
   gap(json, "one_direction", q.gaps.one_sided);
+  gap(json, "set_up_only", q.gaps.silent);
   gap(json, "clock_steps_back", q.gaps.clock_steps_back);
   gap(json, "mid_stream_start", q.gaps.begun_before);
   gap(json, "events_lost", q.gaps.events_lost);
   gap(json, "operations_unseen", q.gaps.operations_unseen);
   gap(json, "joined", q.joined);
   inconclusive(json, q.inconclusive);
+  json.end();
+}
+
+void text_or_null(JsonWriter& json, const char* key, const std::string& text) {
+  json.optional(key, !text.empty(), text);
+}
+
+void verdict_numbers(JsonWriter& json, const VerdictNumbers& n) {
+  json.object("numbers");
+  json.field("calls", n.calls);
+  json.field("unanswered", n.unanswered);
+  json.field("slow", n.slow);
+  json.field("retransmitted", n.retransmitted);
+  json.array("procedures");
+  for (const VerdictProcedure& p : n.procedures) {
+    json.object();
+    json.field("procedure", p.name);
+    json.field("calls", p.calls);
+    json.field("p50_ns", p.p50_ns);
+    json.field("p99_ns", p.p99_ns);
+    json.field("max_ns", p.max_ns);
+    json.optional("responder_percent", p.responder_percent.has_value(),
+                  p.responder_percent.value_or(0));
+    json.end();
+  }
+  json.end();
+  if (n.resends) {
+    json.object("most_retransmissions");
+    text_or_null(json, "role", n.resends->role);
+    json.field("address", n.resends->address);
+    json.field("retransmitted", n.resends->retransmitted);
+    json.field("packets", n.resends->packets);
+    json.field("percent", n.resends->percent());
+    json.end();
+  } else {
+    json.null("most_retransmissions");
+  }
+  json.field("longest_silence_ns", n.longest_silence_ns);
+  json.field("outages", n.outages);
+  json.field("longest_outage_ns", n.longest_outage_ns);
+  json.end();
+}
+
+// Writes the verdict, which follows from the other fields and is not read back.
+void write_verdict(JsonWriter& json, const Report& r) {
+  const Verdict v = verdict(r);
+  json.object("verdict");
+  json.field("kind", verdict_kind(v));
+  if (v.side.empty()) {
+    json.null("side");
+  } else {
+    json.object("side");
+    text_or_null(json, "role", v.role);
+    json.field("address", v.side);
+    json.end();
+  }
+  json.field("text", v.sentence());
+  verdict_numbers(json, v.numbers);
+  json.array("evidence");
+  for (const std::size_t i : v.evidence) {
+    const Finding& f = r.findings[i];
+    json.object();
+    json.field("rule", f.rule);
+    json.field("severity", rules::severity_name(f.severity));
+    json.optional("connection", f.connection != 0, f.connection);
+    json.array("frames");
+    for (const std::uint64_t frame : f.frames) json.value(frame);
+    json.end();
+    json.end();
+  }
+  json.end();
   json.end();
 }
 
@@ -108,6 +181,7 @@ void write_json(const Report& r, const Write& write, unsigned threads) {
   FieldWriter a(json, !r.filter.empty(), &write);
   json.object();
   json.field("schema", kSchema);
+  write_verdict(json, r);
   fields_before_connections(a, r, [&](FieldWriter&) { capture_quality(json, r); });
   json.array("connections");
   if (second.valid()) {

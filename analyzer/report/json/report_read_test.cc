@@ -153,7 +153,9 @@ TEST(ReportRead, AGrantOfZero) {
   const auto again = read_json(json_of(r));
   ASSERT_TRUE(again) << again.error();
   EXPECT_EQ(json_of(*again), json_of(r));
-  const auto both = merge({r, *again});
+  Report later = *again;  // not the same report
+  later.capture.frames = 2;
+  const auto both = merge({r, later});
   ASSERT_TRUE(both) << both.error();
   for (const Report& read : {*again, *both}) {
     ASSERT_EQ(read.credits.size(), 1U);

@@ -2,6 +2,7 @@
 #include "charts.h"
 
 #include "importance.h"
+#include "text/time_window.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +30,8 @@ plot::Chart chart_of(const Report& r, std::string title, plot::Unit y) {
   plot::Chart chart;
   chart.title = std::move(title);
   chart.y_unit = y;
-  chart.x_end = since_start(r, r.capture.last_ns);
+  chart.window = time_window(r);
+  chart.x_end = chart.window->end;
   return chart;
 }
 
@@ -124,6 +126,67 @@ double latency_edge(std::size_t bucket) {
   return 512e-9 * std::exp2(static_cast<double>(bucket));
 }
 
+// `counts` returns the counts of a bin by latency_bucket().
+template <typename Bin, typename Counts>
+plot::HeatMap heat_map(const Report& r, const Series<Bin>& t, Counts&& counts, std::string title,
+                       std::string description) {
+  plot::HeatMap map;
+  map.title = std::move(title);
+  map.description = std::move(description);
+  map.window = time_window(r);
+  if (t.empty()) return map;
+  std::size_t low = kLatencyBuckets;
+  std::size_t high = 0;
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
+      if (counts(t.bin(n))[b] == 0) continue;
+      low = std::min(low, b);
+      high = std::max(high, b);
+    }
+  }
+  if (low > high) return map;
+  for (std::size_t b = low; b <= high + 1; ++b) map.y.push_back(latency_edge(b));
+  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
+    // The first bin can start before the capture, which then shows only a part of it.
+    map.x.push_back(bin_begin(r, t, n));
+    for (std::size_t b = low; b <= high; ++b) {
+      map.cells.push_back(static_cast<double>(counts(t.bin(n))[b]));
+    }
+  }
+  map.x.push_back(bin_begin(r, t, t.last() + 1));
+  return map;
+}
+
+// A map of fewer Calls shows less than their latencies in a table.
+constexpr std::uint64_t kWorthAMap = 10;
+
+struct MapOf {
+  std::string title;  // empty: no map
+  base::Histogram latencies;
+};
+
+// `map_of` returns the title and the distribution of an entry with a series.
+template <typename Entry, typename Function>
+std::vector<plot::HeatMap> series_maps(const Report& r, const std::vector<Entry>& entries,
+                                       Function&& map_of) {
+  std::vector<std::pair<std::uint64_t, plot::HeatMap>> maps;
+  for (const Entry& entry : entries) {
+    if (entry.series.empty()) continue;
+    MapOf of = map_of(entry);
+    if (of.title.empty() || of.latencies.count() < kWorthAMap) continue;
+    maps.emplace_back(of.latencies.sum(),
+                      heat_map(
+                          r, entry.series, [](const LatencyBin& b) { return b.counts; },
+                          std::move(of.title), latency_sentence(of.latencies)));
+  }
+  std::stable_sort(maps.begin(), maps.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<plot::HeatMap> out;
+  out.reserve(maps.size());
+  for (auto& [sum, map] : maps) out.push_back(std::move(map));
+  return out;
+}
+
 }  // namespace
 
 std::vector<plot::Chart> credit_charts(const Report& report, std::size_t count) {
@@ -183,13 +246,30 @@ plot::Chart trouble_chart(const Report& report) {
   return chart;
 }
 
+plot::Chart congestion_chart(const Report& report) {
+  plot::Chart chart = chart_of(report, "Signals of congestion", plot::Unit::kCount);
+  chart.description = "Packets marked CE, CNPs and pause frames over time.";
+  add_series(report, chart, "marked CE", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.ce); });
+  add_series(report, chart, "CNPs", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.cnps); });
+  add_series(report, chart, "pause frames", plot::Style::kStep,
+             [](const TrafficBin& b) { return static_cast<double>(b.pauses); });
+  return chart;
+}
+
+bool any_congestion(const Report& report) {
+  return report.capture.packets.ce != 0 || report.capture.packets.cnp != 0 ||
+         !report.capture.pauses.empty();
+}
+
 plot::Chart latency_chart(const Report& report) {
   plot::Chart chart = chart_of(report, "Latency over time", plot::Unit::kSeconds);
   chart.y_log = true;
   chart.description = latency_sentence(all_latencies(report));
   // Dots, because lines between few Calls would be too short to see.
   plot::Series mean{"mean", plot::Style::kDots, {}};
-  plot::Series most{"slowest", plot::Style::kDots, {}};
+  plot::Series most{"slowest", plot::Style::kDots, {}, true};
   const TrafficSeries& t = report.traffic;
   for (std::int64_t n = t.first(); n <= t.last(); ++n) {
     const TrafficBin& b = t.bin(n);
@@ -231,31 +311,30 @@ plot::Chart slow_calls_chart(const Report& report) {
 }
 
 plot::HeatMap latency_map(const Report& report) {
-  plot::HeatMap map;
-  map.title = "Latency over time: number of Calls";
-  map.description = latency_sentence(all_latencies(report));
-  const TrafficSeries& t = report.traffic;
-  if (t.empty()) return map;
-  std::size_t low = kLatencyBuckets;
-  std::size_t high = 0;
-  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
-    for (std::size_t b = 0; b < kLatencyBuckets; ++b) {
-      if (t.bin(n).latency[b] == 0) continue;
-      low = std::min(low, b);
-      high = std::max(high, b);
-    }
-  }
-  if (low > high) return map;
-  for (std::size_t b = low; b <= high + 1; ++b) map.y.push_back(latency_edge(b));
-  for (std::int64_t n = t.first(); n <= t.last(); ++n) {
-    // The first bin can start before the capture, which then shows only a part of it.
-    map.x.push_back(bin_begin(report, t, n));
-    for (std::size_t b = low; b <= high; ++b) {
-      map.cells.push_back(static_cast<double>(t.bin(n).latency[b]));
-    }
-  }
-  map.x.push_back(bin_begin(report, t, t.last() + 1));
-  return map;
+  return heat_map(
+      report, report.traffic, [](const TrafficBin& b) { return b.latency; },
+      "Latency over time: number of Calls", latency_sentence(all_latencies(report)));
+}
+
+std::vector<plot::HeatMap> connection_maps(const Report& report) {
+  return series_maps(report, report.latencies.connections, [&](const ConnectionLatency& c) {
+    const Connection* const listed = report.connection(c.connection);
+    base::CompactHistogram both = c.direction[0].total;
+    both.merge(c.direction[1].total);
+    return MapOf{listed == nullptr ? std::string()
+                                   : fmt::format("Connection {}: {} - {}", listed->id,
+                                                 listed->side[0].address, listed->side[1].address),
+                 both.expanded()};
+  });
+}
+
+std::vector<plot::HeatMap> procedure_maps(const Report& report) {
+  return series_maps(report, report.latencies.procedures, [&](const ProcedureSeries& s) {
+    const auto at = report.procedures.find(s.procedure);
+    if (at == report.procedures.end()) return MapOf{};
+    return MapOf{fmt::format("{}{}", s.procedure.reverse ? "reverse " : "", at->second.label),
+                 at->second.total};
+  });
 }
 
 plot::Histogram latency_histogram(const Report& report) {

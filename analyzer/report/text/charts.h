@@ -20,10 +20,16 @@ namespace rpcrdma::report {
 [[nodiscard]] plot::Chart call_rate_chart(const Report& report);
 [[nodiscard]] plot::Chart byte_rate_chart(const Report& report);
 [[nodiscard]] plot::Chart outstanding_chart(const Report& report);
+// CE marks, CNPs and pause frames; draw it only if there are any.
+[[nodiscard]] plot::Chart congestion_chart(const Report& report);
+[[nodiscard]] bool any_congestion(const Report& report);
 [[nodiscard]] plot::Chart trouble_chart(const Report& report);  // retransmitted packets, NAKs
 [[nodiscard]] plot::Chart latency_chart(const Report& report);
 [[nodiscard]] plot::Chart slow_calls_chart(const Report& report);
 [[nodiscard]] plot::HeatMap latency_map(const Report& report);
+// Heat maps of connections and of procedures, those with the most time first.
+[[nodiscard]] std::vector<plot::HeatMap> connection_maps(const Report& report);
+[[nodiscard]] std::vector<plot::HeatMap> procedure_maps(const Report& report);
 [[nodiscard]] plot::Histogram latency_histogram(const Report& report);
 
 }  // namespace rpcrdma::report

@@ -135,7 +135,7 @@ void event_fields(const Event& event, const Context& context, std::int64_t start
       if (side.address.kind == capture::AddressKind::kNone) continue;
       const std::size_t length = side.address.kind == capture::AddressKind::kIpv4 ? 4 : 16;
       sink.bytes(FieldId::kAddress, 0, 0, wire::Bytes(side.address.bytes).first(length));
-      if (side.qpn_known) number(FieldId::kQpn, side.qpn);
+      if (side.qpn_known) number(side.is_port ? FieldId::kPort : FieldId::kQpn, side.qpn);
     }
   }
   sink.open(FieldId::kTrace, 0, 0, {});

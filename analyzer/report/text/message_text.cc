@@ -9,6 +9,7 @@
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/content.h>
 #include <rpcrdma/model/rebuild.h>
+#include <rpcrdma/report/file_text.h>
 #include <rpcrdma/report/message_text.h>
 
 namespace rpcrdma::report {
@@ -77,6 +78,15 @@ std::string error_text(const model::Message& m) {
   return text;
 }
 
+// The file that an RPC is about, short enough that the rest of the line stays in sight.
+std::string file_part(const model::Message& m, const model::Call* call) {
+  constexpr std::size_t kMostName = 48;
+  const model::FileUse* const use = call != nullptr ? call->file_use() : nullptr;
+  if (use == nullptr) return {};
+  const std::string text = file_text(*use, m.kind == model::Kind::kReply, kMostName);
+  return text.empty() ? text : fmt::format(" {}", text);
+}
+
 }  // namespace
 
 std::string end_text(const roce::Side& side) {
@@ -84,12 +94,13 @@ std::string end_text(const roce::Side& side) {
                         : side.address.to_string() + ".?";
 }
 
-std::string message_line(const model::Message& m, const Context& context, const TextStyle& style) {
+std::string message_line(const model::Message& m, const model::Call* call, const Context& context,
+                         const TextStyle& style) {
   const roce::Connection& c = context.connection(m);
   const std::size_t sender = context.sender(m);
   return fmt::format("{:>6} {} {} > {}: {}", m.frame, format_clock(m.time_ns),
                      end_text(c.side[sender]), end_text(c.side[1 - sender]),
-                     message_summary(m, context, style));
+                     message_summary(m, call, context, style));
 }
 
 std::string transport_summary(const model::Message& m, const Context& context,
@@ -106,7 +117,7 @@ std::string transport_summary(const model::Message& m, const Context& context,
   if (model::later_dialect(m)) line += fmt::format(" ({})", wire::dialect_name(m.dialect));
   line += chunks_text(m);
   if (m.kind == model::Kind::kError) line += error_text(m);
-  if (m.kind == model::Kind::kOption) line += fmt::format(" type {}", m.opttype);
+  if (model::is_option(m)) line += fmt::format(" type {}", m.opttype);
   if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
   if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
   if (model::is_absent(m, roce::kAbsentBytes)) {
@@ -121,11 +132,11 @@ std::string transport_summary(const model::Message& m, const Context& context,
   return line;
 }
 
-std::string message_summary(const model::Message& m, const Context& context,
-                            const TextStyle& style) {
+std::string message_summary(const model::Message& m, const model::Call* call,
+                            const Context& context, const TextStyle& style) {
   std::string line = transport_summary(m, context, style);
   const std::string label = rpc_label(m.rpc);
-  if (!label.empty()) line += fmt::format(" | {}", label);
+  if (!label.empty()) line += fmt::format(" | {}{}", label, file_part(m, call));
   if (m.kind == model::Kind::kReply) {
     const std::string status = reply_status(m.rpc);
     if (!status.empty()) line += fmt::format(" | {}", status);
@@ -145,14 +156,17 @@ std::string message_summary(const model::Message& m, const Context& context,
 
 std::string message_tree(const model::Message& m, const model::Call* call, const Context& context) {
   using decode::FieldId;
-  static const filter::FieldSet kBefore = filter::field_set(
-      {FieldId::kConnection, FieldId::kKind, FieldId::kReverse, FieldId::kPeer, FieldId::kSource,
-       FieldId::kSourceQpn, FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kFieldsOnly});
+  static const filter::FieldSet kBefore =
+      filter::field_set({FieldId::kConnection, FieldId::kKind, FieldId::kReverse, FieldId::kPeer,
+                         FieldId::kSource, FieldId::kSourceQpn, FieldId::kSourcePort,
+                         FieldId::kDestination, FieldId::kDestinationQpn, FieldId::kDestinationPort,
+                         FieldId::kTunnelType, FieldId::kTunnelSource, FieldId::kTunnelDestination,
+                         FieldId::kTunnelKey, FieldId::kTunnelErspanSession, FieldId::kFieldsOnly});
   static const filter::FieldSet kBehind =
       filter::fields_of_answer() |
-      filter::field_set({FieldId::kIncomplete, FieldId::kCreditRequested, FieldId::kCreditGranted,
-                         FieldId::kCreditInUse, FieldId::kThresholdCall, FieldId::kThresholdReply,
-                         FieldId::kInvalidatedHandle});
+      filter::field_set({FieldId::kNfsPath, FieldId::kIncomplete, FieldId::kCreditRequested,
+                         FieldId::kCreditGranted, FieldId::kCreditInUse, FieldId::kThresholdCall,
+                         FieldId::kThresholdReply, FieldId::kInvalidatedHandle});
   const std::string length = model::is_absent(m, roce::kAbsentLengths)
                                  ? std::string("length unknown")
                                  : fmt::format("{} bytes", m.wire_length);

@@ -64,6 +64,10 @@ TEST(Refused, TheSharesOfJoinedReportsAddUp) {
   Report later = one;
   later.capture.first_ns += 1'000'000'000'000;
   later.capture.last_ns += 1'000'000'000'000;
+  for (Connection& c : later.connections) {
+    c.first_ns += 1'000'000'000'000;
+    c.last_ns += 1'000'000'000'000;
+  }
   const auto whole = merge({one, later});
   ASSERT_TRUE(whole);
   EXPECT_THAT(refused_text(*whole), StartsWith("200 of 200 NFS v3 READDIRPLUS Calls refused"));
@@ -99,55 +103,51 @@ TEST(Wrapped, NoFaultIsMadeOfABody) {
   EXPECT_EQ(find(r, "NFS-STATUS"), nullptr);
 }
 
-struct NotDecoded {
-  const char* capture;
-  const char* text;
-};
-class Unread : public ::testing::TestWithParam<NotDecoded> {};
+// The base session in tunnels and with link types of all kinds.
+TEST(InTunnels, TheVerdictIsThatOfTheBareCapture) {
+  for (const char* name : {"vxlan", "vxlan-over-ip6", "geneve", "gre-ip", "erspan1", "erspan2",
+                           "ipip", "ip4-in-ip6", "srv6-ip4", "mpls", "pppoe", "vntag",
+                           "macsec-noencrypt", "nflog", "loop108", "null-loop", "ppp"}) {
+    SCOPED_TRACE(name);
+    const Report r = report_of(std::string("cases/tunnel-or-link-") + name + ".pcap");
+    EXPECT_EQ(verdict(r).text, "Healthy: 5 Calls, all answered.");
+    EXPECT_TRUE(r.capture.unread.empty());
+    EXPECT_TRUE(capture_quality_of(r).complete);
+  }
+}
 
-TEST_P(Unread, IsNamedByVerdictAndCaptureQuality) {
-  const Report r = report_of(std::string("cases/") + GetParam().capture + ".pcap");
-  EXPECT_EQ(verdict(r).text, std::string("No RDMA traffic in the decoded frames; ") +
-                                 GetParam().text + " were not decoded.");
+TEST(Unread, IsNamedByVerdictAndCaptureQuality) {
+  Report r;
+  r.capture.frames = 25;
+  r.capture.unread["IPsec"] = 25;
+  EXPECT_EQ(verdict(r).text,
+            "No RDMA traffic in the decoded frames; 25 frames in IPsec were not decoded.");
   EXPECT_FALSE(capture_quality_of(r).complete);
   bool named = false;
   for (const QualityLine& line : quality_lines(r)) {
-    named |= line.name == std::string("not decoded") && line.text == GetParam().text;
+    named |= line.name == std::string("not decoded") && line.text == "25 frames in IPsec";
   }
   EXPECT_TRUE(named);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, Unread,
-    ::testing::Values(
-        NotDecoded{"tunnel-or-link-vxlan", "25 frames in VXLAN"},
-        NotDecoded{"tunnel-or-link-vxlan-over-ip6", "25 frames in VXLAN"},
-        NotDecoded{"tunnel-or-link-geneve", "25 frames in GENEVE"},
-        NotDecoded{"tunnel-or-link-gre-ip", "25 frames in GRE"},
-        NotDecoded{"tunnel-or-link-erspan1", "25 frames in ERSPAN"},
-        NotDecoded{"tunnel-or-link-erspan2", "25 frames in ERSPAN"},
-        NotDecoded{"tunnel-or-link-ipip", "25 frames in IP in IP"},
-        NotDecoded{"tunnel-or-link-ip4-in-ip6", "25 frames in 4in6"},
-        NotDecoded{"tunnel-or-link-srv6-ip4", "25 frames in SRv6"},
-        NotDecoded{"tunnel-or-link-mpls", "25 frames in MPLS"},
-        NotDecoded{"tunnel-or-link-pppoe", "25 frames in PPPoE"},
-        NotDecoded{"tunnel-or-link-vntag", "25 frames in VN-Tag"},
-        NotDecoded{"tunnel-or-link-macsec-noencrypt", "25 frames in MACsec"},
-        NotDecoded{"tunnel-or-link-nflog", "25 frames in link type 239 (NFLOG)"},
-        NotDecoded{"tunnel-or-link-loop108", "25 frames in link type 108 (OpenBSD loopback)"},
-        NotDecoded{"tunnel-or-link-null-loop", "25 frames in link type 0 (BSD loopback)"},
-        NotDecoded{"tunnel-or-link-ppp", "25 frames in link type 9 (PPP)"},
-        NotDecoded{"b34-iwarp-nfs", "12 frames in iWARP"}),
-    [](const auto& test) {
-      std::string name = test.param.capture;
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+TEST(Unread, LinkTypesComeWithTheCommandThatConverts) {
+  Report r;
+  r.capture.frames = 25;
+  r.capture.unread["link type 105 (IEEE 802.11)"] = 25;
+  EXPECT_EQ(
+      verdict(r).text,
+      "No RDMA traffic in the decoded frames; 25 frames in link type 105 (IEEE 802.11) were "
+      "not decoded. If Ethernet follows a header of N bytes in each: editcap -C N -T ether IN "
+      "OUT; IP: -T rawip.");
+}
 
 TEST(UnreadFrames, AreAddedByMerge) {
-  const Report vxlan = report_of("cases/tunnel-or-link-vxlan.pcap");
-  const Report both = *merge({vxlan, report_of("cases/tunnel-or-link-mpls.pcap"), vxlan});
-  EXPECT_EQ(unread_text(both.capture), "50 frames in VXLAN, 25 frames in MPLS");
+  Report a = report_of("cases/ok-5-getattr.pcap");
+  Report b = a;
+  a.capture.unread["IPsec"] = 25;
+  b.capture.unread = {{"IPsec", 25}, {"L2TP", 25}};
+  b.connections.clear();  // another capture at the same time
+  EXPECT_EQ(unread_text(merge({a, b})->capture), "50 frames in IPsec, 25 frames in L2TP");
 }
 
 // The same frames in a capture with decoded packets.
@@ -157,8 +157,27 @@ TEST(UnreadFrames, AreInTheVerdictOfAHealthyConnection) {
   EXPECT_EQ(verdict(r).text,
             "No faults found: 5 Calls, all answered. 3 frames in VXLAN were not "
             "decoded.");
-  EXPECT_THAT(verdict(report_of("cases/ipfrag-read-64k.pcap")).text,
-              HasSubstr("48 frames in IP fragments were not decoded."));
+}
+
+TEST(Fragments, ArePutTogether) {
+  const Report r = report_of("cases/ipfrag-read-64k.pcap");
+  EXPECT_EQ(verdict(r).text, "Healthy: 1 Call, all answered.");
+  EXPECT_EQ(r.capture.packets.roce, 26U);
+  EXPECT_EQ(r.capture.packets.icrc_good, 26U);
+  EXPECT_EQ(r.capture.packets.lost_capture, 0U);
+  EXPECT_EQ(r.capture.fragments, 48U);
+  EXPECT_TRUE(capture_quality_of(r).complete);
+}
+
+TEST(Copies, AreNoRetransmissions) {
+  for (const char* name :
+       {"b42-span-duplicates.pcap", "dup-any-bond-sll2.pcap", "dup-two-interfaces.pcapng"}) {
+    const Report r = report_of(std::string("cases/") + name);
+    EXPECT_EQ(verdict(r).text, "Healthy: 5 Calls, all answered.") << name;
+    EXPECT_EQ(r.capture.packets.retransmitted, 0U) << name;
+    EXPECT_EQ(r.capture.packets.captured_twice, 25U) << name;
+    EXPECT_EQ(r.messages.kinds, report_of("cases/ok-5-getattr.pcap").messages.kinds) << name;
+  }
 }
 
 // Calls in flight when the capture ends, and Calls that are too old to be in flight.

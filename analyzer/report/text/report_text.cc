@@ -1,10 +1,14 @@
 // Writes a report as text: verdict, findings, capture quality, connections, procedures and slowest
 // Calls.
 #include "capture_quality.h"
+#include "files_text.h"
 #include "fold.h"
 #include "importance.h"
 #include "in_flight.h"
+#include "outages.h"
 #include "recording_text.h"
+#include "sessions_text.h"
+#include "text/latency_text.h"
 
 #include <algorithm>
 #include <map>
@@ -16,6 +20,7 @@
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/report_text.h>
 #include <rpcrdma/report/verdict.h>
+#include <rpcrdma/report/view_text.h>
 #include <rpcrdma/wire/cm.h>
 #include <rpcrdma/wire/roce.h>
 
@@ -37,6 +42,15 @@ struct Paint {
   }
 };
 
+std::string verdict_text(const Report& r, const Paint& paint) {
+  const Verdict v = verdict(r);
+  const char* const code = v.health == Health::kErrors                                   ? "1;31"
+                           : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
+                           : v.health == Health::kHealthy                                ? "1;32"
+                                                                                         : "1";
+  return paint(code, escape_terminal(v.sentence())) + '\n';
+}
+
 std::string number(std::uint64_t n, const char* one, const char* several) {
   return fmt::format("{} {}", n, n == 1 ? one : several);
 }
@@ -47,6 +61,7 @@ const char* side_name(std::size_t side) {
 
 std::string end_text(const EndPoint& e) {
   const std::string address = escape_terminal(e.address);
+  if (e.port) return fmt::format("{} port {}", address, *e.port);
   return e.qpn ? fmt::format("{} QP {}", address, *e.qpn) : fmt::format("{} QP ?", address);
 }
 
@@ -81,23 +96,59 @@ void credits_text(const Direction& d, std::string& out) {
   fmt::format_to(to, "at most {} in use\n", d.in_use_max);
 }
 
+void views_text(const Connection& c, std::string& out) {
+  if (c.views.empty()) return;
+  if (!c.file.empty()) out += fmt::format("  shown by   {}\n", escape_terminal(c.file));
+  for (const session::View& v : c.views) {
+    out += fmt::format("  also in    {}:", escape_terminal(view_name(v)));
+    const std::vector<std::string> parts = view_text(v);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      out += fmt::format("{}{}", i == 0 ? " " : "; ", parts[i]);
+    out += '\n';
+  }
+}
+
+void tunnels_text(std::string& out, const Connection& c) {
+  constexpr std::size_t kMost = 4;
+  for (std::size_t i = 0; i < std::min(c.tunnels.size(), kMost); ++i) {
+    const Tunnels& t = c.tunnels[i];
+    out += escape_terminal(fmt::format("  tunnel     {}, {} of the {}", report::tunnels_text(t),
+                                       number(t.packets, "packet", "packets"),
+                                       side_name(t.from_server ? 1 : 0))) +
+           '\n';
+  }
+  if (c.tunnels.size() > kMost) {
+    out += fmt::format("  tunnel     and {} more\n", c.tunnels.size() - kMost);
+  }
+}
+
 void connection_text(std::string& out, const Report& r, const Connection& c,
                      const InFlight& in_flight, const Paint& paint) {
   out += paint("1", fmt::format("Connection {}", c.id));
   out += fmt::format(": client {} - server {}\n", end_text(c.side[0]), end_text(c.side[1]));
   std::string setup = c.recorded ? "before the recording" : "before the capture";
+  if (!c.by_cm && r.capture.packets.cm_cut != 0) {
+    setup = "not seen, or its CM messages are truncated";
+  }
   if (c.by_cm) {
     setup = fmt::format("frame {}", c.side[0].cm_frame);
-    if (wire::is_rdma_ip_service(c.service_id)) {
+    if (c.transport == roce::Transport::kIwarp) {
+      setup += fmt::format(", MPA revision {}", c.mpa_revision);
+    } else if (wire::is_rdma_ip_service(c.service_id)) {
       setup += fmt::format(", port {}", wire::service_port(c.service_id));
     }
   }
+  if (c.transport == roce::Transport::kIwarp) setup += ", iWARP";
   if (c.path_mtu != 0) setup += fmt::format(", path MTU {}", c.path_mtu);
   if (c.roles == Roles::kUnknown) setup += ", roles unknown";
   out += fmt::format("  set-up     {}\n", setup);
+  views_text(c, out);
+  tunnels_text(out, c);
   if (c.state == roce::State::kRejected) {
-    out += fmt::format("  refused    by the {}: {}\n", side_name(c.closed_by == 0 ? 0 : 1),
-                       escape_terminal(c.reject_reason));
+    out +=
+        fmt::format("  refused    by the {}: {}{}{}\n", side_name(c.closed_by == 0 ? 0 : 1),
+                    escape_terminal(refusal_text(c)),
+                    c.reject_data.empty() ? "" : "; private data ", escape_terminal(c.reject_data));
   } else if (c.closed_by >= 0) {
     out += fmt::format("  closed     by the {}, frame {}\n", side_name(c.closed_by == 0 ? 0 : 1),
                        c.closed_frame);
@@ -172,6 +223,8 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
     item(k.lost_network, fmt::format("{} lost in the network", k.lost_network));
     item(k.lost_capture, fmt::format("{} missing from the capture", k.lost_capture));
     item(k.reordered, fmt::format("{} out of order", k.reordered));
+    item(k.ce, number(k.ce, "packet", "packets") + " marked CE");
+    item(k.cnps, number(k.cnps, "CNP", "CNPs"));
     item(k.rnr, number(k.rnr, "RNR NAK", "RNR NAKs"));
     for (std::size_t n = 0; n < k.naks.size(); ++n) {
       item(k.naks[n], fmt::format("{} ({})", number(k.naks[n], "NAK", "NAKs"),
@@ -197,16 +250,28 @@ std::string what(const Finding& x) {
   return escape_terminal(where.empty() ? x.text : fmt::format("{} ({})", x.text, where));
 }
 
-// Groups the findings of one rule about one peer, at the place of the first of them.
-void findings_text(const Report& r, const TextOptions& options, const Paint& paint,
+// Deliberate behaviour of a known implementation, which is no fault.
+bool is_quirk(const Finding& f) {
+  const rules::Rule* const rule = rules::find_rule(f.rule);
+  return f.severity == rules::Severity::kNote && rule != nullptr &&
+         rule->where == rules::Where::kImplementationQuirk;
+}
+
+// Groups the findings of one rule about one peer, at the place of the first of them. `quirks`: only
+// those of known implementations, which come last; otherwise all others.
+void findings_text(const Report& r, const TextOptions& options, bool quirks, const Paint& paint,
                    std::string& out) {
-  out += paint("1", "\nFindings");
-  if (r.findings.empty()) out += ": none";
+  const auto of_these = [&](const Finding& f) { return is_quirk(f) == quirks; };
+  const bool any = std::any_of(r.findings.begin(), r.findings.end(), of_these);
+  if (quirks && !any) return;
+  out += paint("1", quirks ? "\nKnown behaviour of implementations" : "\nFindings");
+  if (!any) out += r.findings.empty() ? ": none" : ": none but known behaviour, listed last";
   out += '\n';
   using Key = std::tuple<rules::Severity, std::string_view, std::string_view, std::string_view>;
   std::map<Key, std::size_t> index;
   std::vector<std::vector<const Finding*>> groups;
   for (const Finding& x : r.findings) {
+    if (!of_these(x)) continue;
     const auto [it, added] =
         index.try_emplace(Key{x.severity, x.rule, x.peer, x.advice}, groups.size());
     if (added) groups.emplace_back();
@@ -234,7 +299,7 @@ void findings_text(const Report& r, const TextOptions& options, const Paint& pai
     if (!first.advice.empty()) out += fmt::format("    {}\n", escape_terminal(first.advice));
   }
   std::uint64_t omitted = 0;
-  for (const std::uint64_t n : r.findings_omitted) omitted += n;
+  for (const std::uint64_t n : r.findings_omitted) omitted += quirks ? 0 : n;
   if (omitted != 0) out += fmt::format("  and {} more, not listed\n", omitted);
 }
 
@@ -258,6 +323,23 @@ void recording_text(const Report& r, const Paint& paint, std::string& out) {
   out += '\n';
 }
 
+// ", 45 RoCE; ICRC 45 good, 0 bad", ", 12 iWARP; CRC 10 good, 0 bad", or both.
+std::string transports_text(const roce::PacketStats& p) {
+  std::string out;
+  const auto truncated = [](std::uint64_t n) {
+    return n != 0 ? fmt::format(", {} truncated", n) : std::string();
+  };
+  if (p.roce != 0 || p.iwarp == 0) {
+    out += fmt::format(", {} RoCE; ICRC {} good, {} bad{}", p.roce, p.icrc_good, p.icrc_bad,
+                       truncated(p.icrc_unchecked));
+  }
+  if (p.iwarp != 0) {
+    out += fmt::format(", {} iWARP; CRC {} good, {} bad", p.iwarp, p.crc_good, p.crc_bad);
+    if (p.crc_unchecked != 0) out += fmt::format(", {} not checked", p.crc_unchecked);
+  }
+  return out;
+}
+
 void capture_text(const Report& r, const Paint& paint, std::string& out) {
   const CaptureSummary& c = r.capture;
   const roce::PacketStats& p = c.packets;
@@ -270,12 +352,15 @@ void capture_text(const Report& r, const Paint& paint, std::string& out) {
   if (c.events == c.frames) {
     out += fmt::format(": {} endpoint events in {:.3f} s\n", c.events, seconds);
   } else {
-    out +=
-        fmt::format(": {}{} in {:.3f} s, {} RoCE; ICRC {} good, {} bad{}\n",
-                    number(c.frames - c.events, "packet", "packets"),
-                    c.events != 0 ? fmt::format(" and {} endpoint events", c.events) : "", seconds,
-                    p.roce, p.icrc_good, p.icrc_bad,
-                    p.icrc_unchecked != 0 ? fmt::format(", {} truncated", p.icrc_unchecked) : "");
+    out += fmt::format(": {}{} in {:.3f} s{}\n", number(c.frames - c.events, "packet", "packets"),
+                       c.events != 0 ? fmt::format(" and {} endpoint events", c.events) : "",
+                       seconds, transports_text(p));
+    if (const std::string paused = rules::paused_text(c.pauses); !paused.empty()) {
+      out += fmt::format("  {}\n", escape_terminal(paused));
+    }
+    if (c.nfs_tcp != 0) {
+      out += fmt::format("  {} of NFS over TCP\n", number(c.nfs_tcp, "Call", "Calls"));
+    }
   }
   const bool recorded = c.events == c.frames;
   if (recorded && r.recording.only_kernel()) {
@@ -316,8 +401,9 @@ void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& o
       header = true;
     }
     const auto pair = [](const base::Histogram& h) {
+      const auto high = given_quantile(h, 0.99);
       return fmt::format("{} / {}", format_duration(h.quantile(0.5)),
-                         format_duration(h.quantile(0.99)));
+                         high ? format_duration(*high) : "-");
     };
     out += fmt::format("{:<32} {:>7} {:>24} {:>24} {:>24}\n", row.name(), p.data.count(),
                        pair(p.before_data), pair(p.data), pair(p.after_data));
@@ -327,9 +413,9 @@ void parts_text(const std::vector<Row>& rows, const Paint& paint, std::string& o
 
 void procedures_text(const Report& r, const Paint& paint, std::string& out) {
   if (r.procedures.empty()) return;
-  out +=
-      paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}\n", "Procedure",
-                             "Calls", "p50", "p90", "p99", "max", "read", "written"));
+  out += paint("1", fmt::format("\n{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>11} {:>12} {:>12}\n",
+                                "Procedure", "Calls", "p50", "p90", "p99", "max", "Read chunks",
+                                "Write chunks", "Reply chunks"));
   // Linux may not see the operations that moved them.
   const bool unseen = r.recording.only_kernel();
   const auto moved = [unseen](std::uint64_t bytes) {
@@ -341,11 +427,14 @@ void procedures_text(const Report& r, const Paint& paint, std::string& out) {
                    [](const Row& a, const Row& b) { return a.p->calls > b.p->calls; });
   for (const Row& row : rows) {
     const Procedure& p = *row.p;
-    const bool any = p.total.count() != 0;
-    const auto q = [&](double v) { return any ? format_duration(p.total.quantile(v)) : "-"; };
-    out += fmt::format("{:<32} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}", row.name(), p.calls,
-                       q(0.5), q(0.9), q(0.99), any ? format_duration(p.total.max()) : "-",
-                       moved(p.bytes[0]), moved(p.bytes[1] + p.bytes[2]));
+    out += fmt::format("{:<32} {:>7}", row.name(), p.calls);
+    for (const double q : {0.5, 0.9, 0.99}) {
+      const auto ns = given_quantile(p.total, q);
+      out += fmt::format(" {:>9}", ns ? format_duration(*ns) : "-");
+    }
+    out += fmt::format(" {:>9} {:>11} {:>12} {:>12}",
+                       p.total.count() != 0 ? format_duration(p.total.max()) : "-",
+                       moved(p.bytes[0]), moved(p.bytes[1]), moved(p.bytes[2]));
     if (p.unmatched != 0) {
       out += ' ' + unanswered_text(r, p.unmatched, counted_in_flight(r, *row.key)).substr(1);
     }
@@ -380,23 +469,26 @@ void slowest_text(const Report& r, const Paint& paint, std::string& out) {
 void write_text(const Report& r, const TextOptions& options,
                 const std::function<void(std::string_view)>& write) {
   const Paint paint{options.colour};
-  const Verdict v = verdict(r);
-  const char* code = v.health == Health::kErrors                                   ? "1;31"
-                     : v.health == Health::kLossy || v.health == Health::kWarnings ? "1;33"
-                     : v.health == Health::kHealthy                                ? "1;32"
-                                                                                   : "1";
-  std::string out = paint(code, escape_terminal(v.text)) + '\n';
+  std::string out = verdict_text(r, paint);
   if (!r.filter.empty()) {
     out += fmt::format(
         "filter: {}\n  (applies to RPCs and findings on messages, not to connections and "
         "packets)\n",
         escape_terminal(r.filter));
   }
-  findings_text(r, options, paint, out);
+  if (options.by) {
+    const std::string table = latency_table_text(r, *options.by, SIZE_MAX, options.colour);
+    write(fold(out, options.width) + (table.empty() ? "No Call was answered.\n" : table));
+    return;
+  }
+  findings_text(r, options, false, paint, out);
   capture_text(r, paint, out);
   out = fold(out, options.width);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
+  if (const std::string slow = who_is_slow(r, options.colour); !slow.empty()) {
+    out += slow.substr(1) + '\n';
+  }
   const InFlight flying = in_flight(r);
   if (shown.size() < r.connections.size()) {
     out +=
@@ -421,9 +513,20 @@ void write_text(const Report& r, const TextOptions& options,
         forward.calls + reverse.calls, forward.unmatched_calls + reverse.unmatched_calls);
   }
   if (r.connections.empty()) out += "No RDMA connection.\n";
+  out += fold(mounts_text(r, options.all, [&](const std::string& t) { return paint("1", t); }),
+              options.width);
   procedures_text(r, paint, out);
   slowest_text(r, paint, out);
+  files_text(r, options.files, options.colour, out);
+  std::string quirks;
+  findings_text(r, options, true, paint, quirks);
+  out += fold(quirks, options.width);
   write(out);
+}
+
+void write_verdict(const Report& r, const TextOptions& options,
+                   const std::function<void(std::string_view)>& write) {
+  write(fold(verdict_text(r, Paint{options.colour}), options.width));
 }
 
 }  // namespace rpcrdma::report

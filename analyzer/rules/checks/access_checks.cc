@@ -12,7 +12,7 @@ namespace {
 
 bool just_offered(const roce::Operation& op, const model::CallSegment& segment) {
   const bool reads = op.kind == roce::OpKind::kRead;
-  const bool fits = reads == (segment.list == model::ChunkList::kRead);
+  const bool fits = reads == model::is_read_list(segment.list);
   // The same memory may also be in another list.
   if (!fits && segment.shared == model::Shared::kNo) return false;
   const std::uint64_t into = op.offset - segment.target.offset;  // huge when below

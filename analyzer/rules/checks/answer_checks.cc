@@ -2,6 +2,8 @@
 // second answer, an answer to a message that was no Call, or an answer to nothing.
 #include "checks.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include <rpcrdma/roce/psn.h>
@@ -45,12 +47,35 @@ void check_second_answer(const model::Message& m, const PastMessage& past,
 }
 
 // Returns the rdma_err with which the message should have been refused.
+bool is_unknown_proc(const PastMessage& past) {
+  return past.version == 2 && past.proc != 0 && past.proc != 1 && past.proc != 4 && past.proc != 5;
+}
+
 RdmaErr expected_error(const PastMessage& past) {
   if (past.version != 1 && past.version != 2) return RdmaErr::kVers;
   if (past.fate == Fate::kOption) return RdmaErr::kInvalOption;
   if (past.version == 1) return RdmaErr::kChunk;
-  return past.proc == 0 || past.proc == 1 || past.proc == 4 || past.proc == 5 ? RdmaErr::kChunk
-                                                                              : RdmaErr::kInvalProc;
+  return is_unknown_proc(past) ? RdmaErr::kInvalProc : RdmaErr::kChunk;
+}
+
+// An error copies rdma_vers of the message that caused it, even if that cannot be parsed. In
+// another version, only ERR_VERS makes sense: its sender supports no more.
+bool check_error_version(const model::Message& m, const PastMessage& past,
+                         const CheckContext& context) {
+  const bool known = past.version == 1 || past.version == 2;
+  if (!known || m.version == past.version || m.error == RdmaErr::kVers) return true;
+  Evidence e = since(past, m, context);
+  e.topic = 1;
+  e.needs = kLossFree;
+  e.losses_before = model::losses(context.connection);
+  context.findings.add(RuleId::kHdr04, e, [&] {
+    return fmt::format(
+        "the responder refused message {:#010x} of version {}, which cannot be parsed, with {} of "
+        "version {}",
+        m.xid, past.version, wire::rdma_err_name(m.version, static_cast<std::uint32_t>(m.error)),
+        m.version);
+  });
+  return false;
 }
 
 void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
@@ -72,6 +97,10 @@ void check_answer_to_malformed(const model::Message& m, const PastMessage& past,
           "the responder sent results for message {:#010x}, whose header cannot be parsed", m.xid);
     });
   }
+  if (m.error == RdmaErr::kVers) {
+    check_refused_version(m, past.version, since(past, m, context), context);
+  }
+  if (!check_error_version(m, past, context)) return;
   const RdmaErr expected = expected_error(past);
   // A peer that supports only version 1 may refuse version 2, whatever else is wrong.
   if (m.error == expected || (m.error == RdmaErr::kVers && past.version == 2)) return;
@@ -137,6 +166,7 @@ void check_unmatched(const model::Message& m, const CheckContext& context, Answe
       case Fate::kOption:
         past->answered = true;
         past->end_frame = m.frame;
+        if (past->fate == Fate::kOption) history.knows_options[m.sender] = true;
         return check_answer_to_malformed(m, *past, context);
       case Fate::kDone:
         if (m.kind == Kind::kError)
@@ -168,9 +198,13 @@ PastMessage past_of(const model::Message& m, Fate fate) {
   p.xid = m.xid;
   p.version = m.version;
   p.proc = m.proc;
+  p.opttype = m.opttype;
+  p.psn = m.psn;
+  p.psn_known = m.psn_known;
   p.sender = m.sender;
   p.fate = fate;
   p.frame = m.frame;
+  p.time_ns = m.time_ns;
   p.id = m.id;
   return p;
 }
@@ -203,13 +237,18 @@ void check_done_missing(const PastMessage& past, const CheckContext& context) {
   });
 }
 
-// A responder must answer a header that it cannot parse with an error before it answers a later
-// Call. The message was a Call if the client sent it and there was no reverse Call to answer.
-void check_error_missing(const PastMessage& past, const CheckContext& context) {
-  if (past.fate != Fate::kMalformed || past.answered || past.passed_by == 0) return;
-  const model::ConnectionModel& model = context.model;
-  if (!model.client_certain || model.client != past.sender) return;
-  if (model.caller[1U - past.sender].calls != 0) return;
+// Returns whether the receiver of the message had it for long enough to answer, while the
+// connection lasted.
+bool had_time(const PastMessage& past, const CheckContext& context) {
+  const roce::Connection& c = context.connection;
+  const roce::Side& sender = c.side[past.sender];
+  const std::int64_t end = c.ended_ns != 0 ? c.ended_ns : c.last_ns;
+  const bool arrived =
+      !past.psn_known || (sender.acked_known && roce::psn_diff(sender.acked_psn, past.psn) >= 0);
+  return arrived && roce::seen_until(c, end) - past.time_ns >= kPassedOverNs;
+}
+
+Evidence unanswered_evidence(const PastMessage& past, const CheckContext& context) {
   Evidence e;
   e.connection = &context.connection;
   e.side = 1 - past.sender;
@@ -218,6 +257,56 @@ void check_error_missing(const PastMessage& past, const CheckContext& context) {
   e.topic = 1;
   e.unsure = context.history.sends_unsure;
   e.needs = kLossFree | kBothDirections;
+  return e;
+}
+
+// Each side, as a receiver, must answer an rdma_proc that version 2 does not have.
+void check_unknown_proc_refused(const PastMessage& past, const CheckContext& context) {
+  if (past.fate != Fate::kMalformed || !is_unknown_proc(past) || !had_time(past, context)) return;
+  const Evidence e = unanswered_evidence(past, context);
+  context.findings.add(RuleId::kV213, e, [&] {
+    return fmt::format(
+        "the receiver sent no INVAL_PROC for message {:#010x}, whose rdma_proc is {}", past.xid,
+        past.proc);
+  });
+}
+
+// A receiver may know the option, and then owe no answer. One that sends no message about any
+// option probably knows none.
+void check_option_refused(const PastMessage& past, const CheckContext& context,
+                          const AnswerHistory& history) {
+  if (past.fate != Fate::kOption || history.knows_options[1U - past.sender]) return;
+  if (!had_time(past, context)) return;
+  Evidence e = unanswered_evidence(past, context);
+  e.topic = 2;
+  e.at_most = Level::kNote;
+  context.findings.add(
+      RuleId::kV213, e,
+      [&] {
+        return fmt::format(
+            "the receiver did not answer RDMA2_OPTIONAL {:#010x} of type {}, nor any other; unless "
+            "it knows the type, it owes INVAL_OPTION",
+            past.xid, past.opttype);
+      },
+      "Check whether the receiver knows this option. If it does not, have it answer with "
+      "INVAL_OPTION.");
+}
+
+// A responder must answer a header that it cannot parse with an error before it answers a later
+// Call. The message was a Call if the client sent it and there was no reverse Call to answer.
+void check_error_missing(const PastMessage& past, const CheckContext& context,
+                         const AnswerHistory& history) {
+  if (past.answered) return;
+  const model::ConnectionModel& model = context.model;
+  const bool passed_over = past.fate == Fate::kMalformed && past.passed_by != 0 &&
+                           model.client_certain && model.client == past.sender &&
+                           model.caller[1U - past.sender].calls == 0;
+  if (!passed_over) {
+    check_unknown_proc_refused(past, context);
+    check_option_refused(past, context, history);
+    return;
+  }
+  const Evidence e = unanswered_evidence(past, context);
   context.findings.add(past.version == 2 ? RuleId::kV208 : RuleId::kErr05, e, [&] {
     return fmt::format(
         "the responder sent no RDMA_ERROR for message {:#010x}, whose header cannot be parsed, but "
@@ -226,13 +315,14 @@ void check_error_missing(const PastMessage& past, const CheckContext& context) {
   });
 }
 
-void check_forgotten(const PastMessage& past, const CheckContext& context) {
+void check_forgotten(const PastMessage& past, const CheckContext& context,
+                     const AnswerHistory& history) {
   check_done_missing(past, context);
-  check_error_missing(past, context);
+  check_error_missing(past, context, history);
 }
 
 void remember(const PastMessage& past, const CheckContext& context, AnswerHistory& history) {
-  check_forgotten(history.add(past), context);
+  check_forgotten(history.add(past), context, history);
 }
 
 void note_passed(const model::Message& call, const model::Message& answer, AnswerHistory& history) {
@@ -244,13 +334,39 @@ void note_passed(const model::Message& call, const model::Message& answer, Answe
   }
 }
 
-// An RDMA_ERROR that cannot be parsed still counts as an answer; so does an ERR_VERS that repeats a
-// version that is unknown here, as Linux sends it (ERR-04).
+// An RDMA2_OPTIONAL may answer another by its XID.
+void note_option(const model::Message& m, const CheckContext& context, AnswerHistory& history) {
+  history.knows_options[m.sender] = true;
+  PastMessage* const asked =
+      history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid,
+                   [](const PastMessage& p) { return p.fate == Fate::kOption; });
+  if (asked != nullptr) asked->answered = true;
+  PastMessage past = past_of(m, Fate::kOption);
+  past.answered = asked != nullptr || m.direction == wire::MsgType::kReply;
+  remember(past, context, history);
+}
+
+// An RDMA_ERROR that cannot be parsed still counts as an answer.
 void note_broken_error(const model::Message& m, AnswerHistory& history) {
   PastMessage* past = history.find(static_cast<std::uint8_t>(1 - m.sender), m.xid);
   if (past == nullptr || past->fate != Fate::kMalformed) return;
   past->answered = true;
   past->end_frame = m.frame;
+}
+
+void note_unnamed(const model::Message& call, bool answered, const CheckContext& context) {
+  const model::RpcInfo& rpc = call.rpc;
+  if (!rpc.known || decode::procedure_name(rpc.program, rpc.version, rpc.procedure) != nullptr) {
+    return;
+  }
+  std::vector<UnnamedProcedure>& all = context.history.note_rare().unnamed[call.caller];
+  auto it =
+      std::find_if(all.begin(), all.end(), [&](const UnnamedProcedure& p) { return p.is(rpc); });
+  if (it == all.end()) {
+    if (answered || all.size() == UnnamedProcedure::kMost) return;
+    it = all.insert(it, {rpc.program, rpc.version, rpc.procedure, 0, 0, call.id});
+  }
+  ++(answered ? it->answers : it->calls);
 }
 
 // A Call that an RDMA_ERROR refused is refused again if it does not change.
@@ -340,6 +456,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Check
                    AnswerHistory& history) {
   switch (m.kind) {
     case Kind::kCall:
+      note_unnamed(m, false, context);
       if (history.superseded.frame != 0) check_superseding(m, context, history);
       if (history.refused_seen && call != nullptr) check_refused_again(m, *call, context, history);
       if (history.cant_reply_seen && m.version == 2 && call != nullptr) {
@@ -354,7 +471,7 @@ void check_answers(const model::Message& m, const model::Call* call, const Check
       check_done(m, context, history);
       break;
     case Kind::kOption:
-      remember(past_of(m, Fate::kOption), context, history);
+      note_option(m, context, history);
       break;
     case Kind::kMalformed:
       // The message may be an RDMA_ERROR of some version, which gets no answer. The same applies
@@ -370,6 +487,43 @@ void check_answers(const model::Message& m, const model::Call* call, const Check
     case Kind::kControl:
       break;
   }
+}
+
+// Returns whether the client of a version 2 connection has answered no reverse Call at all.
+bool never_answers(const model::Call& call, const CheckContext& context) {
+  const model::CallerCounts& counts = context.model.caller[call.message.caller];
+  return context.reverse && call.message.version == 2 && context.model.client_certain &&
+         counts.replies == 0 && counts.errors == 0 && counts.unmatched_replies == 0;
+}
+
+void accuse_of_no_reverse_direction(const model::Call& call, std::int64_t age_ns,
+                                    const CheckContext& context) {
+  const model::Message& m = call.message;
+  const auto client = static_cast<std::size_t>(1 - m.caller);
+  Evidence e = evidence(m, context.connection, static_cast<int>(client));
+  e.unsure = context.history.sends_unsure;
+  if (e.unsure == nullptr) e.unsure = unheard(client, m.id, context);
+  context.findings.add(RuleId::kBi08, e, [&] {
+    return fmt::format("the client did not answer reverse Call {:#010x} in {} s, nor any other",
+                       m.xid, age_ns / 1'000'000'000);
+  });
+}
+
+// Calls of some programs get no answer, by agreement (RFC 5531 section 8.4.1).
+void note_one_way(const model::Message& call, Evidence e, const CheckContext& context) {
+  e.topic = 3;
+  e.at_most = Level::kNote;
+  context.findings.add(
+      RuleId::kHdr10, e,
+      [&] {
+        return fmt::format(
+            "Call {:#010x}, as every Call of program {} version {} procedure {}, got no answer, "
+            "unlike later Calls; the procedure may be one-way",
+            call.xid, call.rpc.program, call.rpc.version, call.rpc.procedure);
+      },
+      "No action needed if the program defines this procedure without a Reply. Otherwise search "
+      "the "
+      "responder's log for the XID.");
 }
 
 // Reports a Call that stayed unanswered although its responder had enough time, closed the
@@ -394,6 +548,9 @@ void check_unanswered(const model::Call& call, const CheckContext& context) {
   if (!arrived || context.history.read_unanswered[static_cast<std::size_t>(responder)]) return;
   if (long_ago) waited = Wait::kInVain;
   const bool closed = c.state == roce::State::kClosed;
+  if (closed && age >= kPassedOverNs && never_answers(call, context)) {
+    return accuse_of_no_reverse_direction(call, age, context);
+  }
   const bool passed_over = closed && latest_answered > m.id && age >= kPassedOverNs;
   if (passed_over && waited == Wait::kShort) waited = Wait::kLong;
   // A responder that was given cause may end the connection.
@@ -404,6 +561,7 @@ void check_unanswered(const model::Call& call, const CheckContext& context) {
   e.topic = 2;
   e.unsure = context.history.sends_unsure;
   if (e.unsure == nullptr) e.unsure = unheard(static_cast<std::size_t>(responder), m.id, context);
+  if (context.history.may_be_one_way(m)) return note_one_way(m, e, context);
   context.findings.add(RuleId::kHdr10, e, [&] {
     return closed ? fmt::format(
                         "the responder did not answer Call {:#010x} before the connection "
@@ -430,6 +588,7 @@ void note_call_end(const model::Call& call, const model::Message* answer,
         past.shape = shape_of(call.message);
         history.refused_seen = true;
       }
+      note_unnamed(call.message, true, context);
       std::uint64_t& latest = context.history.latest_answered[call.message.caller];
       latest = std::max(latest, call.message.id);
       if (history.malformed_seen) note_passed(call.message, *answer, history);
@@ -459,7 +618,7 @@ void check_answers_at_close(const CheckContext& context, const AnswerHistory& hi
   const bool closed = context.connection.state == roce::State::kClosed;
   for (const PastMessage& past : history.all()) {
     if (closed) check_done_missing(past, context);
-    check_error_missing(past, context);
+    check_error_missing(past, context, history);
   }
 }
 

@@ -22,7 +22,8 @@ enum CaptureTopic : std::uint32_t {
   kClockStep,
   kUnlisted,
   kEvents,
-  kCoalesced
+  kCoalesced,
+  kSilent
 };
 
 // Counts lost packets as reports do: packets that were acknowledged early need not be missing.
@@ -57,6 +58,17 @@ void note_closed(CaptureGaps& capture_gaps, const roce::Connection& c, std::uint
   if (c.setup != roce::Setup::kCm) add(capture_gaps.begun_before, 1, c.index);
 }
 
+void note_silent(CaptureGaps::Gap& silent, CaptureGaps::Gap& any, const roce::Connection& c) {
+  if (!roce::setup_seen(c) || c.recorded || c.state == roce::State::kRejected) return;
+  if (c.side[0].counters.packets != 0 || c.side[1].counters.packets != 0) return;
+  add(any, 1, c.index);
+  if (c.ended_ns - c.side[1].cm.time_ns >= kSilentSetUpNs) add(silent, 1, c.index);
+}
+
+bool only_set_ups(const roce::PacketStats& packets) {
+  return packets.cm != 0 && packets.cm + packets.other_service + packets.malformed == packets.roce;
+}
+
 std::string coalesced_packets(std::uint64_t n) {
   return n == 1 ? "1 datagram was coalesced by GSO/GRO before capture"
                 : fmt::format("{} datagrams were coalesced by GSO/GRO before capture", n);
@@ -68,16 +80,34 @@ std::string lost_packets(std::uint64_t n) {
              : fmt::format("{} packets that their receiver acknowledged are not in the capture", n);
 }
 
+bool icrcs_accepted(const roce::PacketStats& packets) {
+  return packets.icrc_accepted > packets.icrc_bad / 2;
+}
+
 // Coalesced packets that are no longer than a single packet show only by their invalid ICRC.
 const char* icrc_advice(const roce::PacketStats& packets) {
   if (packets.icrc_good == 0) {
-    return "Capture at another point: all ICRCs are invalid, so this one sees packets before their "
-           "ICRC is computed, or rewrites them.";
+    return "Do not look for a bad link: with all ICRCs invalid, either the devices do not compute "
+           "them (simulated devices, ICRC turned off), or a tool rewrote addresses (tcprewrite, an "
+           "anonymizer), or this capture point sees packets before their ICRC is computed. All was "
+           "decoded; damage would not show. --no-icrc skips the check.";
+  }
+  if (icrcs_accepted(packets)) {
+    return "Do not look for a bad link: the receivers answer these packets. Either the devices "
+           "neither compute nor check ICRCs (simulated devices, ICRC turned off), or a tool "
+           "rewrote "
+           "addresses (tcprewrite, an anonymizer). All was decoded; damage would not show. "
+           "--no-icrc skips the check.";
   }
   return packets.coalesced != 0
              ? "Capture with segmentation offload off before you check for a bad link: it may have "
                "coalesced short packets, too."
              : "Check for a bad link or a damaged capture file: receivers drop such packets.";
+}
+
+std::string bad_crcs(const roce::PacketStats& packets) {
+  return fmt::format("{} of {} FPDUs of iWARP have an invalid CRC", packets.crc_bad,
+                     packets.crc_bad + packets.crc_good);
 }
 
 std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
@@ -99,6 +129,17 @@ std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
                                 where(capture_gaps.one_sided)),
                     "Capture both directions: a mirror port often sends only one. Credits, Replies "
                     "and losses cannot be judged on these connections."});
+  }
+  if (capture_gaps.silent.amount != 0) {
+    list.push_back(
+        {kSilent,
+         fmt::format("no data of {} in the capture, only the CM messages",
+                     where(capture_gaps.silent)),
+         "Capture where the data pass: an RNIC sends RDMA past the packet capture of its host. Use "
+         "a mirror port of the switch (SPAN), or the RDMA device itself (rpcrdma capture -i "
+         "mlx5_0, "
+         "ibdump), or trace Linux from inside (sudo rpcrdma attach kernel). If the capture was "
+         "stopped right after the set-up, capture for longer."});
   }
   if (capture_gaps.clock_steps_back.amount != 0) {
     list.push_back({kClockStep,
@@ -130,6 +171,20 @@ std::vector<CaptureCaveat> capture_caveats(const CaptureGaps& capture_gaps,
   return list;
 }
 
+std::string paused_text(const capture::PauseFrames::BySource& pauses) {
+  const std::string text = capture::pause_text(pauses);
+  return text.empty() ? text : fmt::format("pause frames: {}", text);
+}
+
+void report_pauses(const capture::PauseFrames::BySource& pauses, Findings& findings) {
+  const std::string text = paused_text(pauses);
+  if (!findings.has_sums() || text.empty()) return;
+  Evidence e;
+  e.at_most = Level::kNote;
+  findings.add(
+      RuleId::kCongestion, e, [&] { return text; }, kPauseAdvice);
+}
+
 void report_capture_gaps(const CaptureGaps& capture_gaps, const roce::PacketStats& packets,
                          Findings& findings) {
   // A report presents the sums itself: it can be the sum of several captures.
@@ -158,6 +213,7 @@ void report_capture_gaps(const CaptureGaps& capture_gaps, const roce::PacketStat
                     packets.icrc_bad + packets.icrc_good),
         icrc_advice(packets));
   }
+  if (packets.crc_bad != 0) add(RuleId::kIcrc, kCrcTopic, bad_crcs(packets), kCrcAdvice);
 }
 
 }  // namespace rpcrdma::rules

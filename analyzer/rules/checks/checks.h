@@ -61,6 +61,13 @@ void check_identified_arguments(const model::Call& call, const CheckContext& con
                                 Scratch& scratch);
 void check_reply_reads(const model::Message& reply, const CheckContext& context);
 
+// roundup_checks.cc: bytes that round up XDR items.
+void check_roundup(const model::Message& m, const model::Call* call, const CheckContext& context,
+                   Scratch& scratch);
+// Called for a Call with Read chunks when Scratch::removed holds what they removed from `rpc`.
+void check_removed_roundup(const model::Message& call, wire::Bytes rpc, const Scratch& scratch,
+                           const CheckContext& context);
+
 // segment_checks.cc: memory that a Call advertises.
 void check_segments(const model::Message& m, const model::Call& call, const CheckContext& context,
                     Scratch& scratch);
@@ -81,6 +88,9 @@ void check_reply_chunk(const model::Message& reply, const model::Call& call,
 
 // error_checks.cc: RDMA_ERROR.
 void check_error(const model::Message& error, const CheckContext& context);
+// `refused`: the version of the message that the ERR_VERS `error` answers.
+void check_refused_version(const model::Message& error, std::uint32_t refused,
+                           const Evidence& evidence, const CheckContext& context);
 void check_roundup_accepted(const model::Message& answer, const model::Call& call,
                             const CheckContext& context, Scratch& scratch);
 
@@ -99,6 +109,9 @@ struct AgreedConfiguration {
   std::uint64_t frame = 0;      // of the Reply that states it; 0: none
   std::uint32_t max_call = 0;   // bytes
   std::uint32_t max_reads = 0;  // RDMA Reads in flight at the server
+  // maxrdmaread of the latest CONF_RDMA Call, and its XID.
+  std::optional<std::uint32_t> asked_reads;
+  std::uint32_t asked_xid = 0;
 };
 void check_deprecated(const model::Message& m, const model::Call* call, const CheckContext& context,
                       AgreedConfiguration& agreed);
@@ -146,11 +159,12 @@ void check_private_data(const CheckContext& context);
 // invalidation_checks.cc: Send With Invalidate.
 void check_invalidation(const model::Message& m, const model::Call* call,
                         const CheckContext& context);
+void check_invalidated_ever(const CheckContext& context);  // when the connection closes
 
 // operation_checks.cc: RDMA Reads and Writes.
 void check_operation(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                      const CheckContext& context);
-void check_operation_end(const roce::Operation& op, const model::Call* call,
+void check_operation_end(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                          const CheckContext& context);
 void check_bytes_written(const model::Message& reply, const model::Call& call,
                          const CheckContext& context, Scratch& scratch);
@@ -183,6 +197,12 @@ void pass_over_lost_calls(const CheckContext& context);
 // capture_checks.cc: gaps of the capture itself, reported once for all connections.
 // Called when a connection that speaks RPC-over-RDMA closes. `cut_short`: the number of its
 // messages that are truncated in the capture.
+// Unless a report presents the sums itself.
+void report_pauses(const capture::PauseFrames::BySource& pauses, Findings& findings);
+// Notes a connection that ends, by its set-up: `any` collects those of any age
+// (CaptureGaps::silent).
+void note_silent(CaptureGaps::Gap& silent, CaptureGaps::Gap& any,
+                 const roce::Connection& connection);
 void note_closed(CaptureGaps& capture_gaps, const roce::Connection& connection,
                  std::uint64_t cut_short);
 // Called at the end of the capture.

@@ -84,6 +84,9 @@ bool check_call_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.caller];
   if ((context.model.caller[m.caller].absent & roce::kAbsentGrants) != 0) return true;
   if (m.credits.in_use + ledger.answered <= ledger.allowed) return true;
+  // The Reply to a later Call returns the credit of a one-way Call.
+  const std::uint32_t one_way = context.history.may_be_one_way(m.caller);
+  if (m.credits.in_use + ledger.answered <= ledger.allowed + one_way) return true;
   // Grants from before the capture are not known.
   if (ledger.grant_frame == 0 && context.connection.setup != roce::Setup::kCm) return true;
   context.history.note_cause(m.sender, m.id);
@@ -111,11 +114,35 @@ void check_grant_not_zero(const model::Message& m, const CheckContext& context) 
   });
 }
 
+// RFC 8167 no longer has this rule of the draft, nor has any specification one for forward Calls:
+// Linux takes any request and grants what it has.
+void check_reverse_request(const model::Message& m, const CheckContext& context) {
+  if (m.credit != 0 || !context.reverse || !context.model.client_certain) return;
+  if (model::is_absent(m, roce::kAbsentCredit)) return;
+  Evidence e = evidence(m, context.connection, m.sender);
+  e.topic = 1;
+  e.at_most = Level::kWarning;
+  context.findings.add(
+      RuleId::kFc02, e,
+      [&] { return fmt::format("reverse Call {:#010x} requests 0 credits", m.xid); },
+      "Have the server request at least one credit in each reverse Call: a client may grant no "
+      "more than was requested.");
+}
+
+void note_held_for_done(const model::Message& m, Ledger& ledger) {
+  if (m.credit > ledger.grant) {
+    ledger.held_for_done -= std::min(ledger.held_for_done, m.credit - ledger.grant);
+  } else if (!m.reads.empty()) {
+    ledger.held_for_done += ledger.grant - m.credit;
+  }
+}
+
 void note_answer(const model::Message& m, const model::Call* call, const CheckContext& context) {
   Ledger& ledger = context.history.ledger[m.caller];
   if (call != nullptr) ++ledger.answered;
   if (model::is_absent(m, roce::kAbsentCredit)) return;
   if (m.kind == Kind::kReply) {
+    note_held_for_done(m, ledger);
     ledger.grant = std::max(m.credit, 1U);  // zero counts as one, or no Call could follow
     ledger.grant_frame = m.frame;
   } else {
@@ -128,7 +155,8 @@ void note_answer(const model::Message& m, const model::Call* call, const CheckCo
 bool check_done_credit(const model::Message& m, const CheckContext& context) {
   const Ledger& ledger = context.history.ledger[m.sender];
   const std::uint32_t in_use = context.model.caller[m.sender].credits.in_use;
-  if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= ledger.allowed) return true;
+  const std::uint64_t allowed = ledger.allowed + ledger.held_for_done;
+  if (ledger.grant_frame == 0 || in_use + 1 + ledger.answered <= allowed) return true;
   context.findings.add(RuleId::kFc07, credit_evidence(m, ledger, context), [&] {
     return fmt::format("the requester sent RDMA_DONE with {} in flight and a grant of {}",
                        counted(in_use, "Call"), ledger.grant);
@@ -142,6 +170,7 @@ bool check_credits(const model::Message& m, const model::Call* call, const Check
   begin_ledgers(context);
   switch (m.kind) {
     case Kind::kCall:
+      check_reverse_request(m, context);
       return check_call_credit(m, context);
     case Kind::kReply:
       check_grant_not_zero(m, context);

@@ -24,12 +24,29 @@ void check_msgp(const model::Message& m, const CheckContext& context) {
   context.findings.add(RuleId::kDep01, e, [] { return std::string("the sender used RDMA_MSGP"); });
 }
 
-void note_agreed(const model::Message& m, AgreedConfiguration& agreed) {
+void note_asked(const model::Message& m, AgreedConfiguration& agreed) {
+  const auto rpc = wire::decode_rpc(m.payload);
+  if (!rpc || rpc->type != wire::MsgType::kCall) return;
+  const auto request = wire::decode_rdmaconfig_request(m.payload.subspan(rpc->length));
+  if (!request) return;
+  agreed.asked_reads = request->maxrdmaread;
+  agreed.asked_xid = m.xid;
+}
+
+void note_agreed(const model::Message& m, const CheckContext& context,
+                 AgreedConfiguration& agreed) {
   const auto rpc = wire::decode_rpc(m.payload);
   if (!rpc || rpc->type != wire::MsgType::kReply) return;
   const auto reply = wire::decode_rdmaconfig_reply(m.payload.subspan(rpc->length));
   if (!reply) return;
-  agreed = {m.frame, reply->maxcall_sendsize, reply->maxrdmaread};
+  agreed.frame = m.frame;
+  agreed.max_call = reply->maxcall_sendsize;
+  agreed.max_reads = reply->maxrdmaread;
+  RareHistory& history = context.history.note_rare();
+  history.agreed_reads[m.caller] = {reply->maxrdmaread, m.frame};
+  AgreedReads& server = history.agreed_reads[1U - m.caller];
+  server = {};
+  if (agreed.asked_reads && agreed.asked_xid == m.xid) server = {*agreed.asked_reads, m.frame};
 }
 
 void check_kept(const model::Message& m, const CheckContext& context,
@@ -68,10 +85,11 @@ void check_deprecated(const model::Message& m, const model::Call* call, const Ch
   const bool configures = call != nullptr && is_configuration(call->message.rpc);
   if (context.findings.profile() == Profile::k8166) {
     if (configures && m.kind == model::Kind::kCall) check_identified_program(*call, context);
-    return;
   }
   if (context.reverse) return;
-  if (configures && m.kind == model::Kind::kReply) note_agreed(m, agreed);
+  if (configures && m.kind == model::Kind::kCall) note_asked(m, agreed);
+  if (configures && m.kind == model::Kind::kReply) note_agreed(m, context, agreed);
+  if (context.findings.profile() == Profile::k8166) return;
   if (agreed.frame != 0 && m.kind == model::Kind::kCall) check_kept(m, context, agreed);
 }
 

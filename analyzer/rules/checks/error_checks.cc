@@ -24,19 +24,13 @@ void check_length(const model::Message& m, const CheckContext& context) {
 
 void check_range(const model::Message& m, const CheckContext& context) {
   if (m.error != RdmaErr::kVers) return;
-  if (m.vers_low > m.vers_high) {
-    const RuleId id = m.version == 1 ? RuleId::kErr02 : RuleId::kV211;
-    return context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
-      return fmt::format(
-          "an RDMA_ERROR states {} as the lowest supported version and {} as the "
-          "highest",
-          m.vers_low, m.vers_high);
-    });
-  }
-  if (m.version >= m.vers_low && m.version <= m.vers_high) return;
-  context.findings.add(RuleId::kErr04, evidence(m, context.connection, m.sender), [&] {
-    return fmt::format("an ERR_VERS has rdma_vers {} and states support for {} to {}", m.version,
-                       m.vers_low, m.vers_high);
+  if (m.vers_low <= m.vers_high) return;
+  const RuleId id = m.version == 2 ? RuleId::kV211 : RuleId::kErr02;
+  context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format(
+        "an RDMA_ERROR states {} as the lowest supported version and {} as the "
+        "highest",
+        m.vers_low, m.vers_high);
   });
 }
 
@@ -47,6 +41,32 @@ bool refused_as_unreadable(const model::Message& answer) {
 }
 
 }  // namespace
+
+void check_refused_version(const model::Message& m, std::uint32_t refused, const Evidence& evidence,
+                           const CheckContext& context) {
+  const bool own = m.version >= m.vers_low && m.version <= m.vers_high;
+  if (own || m.vers_low > m.vers_high) return;
+  if (m.version == refused) {
+    Evidence e = evidence;
+    e.topic = 2;
+    e.side = -1;  // nobody is at fault
+    return context.findings.add(
+        RuleId::kErr04, e,
+        [&] {
+          return fmt::format(
+              "an ERR_VERS has rdma_vers {}, as the message that it refuses, and states support "
+              "for {} to {}",
+              m.version, m.vers_low, m.vers_high);
+        },
+        "No action needed: RFC 8166 section 4.5 and version 2 have an error copy rdma_vers, as "
+        "Linux servers do. A requester must accept an ERR_VERS with any rdma_vers.");
+  }
+  context.findings.add(RuleId::kErr04, evidence, [&] {
+    return fmt::format(
+        "an ERR_VERS for a message of version {} has rdma_vers {} and states support for {} to {}",
+        refused, m.version, m.vers_low, m.vers_high);
+  });
+}
 
 void check_error(const model::Message& m, const CheckContext& context) {
   check_length(m, context);

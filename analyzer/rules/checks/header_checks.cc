@@ -12,24 +12,25 @@ namespace {
 using model::Kind;
 using wire::Proc;
 
-// Returns whether it is an ERR_VERS that echoes an unknown version, not a message of that version:
-// see ERR-04.
-bool echoes_version(const model::Message& m) {
-  return m.proc == static_cast<std::uint32_t>(Proc::kError) && m.complete && m.wire_length == 28;
-}
-
 // The decoder itself names the rule that the bytes violate.
 void check_decodes(const model::Message& m, const CheckContext& context) {
   if (!m.malformed) return;
   const Rule* broken = find_rule(m.malformed->rule);
-  RuleId id = broken != nullptr ? broken->id : RuleId::kHdr06;
-  if (id == RuleId::kHdr03 && echoes_version(m)) id = RuleId::kErr04;
+  const RuleId id = broken != nullptr ? broken->id : RuleId::kHdr06;
   note_faulty(m, context);
   context.findings.add(id, evidence(m, context.connection, m.sender), [&] {
-    if (id == RuleId::kErr04) return fmt::format("an ERR_VERS has rdma_vers {}", m.version);
     if (id == RuleId::kHdr03) return fmt::format("rdma_vers is {}", m.version);
     return fmt::format("malformed transport header: {}, at byte {}", m.malformed->what,
                        m.malformed->offset);
+  });
+}
+
+// A receiver may take the message as any other, or end the connection.
+void check_immediate(const model::Message& m, const CheckContext& context) {
+  if (!m.has_immediate) return;
+  context.history.note_cause(m.sender, m.id);
+  context.findings.add(RuleId::kHdr11, evidence(m, context.connection, m.sender), [&] {
+    return fmt::format("message {:#010x} was sent by Send with Immediate", m.xid);
   });
 }
 
@@ -109,6 +110,7 @@ wire::Bytes rpc_message(const model::Message& m, const model::Call* call) {
 }
 
 void check_header(const model::Message& m, const model::Call* call, const CheckContext& context) {
+  check_immediate(m, context);
   if (m.header_length == 0) return check_decodes(m, context);
   const wire::Bytes rpc = rpc_message(m, call);
   if (has_record_mark(m, rpc)) return check_record_mark(m, rpc, context);

@@ -22,11 +22,12 @@ bool has_private_data(const CheckContext& context) {
 }
 
 void accuse(RuleId rule, const model::Message& m, const CheckContext& context, std::uint32_t limit,
-            const char* of, std::uint8_t needs = kNothing) {
+            const char* of, std::uint8_t needs = kNothing, Level at_most = Level::kError) {
   context.history.note_cause(m.sender, m.id);
   Evidence e = evidence(m, context.connection, m.sender);
   e.topic = needs == kNothing ? 0 : 1;
   e.needs = needs;
+  e.at_most = at_most;
   context.findings.add(rule, e, [&] {
     return fmt::format("a Send has {} bytes, but {} is {}", m.wire_length, of, limit);
   });
@@ -91,10 +92,11 @@ void check_v2(const model::Message& m, const CheckContext& context) {
   if (agreed == 0 && m.wire_length <= kLargest) return;
   if (m.wire_length > std::max(kDefaultV2, agreed)) {
     accuse(RuleId::kV205, m, context, kDefaultV2, "the inline threshold of version 2");
-  } else if (first && m.wire_length > std::max(kDefaultV1, agreed)) {
+  } else if (first) {
+    // With private data, the Receives of a version 1 peer are long enough, too.
     accuse(RuleId::kV205, m, context, kDefaultV1,
            "the limit for a peer that has not yet shown support for version 2",
-           kLossFree | kBothDirections);
+           kLossFree | kBothDirections, agreed >= m.wire_length ? Level::kWarning : Level::kError);
   } else if (m.wire_length > kDefaultV2) {
     accuse(RuleId::kCmp05, m, context, kDefaultV2,
            "the inline threshold of version 2, which version 1 private data does not change,");

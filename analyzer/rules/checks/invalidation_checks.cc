@@ -40,7 +40,8 @@ void check_agreed(const model::Message& m, const CheckContext& context) {
 void check_kind(const model::Message& m, const CheckContext& context) {
   const bool reverse_v1 = context.reverse && m.version == 1 && context.model.client_certain;
   if (m.kind == Kind::kReply && !reverse_v1) return;
-  if (m.kind == Kind::kMalformed) return;
+  // What the capture truncated may be without its RPC direction.
+  if (m.kind == Kind::kMalformed || !m.complete) return;
   context.findings.add(RuleId::kInv03, evidence(m, context.connection, m.sender), [&] {
     return fmt::format("the Send With Invalidate of {:#010x} conveys {}", m.invalidated_handle,
                        m.kind == Kind::kReply   ? "a Reply of the reverse direction"
@@ -80,10 +81,46 @@ void check_handle(const model::Message& m, const model::Call& call, const CheckC
   }
 }
 
+// Fewer Replies do not show whether the responder ever invalidates.
+constexpr std::uint64_t kEnoughReplies = 4;
+
+// Counts Replies to version 2 Calls that name a handle to invalidate.
+void note_named_handle(const model::Message& m, const model::Call& call,
+                       const CheckContext& context) {
+  const model::Message& asked = call.message;
+  if (asked.version != 2 || asked.header_length == 0 || asked.inv_handle == 0) return;
+  if (m.version != 2 || m.header_length == 0 || model::is_absent(m, roce::kAbsentInvalidation)) {
+    return;
+  }
+  NamedHandles& named = context.history.note_rare().named_handles[m.sender];
+  ++named.replies;
+  if (m.has_invalidate) ++named.invalidated;
+  if (named.first_frame == 0) named.first_frame = m.frame;
+  named.last_frame = m.frame;
+}
+
 }  // namespace
+
+void check_invalidated_ever(const CheckContext& context) {
+  if (context.history.rare == nullptr) return;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const NamedHandles& named = context.history.rare->named_handles[side];
+    if (named.replies < kEnoughReplies || named.invalidated != 0) continue;
+    Evidence e;
+    e.connection = &context.connection;
+    e.side = static_cast<int>(side);
+    e.frames = {named.first_frame, named.last_frame};
+    context.findings.add(RuleId::kV212, e, [&] {
+      return fmt::format(
+          "none of {} Replies invalidates the handle that rdma_inv_handle of its Call names",
+          named.replies);
+    });
+  }
+}
 
 void check_invalidation(const model::Message& m, const model::Call* call,
                         const CheckContext& context) {
+  if (m.kind == Kind::kReply && call != nullptr) note_named_handle(m, *call, context);
   if (!m.has_invalidate) return;
   check_agreed(m, context);
   check_kind(m, context);

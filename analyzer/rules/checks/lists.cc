@@ -32,6 +32,16 @@ std::uint64_t total_length(std::span<const wire::Segment> segments) {
   return sum;
 }
 
+std::size_t segment_after_gap(std::span<const wire::Segment> offered,
+                              std::span<const wire::Segment> returned) {
+  bool short_one = false;
+  for (std::size_t i = 0; i < returned.size(); ++i) {
+    if (short_one && returned[i].length != 0) return i;
+    short_one |= returned[i].length < offered[i].length;
+  }
+  return SIZE_MAX;
+}
+
 void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths) {
   lengths.clear();
   model::for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {

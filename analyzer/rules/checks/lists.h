@@ -39,6 +39,10 @@ void join_read_chunks(std::span<const wire::ReadSegment> list, std::vector<ReadC
 [[nodiscard]] bool has_position_zero(std::span<const wire::ReadSegment> list);
 
 [[nodiscard]] std::uint64_t total_length(std::span<const wire::Segment> segments);
+// Returns the first segment with data after one that is not full, as an index; SIZE_MAX: the
+// chunk has no gap. `returned` has as many segments as `offered`.
+[[nodiscard]] std::size_t segment_after_gap(std::span<const wire::Segment> offered,
+                                            std::span<const wire::Segment> returned);
 // Computes the length of each Write chunk.
 void total_lengths(const model::Message& m, std::vector<std::uint64_t>& lengths);
 

@@ -13,9 +13,10 @@ namespace {
 using model::Kind;
 
 void check_version(const model::Message& m, const model::Call& call, const CheckContext& context) {
+  if (m.kind == Kind::kError && m.error == wire::RdmaErr::kVers) {
+    return check_refused_version(m, call.message.version, pair_evidence(m, call, context), context);
+  }
   if (m.version == call.message.version) return;
-  // ERR-04 checks the version of an ERR_VERS.
-  if (m.kind == Kind::kError && m.error == wire::RdmaErr::kVers) return;
   // A responder that sends an error in its own version does not support the Call's.
   if (m.kind == Kind::kError && m.version == 1) {
     return context.findings.add(RuleId::kErr05, pair_evidence(m, call, context), [&] {
@@ -49,7 +50,8 @@ void check_refusal(const model::Message& m, const model::Call& call, const Check
     }
   } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalProc) {
     add("but its rdma_proc is valid");
-  } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalOption) {
+  } else if (m.version == 2 && m.error == wire::RdmaErr::kInvalOption &&
+             !model::is_option(refused)) {
     add("but it has no option");
   }
 }
@@ -66,7 +68,8 @@ void check_pair(const model::Message& m, const model::Call& call, const CheckCon
   check_version(m, call, context);
   if (m.kind == Kind::kError) check_refusal(m, call, context);
   check_roundup_accepted(m, call, context, scratch);
-  if (m.kind != Kind::kReply) return;
+  // An option has no chunk lists.
+  if (m.kind != Kind::kReply || model::is_option(m)) return;
   check_write_list(m, call, context);
   check_results(m, call, context, scratch);
   check_reply_chunk(m, call, context);
@@ -90,6 +93,7 @@ void check_message(const model::Message& m, const model::Call* call, const Check
   check_header(m, call, context);
   if (m.header_length == 0) return;
   check_version2(m, call, context);
+  check_roundup(m, call, context, scratch);
   if (m.kind == Kind::kCall) {
     if (call != nullptr) check_call(m, *call, context, scratch);
     return;

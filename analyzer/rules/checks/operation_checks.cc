@@ -30,7 +30,7 @@ const char* kind_name(OpKind kind) {
 }
 
 bool fits(OpKind kind, ChunkList list) {
-  return (kind == OpKind::kRead) == (list == ChunkList::kRead);
+  return (kind == OpKind::kRead) == model::is_read_list(list);
 }
 
 bool inside(const roce::Operation& op, const wire::Segment& target) {
@@ -52,7 +52,7 @@ Evidence operation_evidence(const roce::Operation& op, const CheckContext& conte
   return e;
 }
 
-// Checks an operation on memory of an in-flight Call.
+// Checks an operation on memory of an in-flight Call, or of the Reply to an ended one.
 void check_target(const roce::Operation& op, const model::Call& call, std::uint32_t index,
                   const CheckContext& context) {
   const model::CallSegment& segment = call.segments[index];
@@ -60,23 +60,27 @@ void check_target(const roce::Operation& op, const model::Call& call, std::uint3
   e.message = call.message.id;
   e.frames = {call.message.frame, op.first_frame};
   e.losses_before = call.losses_before;
+  const bool of_reply = segment.list == ChunkList::kReplyRead;
+  if (of_reply) e.frames[0] = call.reply->frame;
+  const char* const sender = of_reply ? "requester" : "responder";
+  const char* const message = of_reply ? "Reply" : "Call";
   if (!fits(op.kind, segment.list)) {
     // The same memory may also be in another list.
     if (segment.shared != model::Shared::kNo) return;
     e.topic = 1;
     context.findings.add(RuleId::kOps01, e, [&] {
       return fmt::format(
-          "the responder sent an RDMA {} on handle {:#010x}, a segment of the {} chunk of Call "
-          "{:#010x}",
-          kind_name(op.kind), op.handle, model::chunk_list_name(segment.list), call.message.xid);
+          "the {} sent an RDMA {} on handle {:#010x}, a segment of the {} chunk of {} {:#010x}",
+          sender, kind_name(op.kind), op.handle, model::chunk_list_name(segment.list), message,
+          call.message.xid);
     });
   } else if (!inside(op, segment.target)) {
     e.topic = 2;
     context.findings.add(RuleId::kOps01, e, [&] {
       return fmt::format(
-          "the responder sent an RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has "
-          "{} bytes at {}",
-          kind_name(op.kind), op.length, op.offset, op.handle, segment.target.length,
+          "the {} sent an RDMA {} of {} bytes at {} of handle {:#010x}, whose segment has {} bytes "
+          "at {}",
+          sender, kind_name(op.kind), op.length, op.offset, op.handle, segment.target.length,
           segment.target.offset);
     });
   }
@@ -122,9 +126,35 @@ void check_unmatched(const roce::Operation& op, const CheckContext& context) {
 std::optional<std::uint32_t> read_limit(std::size_t side, const roce::Connection& c) {
   const roce::CmSide& own = c.side[side].cm;
   const roce::CmSide& peer = c.side[1 - side].cm;
-  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen) return std::nullopt;
+  if (c.setup != roce::Setup::kCm || !own.seen || !peer.seen || !own.depths_known ||
+      !peer.depths_known) {
+    return std::nullopt;
+  }
   const std::uint32_t takes = peer.responder_resources;
   return own.initiator_depth == 0 ? takes : std::min<std::uint32_t>(takes, own.initiator_depth);
+}
+
+// The limit holds from the Reply of CONF_RDMA on, by which both sides know it.
+void check_agreed_reads(const roce::Operation& op, std::size_t in_flight,
+                        const CheckContext& context) {
+  if (context.history.rare == nullptr) return;
+  const AgreedReads& agreed = context.history.rare->agreed_reads[op.initiator];
+  if (agreed.frame == 0 || in_flight <= agreed.most) return;
+  Evidence e = operation_evidence(op, context);
+  e.frames = {agreed.frame, op.first_frame};
+  e.topic = 1;
+  e.unsure = context.history.messages_unsure;
+  e.at_most = Level::kWarning;  // the value SHOULD be observed
+  context.findings.add(
+      RuleId::kOps04, e,
+      [&] {
+        return fmt::format(
+            "{} in flight, but the maxrdmaread of the peer is {}",
+            in_flight == 1 ? "an RDMA Read was" : fmt::format("{} RDMA Reads were", in_flight),
+            agreed.most);
+      },
+      "Have the side read its peer's maxrdmaread from CONF_RDMA, and queue further RDMA Reads "
+      "until earlier ones complete.");
 }
 
 void check_reads_in_flight(const roce::Operation& op, const CheckContext& context) {
@@ -133,6 +163,7 @@ void check_reads_in_flight(const roce::Operation& op, const CheckContext& contex
   if (reads.size() >= kMaxReads) reads.erase(reads.begin());
   reads.push_back(op.psn);
   if (context.connection.side[op.initiator].reads_recorded_at_start) return;
+  check_agreed_reads(op, reads.size(), context);
   const auto limit = read_limit(op.initiator, context.connection);
   if (!limit || reads.size() <= *limit) return;
   Evidence e = operation_evidence(op, context);
@@ -272,13 +303,15 @@ void check_operation(const roce::Operation& op, const model::Call* call, std::ui
   }
 }
 
-void check_operation_end(const roce::Operation& op, const model::Call* call,
+void check_operation_end(const roce::Operation& op, const model::Call* call, std::uint32_t segment,
                          const CheckContext& context) {
   if (op.kind == OpKind::kRead) {
     note_read_done(op, context);
     context.history.read_unanswered[op.initiator] = !op.complete && !op.answered;
   }
-  if (call == nullptr) check_read_before_reply(op, context);
+  // A Call whose Reply is being read has ended, too.
+  const bool ended = call == nullptr || (call->reply != nullptr && segment < call->own_segments);
+  if (ended) check_read_before_reply(op, context);
 }
 
 void check_bytes_written(const model::Message& reply, const model::Call& call,
@@ -360,12 +393,12 @@ void remember_segments(const model::Call& call, const model::Message* answer,
   const std::size_t from = n > ConnectionHistory::kEnded ? n - ConnectionHistory::kEnded : 0;
   for (std::size_t i = from; i < n; ++i) {
     if (h.ended.size() < ConnectionHistory::kEnded && context.all.may_remember_segment()) {
-      h.ended_next = h.ended.size();
+      h.ended_next = static_cast<std::uint32_t>(h.ended.size());
       h.ended.emplace_back();
     }
     if (h.ended.empty()) return;
     EndedSegment& s = h.ended[h.ended_next];
-    h.ended_next = (h.ended_next + 1) % h.ended.size();
+    h.ended_next = static_cast<std::uint32_t>((h.ended_next + 1U) % h.ended.size());
     s.target = call.segments[i].target;
     s.list = call.segments[i].list;
     s.owner = call.message.caller;

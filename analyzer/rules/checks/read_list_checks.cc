@@ -212,6 +212,7 @@ void check_arguments(const model::Message& m, const CheckContext& context, Scrat
   const auto header = wire::decode_rpc(rpc);
   if (!header || header->type != wire::MsgType::kCall) return;
   if (!find_removed(s, header->length)) return;
+  check_removed_roundup(m, rpc, s, context);
   check_items(m, context, s, rpc.subspan(header->length));
 }
 
@@ -255,12 +256,10 @@ void check_identified_arguments(const model::Call& call, const CheckContext& con
   const model::Message& m = call.message;
   join_read_chunks(m.reads, s.reads);
   sort_chunks(s, false);
-  if (s.sorted.empty()) return;
-  for (const model::CallChunk& c : call.chunks) {
-    if (c.list == model::ChunkList::kRead && c.position == 0) {
-      return check_arguments(m, context, s, c.data.head());
-    }
-  }
+  const wire::Bytes rpc = rpc_message(m, &call);
+  if (!s.sorted.empty()) return check_arguments(m, context, s, rpc);
+  s.removed.clear();
+  check_removed_roundup(m, rpc, s, context);
 }
 
 void check_reply_reads(const model::Message& m, const CheckContext& context) {

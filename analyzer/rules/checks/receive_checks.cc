@@ -88,7 +88,7 @@ void check_refused(const model::Message& m, bool within_credit, const CheckConte
   if (sender.sent.size() < most && sender.sent_next == sender.sent.size()) {
     sender.sent.emplace_back();
   } else {
-    sender.sent_next %= sender.sent.size();
+    sender.sent_next %= static_cast<std::uint32_t>(sender.sent.size());
   }
   SentMessage& s = sender.sent[sender.sent_next++];
   s = {m.first_psn, m.psn, m.psn_known ? m.id : 0, m.frame, m.kind, context.reverse, within_credit};

@@ -14,6 +14,19 @@ bool is_nomsg(const model::Message& m) {
   return m.proc == static_cast<std::uint32_t>(wire::Proc::kNomsg);
 }
 
+// The message in the chunk is one run of bytes, as the data in a Write chunk is.
+void check_gaps(const model::Message& m, const model::Call& call, const CheckContext& context) {
+  const std::size_t i = segment_after_gap(call.message.reply_segments, m.reply_segments);
+  if (i == SIZE_MAX) return;
+  Evidence e = pair_evidence(m, call, context);
+  e.topic = 1;
+  context.findings.add(RuleId::kWr04, e, [&] {
+    return fmt::format(
+        "segment {} of the Reply chunk has {} bytes after a segment that is not full", i + 1,
+        m.reply_segments[i].length);
+  });
+}
+
 void check_same_segments(const model::Message& m, const model::Call& call,
                          const CheckContext& context) {
   const auto& a = call.message.reply_segments;
@@ -44,6 +57,7 @@ void check_same_segments(const model::Message& m, const model::Call& call,
           i + 1, a[i].handle, a[i].offset, a[i].length, b[i].handle, b[i].offset, b[i].length);
     });
   }
+  check_gaps(m, call, context);
 }
 
 // Checks for a Send over the threshold, instead of which the responder could have used a Reply
@@ -80,7 +94,7 @@ void check_offered_reply_chunk(const model::Message& m, const CheckContext& cont
 
 void check_used_reply_chunk(const model::Message& m, const CheckContext& context) {
   const std::uint64_t length = rules::total_length(m.reply_segments);
-  if (is_nomsg(m) == (length != 0)) return;
+  if (is_nomsg(m) == (length != 0) || !m.complete) return;
   // RFC 5666 section 5.2 lets a long Reply be read.
   const bool is_read = is_nomsg(m) && has_position_zero(m.reads);
   if (is_read && context.findings.profile() == Profile::k5666) return;

@@ -57,7 +57,9 @@ void check_own_handle(const model::Message& m, const model::Call& call,
 
 void check_copied_handle(const model::Message& m, const model::Call& call,
                          const CheckContext& context) {
-  if (m.inv_handle != call.message.inv_handle) {
+  // An option has no rdma_inv_handle.
+  const bool has_both = !model::is_option(m) && !model::is_option(call.message);
+  if (has_both && m.inv_handle != call.message.inv_handle) {
     context.findings.add(RuleId::kV204, pair_evidence(m, call, context), [&] {
       return fmt::format("rdma_inv_handle is {:#010x} in the Call but {:#010x} in the Reply",
                          call.message.inv_handle, m.inv_handle);

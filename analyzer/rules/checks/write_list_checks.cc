@@ -52,16 +52,16 @@ void check_lengths(const model::Message& m, const model::Call& call, const Check
 void check_gaps(const model::Message& m, const model::Call& call, const CheckContext& context) {
   std::size_t at = 0;
   for (const std::uint32_t count : call.message.write_counts) {
-    bool short_one = false;
-    for (const std::size_t end = at + count; at < end; ++at) {
-      if (short_one && m.write_segments[at].length != 0) {
-        return context.findings.add(RuleId::kWr04, pair_evidence(m, call, context), [&] {
-          return fmt::format("Write segment {} has {} bytes after a segment that is not full",
-                             at + 1, m.write_segments[at].length);
-        });
-      }
-      short_one |= m.write_segments[at].length < call.message.write_segments[at].length;
+    const std::span offered = std::span(call.message.write_segments).subspan(at, count);
+    const std::span returned = std::span(m.write_segments).subspan(at, count);
+    const std::size_t i = segment_after_gap(offered, returned);
+    if (i != SIZE_MAX) {
+      return context.findings.add(RuleId::kWr04, pair_evidence(m, call, context), [&] {
+        return fmt::format("Write segment {} has {} bytes after a segment that is not full",
+                           at + i + 1, returned[i].length);
+      });
     }
+    at += count;
   }
 }
 

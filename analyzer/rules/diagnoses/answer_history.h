@@ -25,6 +25,9 @@ struct PastMessage {
   std::uint32_t xid = 0;
   std::uint32_t version = 0;
   std::uint32_t proc = 0;
+  std::uint32_t opttype = 0;  // kOption
+  std::uint32_t psn = 0;      // of its last packet, if known
+  bool psn_known = false;
   std::uint8_t sender = 0;
   Fate fate = Fate::kReplied;
   bool answered = false;      // kMalformed, kOption, kSuperseded
@@ -37,7 +40,8 @@ struct PastMessage {
   std::uint64_t id = 0;       // model::Message::id
   std::uint64_t passed_by = 0;  // kMalformed: frame of the first answer to a later Call; 0: none
   std::uint64_t frame = 0;      // of the message
-  std::uint64_t end_frame = 0;  // of its answer; 0: none
+  std::int64_t time_ns = 0;
+  std::uint64_t end_frame = 0;       // of its answer; 0: none
   std::uint64_t objected_frame = 0;  // of an RDMA_ERROR by the sender for that answer; 0: none
 };
 
@@ -89,6 +93,8 @@ class AnswerHistory {
   bool cant_reply_seen = false;
   bool refused_seen = false;
   bool malformed_seen = false;
+  // The side sent an RDMA2_OPTIONAL, or refused one.
+  std::array<bool, 2> knows_options{};
 
  private:
   static constexpr std::size_t kKept = 64;

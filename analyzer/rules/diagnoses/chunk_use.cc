@@ -45,7 +45,7 @@ void ChunkUse::note(const model::Call& call, const model::Message& reply,
   latest_frame_ = m.frame;
   std::array<std::uint64_t, 3> operations{};  // by model::ChunkList
   for (const model::ChunkOperation& op : call.operations) {
-    ++operations[static_cast<std::size_t>(op.list)];
+    ++operations[static_cast<std::size_t>(model::counted_list(op.list))];
   }
   const auto needless = [&](std::uint64_t& kind, std::uint64_t bytes, std::uint64_t ops) {
     ++kind;

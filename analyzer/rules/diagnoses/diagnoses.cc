@@ -3,8 +3,10 @@
 
 #include "checks/checks.h"
 #include "chunk_use.h"
+#include "congestion.h"
 #include "credit_starvation.h"
 #include "durations.h"
+#include "gss_cost.h"
 #include "history.h"
 #include "implementation_quirks.h"
 #include "latency_attribution.h"
@@ -12,15 +14,34 @@
 #include "reconnects.h"
 #include "registrations.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
+
+#include <rpcrdma/rules/rejection.h>
 
 namespace rpcrdma::rules {
 
 namespace {
 
+bool is_iwarp(const roce::Connection& c) {
+  return c.transport == roce::Transport::kIwarp;
+}
+
+// Whoever ended the connection.
+const char* closer_name(const roce::Connection& c) {
+  return is_iwarp(c) ? "the side that closed it" : "the sender of the DREQ";
+}
+
 // An endpoint that records a connection speaks RPC-over-RDMA, at whatever port.
 bool is_rpc(const roce::Connection& c) {
   return c.recorded || asks_for_nfs(c);
+}
+
+// A REQ for NFS that goes to the port of NFS over TCP.
+bool meant_for_nfs(const roce::Connection& c) {
+  constexpr std::uint16_t kNfsPort = 2049;
+  return wire::is_rdma_ip_service(c.service_id) && wire::service_port(c.service_id) == kNfsPort;
 }
 
 void report_refused(Findings& findings, const roce::Connection& c) {
@@ -28,11 +49,19 @@ void report_refused(Findings& findings, const roce::Connection& c) {
   e.connection = &c;
   e.side = c.closed_by;
   e.frames = {c.closed_frame, 0};
-  findings.add(RuleId::kConnLost, e, [&] {
-    return fmt::format("a REJ refused the connection: {} (reason {}){}{}",
-                       wire::cm_rej_reason(c.reject_reason), c.reject_reason,
-                       c.failure.empty() ? "" : "; the endpoint reports: ", c.failure);
-  });
+  findings.add(
+      RuleId::kConnLost, e,
+      [&] {
+        const std::string data = rejection_data(c.reject_data);
+        const std::string with = data.empty() ? "" : fmt::format(", private data {}", data);
+        if (is_iwarp(c)) return fmt::format("an MPA Reply refused the connection{}", with);
+        const std::string meaning = rejection_meaning(c.reject_reason, c.service_id);
+        return fmt::format("a REJ refused the connection: {} (reason {}{}{}){}{}{}",
+                           wire::cm_rej_reason(c.reject_reason), c.reject_reason,
+                           meaning.empty() ? "" : ": ", meaning, with,
+                           c.failure.empty() ? "" : "; the endpoint reports: ", c.failure);
+      },
+      rejection_advice(c));
 }
 
 void report_failed(Findings& findings, const roce::Connection& c) {
@@ -42,6 +71,7 @@ void report_failed(Findings& findings, const roce::Connection& c) {
   e.side = c.closed_by < 0 ? -1 : 1 - c.closed_by;
   e.frames = {c.closed_frame, 0};
   findings.add(RuleId::kConnLost, e, [&] {
+    if (is_iwarp(c)) return fmt::format("a Terminate ended the connection: {}", c.failure);
     return fmt::format("the endpoint reports that the connection failed: {}", c.failure);
   });
 }
@@ -55,11 +85,11 @@ const Violation* cause_of_end(const roce::Connection& c, const ConnectionHistory
   return at_once && history.gave_cause(other) ? &history.latest_cause[other].violation : nullptr;
 }
 
-std::string given_cause(const Violation& cause, bool proven) {
+std::string given_cause(const roce::Connection& c, const Violation& cause, bool proven) {
   const char* const was = proven ? "had" : "may have had";
-  if (cause.rule == nullptr) return fmt::format("; the sender of the DREQ {} cause", was);
+  if (cause.rule == nullptr) return fmt::format("; {} {} cause", closer_name(c), was);
   const auto& [first, last] = cause.evidence.frames;
-  return fmt::format("; the sender of the DREQ {} cause by a violation of {} in frame {}", was,
+  return fmt::format("; {} {} cause by a violation of {} in frame {}", closer_name(c), was,
                      cause.rule->name, last != 0 ? last : first);
 }
 
@@ -75,8 +105,10 @@ struct Diagnoses::OfConnection {
   std::array<Recovery, 2> recovery;                   // by sender of the requests
   std::array<Stalls, 2> stalls{Stalls(0), Stalls(1)};
   ChunkUse chunks;
+  GssCost gss;
   Registrations registrations;
   LatencyAttribution latency;
+  Congestion congestion;
   ImplementationQuirks implementation_quirks;
   Lately lately;
   Succession succession;
@@ -101,6 +133,7 @@ Diagnoses::OfConnection& Diagnoses::at(std::uint32_t index) {
   auto it = connections_.find(index);
   if (it == connections_.end()) {
     it = connections_.emplace(index, std::make_unique<OfConnection>()).first;
+    it->second->latency.watch_pauses(paused_);
   }
   latest_index_ = index;
   latest_ = it->second.get();
@@ -230,6 +263,7 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
     c.stalls[waiting].report(findings_, on, model_.oldest_call(m.connection, waiting), m.time_ns,
                              Stalls::State::kOver);
   }
+  if (c.stalls[waiting].stood_still()) c.stalls[waiting].report_standstill(findings_, on);
   for (Stalls& stalls : c.stalls) stalls.note(m, on);
   c.credit_starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
@@ -257,12 +291,12 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   return again;
 }
 
-void Diagnoses::call_end(const model::Call& call, const model::Message* answer) {
+void Diagnoses::call_end(const model::Call& call, const model::Message* answer, bool one_way) {
   const model::Message& m = call.message;
   OfConnection& c = at(m.connection);
   const model::ConnectionModel& cm = model_.connection(m.connection);
   if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
-  if (call.ending == model::Ending::kClosed) {
+  if (call.ending == model::Ending::kClosed && !one_way) {
     const roce::Connection& connection = all_.connection(m.connection);
     if (!c.closing) {
       judge_stalls(
@@ -282,19 +316,25 @@ void Diagnoses::call_end(const model::Call& call, const model::Message* answer) 
   c.succession.ended(call, answer);
   if (answer == nullptr || answer->kind != model::Kind::kReply) return;
   c.latency.answered(call, *answer);
+  c.congestion.answered(call, *answer);
   c.chunks.note(call, *answer, cm.thresholds);
+  c.gss.note(call, *answer);
   c.implementation_quirks.answered(call, *answer, cm.thresholds);
 }
 
 void Diagnoses::refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                         std::uint32_t psn, const roce::PacketMeta& meta) {
-  at(connection.index).recovery[static_cast<std::size_t>(1 - sender)].refused(aeth, psn, meta);
+  OfConnection& c = at(connection.index);
+  const auto refused = static_cast<std::size_t>(1 - sender);
+  c.stalls[refused].refused();
+  c.recovery[refused].refused(aeth, psn, meta);
 }
 
 void Diagnoses::retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
                                std::int64_t idle_ns, bool begins, const roce::PacketMeta& meta) {
   OfConnection& c = at(connection.index);
   for (Stalls& stalls : c.stalls) stalls.sent_again(1, meta.time_ns);
+  c.stalls[static_cast<std::size_t>(sender)].caller_sent_again(idle_ns, meta);
   Recovery& recovery = c.recovery[static_cast<std::size_t>(sender)];
   const std::int64_t since = meta.time_ns - idle_ns;
   switch (recovery.sent_again(psn, idle_ns, begins, meta)) {
@@ -343,7 +383,12 @@ void Diagnoses::report_unanswered(const roce::Connection& connection) {
 void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& connection,
                                const ConnectionHistory& history) {
   const int closer = connection.closed_by;
-  const Wait waited = closer < 0 ? Wait::kShort : history.waited[static_cast<std::size_t>(closer)];
+  Wait waited = closer < 0 ? Wait::kShort : history.waited[static_cast<std::size_t>(closer)];
+  // The closer has waited for longer than the capture point saw it wait.
+  if (closer >= 0 && waited == Wait::kShort &&
+      c.stalls[static_cast<std::size_t>(closer)].stood_still_before(connection.ended_ns)) {
+    waited = Wait::kLong;
+  }
   const Violation* cause = cause_of_end(connection, history);
   const bool proven = cause != nullptr && cause->rule != nullptr && findings_.certain(*cause);
   if (!proven && waited != Wait::kShort) cause = nullptr;
@@ -370,13 +415,16 @@ void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& co
             c.cut_off == 1 ? fmt::format("Call {:#010x} was in flight", c.cut_off_xid)
                            : fmt::format("{} Calls were in flight, the first of them {:#010x}",
                                          c.cut_off, c.cut_off_xid);
-        return fmt::format("{} while {}, sent {} before{}",
-                           closer < 0 ? "the connection ended" : "a DREQ ended the connection",
-                           calls, duration(connection.ended_ns - c.cut_off_ns),
-                           cause != nullptr ? given_cause(*cause, proven)
-                           : waited == Wait::kShort
-                               ? std::string()
-                               : "; the sender of the DREQ had waited long for an answer");
+        return fmt::format(
+            "{} while {}, sent {} before{}",
+            closer < 0             ? "the connection ended"
+            : is_iwarp(connection) ? "TCP closed the connection"
+                                   : "a DREQ ended the connection",
+            calls, duration(connection.ended_ns - c.cut_off_ns),
+            cause != nullptr ? given_cause(connection, *cause, proven)
+            : waited == Wait::kShort
+                ? std::string()
+                : fmt::format("; {} had waited long for an answer", closer_name(connection)));
       },
       cause != nullptr         ? "Start with that violation: a peer may end the connection for it. "
                                  "Every unanswered Call fails or is resent on a new connection."
@@ -386,11 +434,27 @@ void Diagnoses::report_cut_off(const OfConnection& c, const roce::Connection& co
                                  "connection.");
 }
 
+void Diagnoses::keep_silences(const OfConnection& c, const roce::Connection& connection) {
+  const std::int64_t end_ns = roce::seen_until(connection, connection.ended_ns);
+  for (const Stalls& stalls : c.stalls) {
+    Silence longest = stalls.longest_silence(end_ns);
+    if (longest.length_ns() <= 0) continue;
+    longest.connection = connection.index;
+    const auto shorter = [&](const Silence& s) { return s.length_ns() < longest.length_ns(); };
+    silences_.insert(std::find_if(silences_.begin(), silences_.end(), shorter), longest);
+    if (silences_.size() > kSilences) silences_.pop_back();
+  }
+}
+
 bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistory* history) {
   const bool refused = connection.state == roce::State::kRejected;
   const bool failed = !refused && !connection.failure.empty();
-  if (refused && is_rpc(connection)) report_refused(findings_, connection);
+  if (refused && (is_rpc(connection) || meant_for_nfs(connection)))
+    report_refused(findings_, connection);
   if (is_rpc(connection)) report_unanswered(connection);
+  if (is_rpc(connection) || model_.connection(connection.index).speaks == model::Speaks::kRpc) {
+    note_silent(capture_gaps_.silent, set_up_only_, connection);
+  }
   const auto it = connections_.find(connection.index);
   if (it == connections_.end()) {
     // The private data identifies RPC-over-RDMA: messages missing from the capture count as lost.
@@ -408,6 +472,10 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
   bool departed = false;
   if (cm.speaks == model::Speaks::kRpc) {
     note_closed(capture_gaps_, connection, c.cut_short);
+    for (Stalls& stalls : c.stalls) {
+      if (stalls.stood_still()) stalls.report_standstill(findings_, connection);
+    }
+    keep_silences(c, connection);
     const std::int64_t stalled = report_faults(c, connection, history);
     for (int side = 0; side < 2; ++side) {
       const auto s = static_cast<std::size_t>(side);
@@ -424,8 +492,10 @@ bool Diagnoses::close(const roce::Connection& connection, const ConnectionHistor
     }
     if (cm.client >= 0) {
       c.chunks.report(findings_, connection, cm.client);
+      c.gss.report(findings_, connection, cm.client);
       c.registrations.report(findings_, connection, cm.client);
       report_latency(c, connection, history, stalled);
+      c.congestion.report(findings_, connection, cm.client);
       c.implementation_quirks.report(findings_, connection, cm.client);
       c.succession.report(findings_, connection);
     }
@@ -450,7 +520,18 @@ Handover Diagnoses::handover() const {
   return all;
 }
 
+void Diagnoses::congestion(const roce::CongestionSignal& event) {
+  at(event.connection.index).congestion.signalled(event.meta);
+}
+
+void Diagnoses::pause(const model::PauseSeen& event) {
+  paused_ |= event.pause.paused != 0;
+  pauses_.note(event.pause, event.frame);
+}
+
 void Diagnoses::finish() {
+  report_pauses(pauses_.by_source(), findings_);
+  if (only_set_ups(all_.stats())) capture_gaps_.silent = set_up_only_;
   report_capture_gaps(capture_gaps_, all_.stats(), findings_);
 }
 

@@ -16,6 +16,7 @@
 #include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sent_again.h>
+#include <rpcrdma/rules/silence.h>
 
 namespace rpcrdma::rules {
 
@@ -35,7 +36,8 @@ class Diagnoses {
   // `call`: the Call that the message is or answers. Returns whether it is, by its XID, a Call of
   // an earlier connection.
   bool message(const model::Message& m, const model::Call* call);
-  void call_end(const model::Call& call, const model::Message* answer);
+  // `one_way`: it may have no answer by agreement of its program.
+  void call_end(const model::Call& call, const model::Message* answer, bool one_way);
   void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                std::uint32_t psn, const roce::PacketMeta& meta);
   void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,
@@ -54,10 +56,14 @@ class Diagnoses {
   bool close(const roce::Connection& connection, const ConnectionHistory* history);
   // Called when all connections are closed.
   void finish();
+  void congestion(const roce::CongestionSignal& event);
+  void pause(const model::PauseSeen& event);
   [[nodiscard]] const CaptureGaps& capture_gaps() const { return capture_gaps_; }
   [[nodiscard]] FirstCalls& first_calls() { return first_calls_; }
   // After finish(). Without lost Calls.
   [[nodiscard]] Handover handover() const;
+  // After finish(): the longest silences, the longest first.
+  [[nodiscard]] const std::vector<Silence>& silences() const { return silences_; }
 
  private:
   struct OfConnection;
@@ -74,6 +80,7 @@ class Diagnoses {
   void report_latency(OfConnection& c, const roce::Connection& connection,
                       const ConnectionHistory* history, std::int64_t stalled);
   void report_unanswered(const roce::Connection& connection);
+  void keep_silences(const OfConnection& c, const roce::Connection& connection);
   void report_cut_off(const OfConnection& c, const roce::Connection& connection,
                       const ConnectionHistory& history);
 
@@ -84,9 +91,13 @@ class Diagnoses {
   std::uint32_t latest_index_ = UINT32_MAX;
   OfConnection* latest_ = nullptr;
   CaptureGaps capture_gaps_;
+  capture::PauseFrames pauses_;
+  bool paused_ = false;           // a pause frame was seen
+  CaptureGaps::Gap set_up_only_;  // connections of which only the set-up was seen
   std::deque<std::shared_ptr<const Departed>> departed_;
   std::size_t departed_ever_ = 0;
   FirstCalls first_calls_;
+  std::vector<Silence> silences_;  // at most kSilences
 };
 
 }  // namespace rpcrdma::rules

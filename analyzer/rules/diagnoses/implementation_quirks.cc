@@ -99,7 +99,8 @@ void ImplementationQuirks::report(Findings& findings, const roce::Connection& co
     });
   }
   const roce::CmSide& req = connection.side[0].cm;
-  if (connection.setup == roce::Setup::kCm && req.seen && req.initiator_depth == 0 &&
+  if (connection.setup == roce::Setup::kCm && req.seen && req.depths_known &&
+      connection.transport == roce::Transport::kRoce && req.initiator_depth == 0 &&
       req.responder_resources != 0) {
     add(RuleId::kLinuxNoReads, 0, req.frame, [&] {
       return fmt::format("the REQ has initiator depth 0 and responder resources {}",

@@ -1,6 +1,7 @@
 // Sums the time of Calls in the responder, on the path and in RDMA operations, and judges the sums.
 #include "latency_attribution.h"
 
+#include "congestion.h"
 #include "durations.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace rpcrdma::rules {
 namespace {
 
 constexpr std::uint64_t kEnoughReplies = 8;
-constexpr std::int64_t kSlowLatency = 1'000'000;  // nanoseconds from Call to Reply, on average
+constexpr std::int64_t kSlowLatency = 1'000'000;  // nanoseconds from Call to Reply
 constexpr std::int64_t kNetworkPercent = 25;
 constexpr std::int64_t kPeerPercent = 80;
 
@@ -32,16 +33,18 @@ std::int64_t way_of(const model::Call& call, std::int64_t latency) {
   return std::clamp<std::int64_t>(call.acknowledged_after_ns, 0, std::max<std::int64_t>(come, 0));
 }
 
-// ", 40 % of it in the responder, 800 us in RDMA operations and 9 ms until its adapter had
-// acknowledged the Call"
-std::string parts(std::int64_t peer_percent, std::int64_t data, std::int64_t way) {
-  std::string text = fmt::format(", {} % of it in the responder", peer_percent);
-  const char* const before_last = data != 0 && way != 0 ? "," : " and";
-  if (data != 0) {
-    text += fmt::format("{} {} in RDMA operations", before_last, duration(data));
-  }
+// "8 of 9 Calls took 1 ms or longer, "
+std::string typical(std::uint64_t slow, std::uint64_t replies) {
+  return fmt::format("{} of {} Calls took {} or longer, ", slow, replies, duration(kSlowLatency));
+}
+
+// "; 800 us in RDMA operations and 9 ms until its adapter had acknowledged the Calls"
+std::string parts(std::int64_t data, std::int64_t way) {
+  std::string text;
+  if (data != 0) text = fmt::format("; {} in RDMA operations", duration(data));
   if (way != 0) {
-    text += fmt::format(" and {} until its adapter had acknowledged the Call", duration(way));
+    text += fmt::format("{} {} until its adapter had acknowledged the Calls",
+                        data != 0 ? " and" : ";", duration(way));
   }
   return text;
 }
@@ -86,12 +89,17 @@ void LatencyAttribution::waited_for_receive(std::int64_t from, std::int64_t unti
 void LatencyAttribution::answered(const model::Call& call, const model::Message& reply) {
   const std::int64_t latency = reply.time_ns - call.message.time_ns;
   ++sums_.replies;
-  sums_.slow += latency >= kSlowLatency ? 1 : 0;
   add_time(sums_.latency, latency);
-  if (call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns) {
-    add_time(sums_.data, call.last_op_ns - call.first_op_ns);
+  const bool moved = call.first_op_ns >= 0 && call.last_op_ns >= call.first_op_ns;
+  const std::int64_t data = moved ? call.last_op_ns - call.first_op_ns : 0;
+  const std::int64_t way = way_of(call, latency);
+  add_time(sums_.data, data);
+  add_time(sums_.way, way);
+  if (latency >= kSlowLatency) {
+    ++sums_.slow;
+    sums_.slow_peer += percent(latency - data - way, latency) >= kPeerPercent ? 1 : 0;
+    sums_.slow_way += percent(way, latency) >= kPeerPercent ? 1 : 0;
   }
-  add_time(sums_.way, way_of(call, latency));
   if (latency > slowest_) {
     slowest_ = latency;
     slowest_frame_ = call.message.frame;
@@ -111,10 +119,14 @@ LatencyAttribution::Slow LatencyAttribution::judge(const LatencySums& sums) {
   // RNR reports this case: neither the network nor the responder's work is slow.
   if (percent(sums.no_receive, sums.busy) >= kNetworkPercent) return Slow::kNo;
   if (sums.latency < kSlowLatency * static_cast<std::int64_t>(sums.replies)) return Slow::kNo;
-  if (percent(way_part(sums), sums.latency) >= kPeerPercent) return Slow::kLongWay;
-  return percent(sums.latency - sums.data - way_part(sums), sums.latency) >= kPeerPercent
-             ? Slow::kPeer
-             : Slow::kNo;
+  // The median counts as well as the share of the time: a few very slow Calls accuse nobody.
+  const auto is_typical = [&](std::uint64_t slow) { return slow * 2 > sums.replies; };
+  if (is_typical(sums.slow_way) && percent(way_part(sums), sums.latency) >= kPeerPercent) {
+    return Slow::kLongWay;
+  }
+  const std::int64_t in_peer = sums.latency - sums.data - way_part(sums);
+  return is_typical(sums.slow_peer) && percent(in_peer, sums.latency) >= kPeerPercent ? Slow::kPeer
+                                                                                      : Slow::kNo;
 }
 
 void LatencyAttribution::report(Findings& findings, const roce::Connection& connection, int client,
@@ -128,14 +140,21 @@ void LatencyAttribution::report(Findings& findings, const roce::Connection& conn
       return findings.add(RuleId::kSlowNetwork, e, [&] {
         return fmt::format(
             "a side stalled before retransmissions for {} of the {} in which Calls were in flight "
-            "({} %)",
-            duration(sums.stalled), duration(sums.busy), percent(sums.stalled, sums.busy));
+            "({} %){}",
+            duration(sums.stalled), duration(sums.busy), percent(sums.stalled, sums.busy),
+            congestion(connection));
       });
     case Slow::kLongWay:
       return report_long_path(findings, sums, e);
     case Slow::kPeer:
       return report_peer(findings, connection, client, sums, e);
   }
+}
+
+// A text for the findings; empty if no congestion was signalled.
+const char* LatencyAttribution::congestion(const roce::Connection& connection) const {
+  if (was_congested(connection)) return "; the network signalled congestion meanwhile";
+  return paused_ != nullptr && *paused_ ? "; pause frames were sent meanwhile" : "";
 }
 
 void LatencyAttribution::report_unknown_stalls(Findings& findings,
@@ -150,7 +169,6 @@ void LatencyAttribution::report_unknown_stalls(Findings& findings,
 
 void LatencyAttribution::report_peer(Findings& findings, const roce::Connection& connection,
                                      int client, const LatencySums& sums, Evidence e) const {
-  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
   const std::int64_t way = way_part(sums);
   e.side = 1 - client;
   if (unknown_stalls(connection)) {
@@ -160,38 +178,49 @@ void LatencyAttribution::report_peer(Findings& findings, const roce::Connection&
   } else if (connection.side[0].operations_unseen && connection.side[1].operations_unseen) {
     e.unsure = "the recording has no RDMA operations, so their duration is not known";
   }
-  findings.add(RuleId::kSlowPeer, e, [&] {
-    std::string text = fmt::format("Replies took {} on average over {} Calls",
-                                   duration(sums.latency / n), sums.replies);
+  const char* const congested = congestion(connection);
+  const char* const advice =
+      *congested == '\0' ? nullptr
+                         : "Check the responder (storage, locks, threads) and the network: "
+                           "congestion holds back Replies and data that wait in the responder's "
+                           "adapter, which looks as if the responder were slow (see CONGESTION).";
+  const auto describe = [&] {
+    std::string text = typical(sums.slow_peer, sums.replies);
+    const std::string all = duration(sums.latency);
     if (connection.side[static_cast<std::size_t>(1 - client)].operations_unseen) {
-      text += ", RDMA operations of the responder included";
+      text += fmt::format("RDMA operations of the responder included; {} in total", all);
     } else if (sums.data == 0 && way == 0) {
-      text += ", all of it in the responder";
+      text += fmt::format("all of it in the responder; {} in total", all);
     } else {
-      text += parts(percent(sums.latency - sums.data - way, sums.latency), sums.data / n, way / n);
+      const std::int64_t in_peer = std::max<std::int64_t>(sums.latency - sums.data - way, 0);
+      text += fmt::format("at least {} % of it in the responder; in total it had {} of {}{}",
+                          kPeerPercent, duration(in_peer), all, parts(sums.data, way));
     }
     if (sums.stalled != 0) {
       text += fmt::format("; retransmissions stalled the connection for a total of {}",
                           duration(sums.stalled));
     }
+    text += congested;
     return sums.replies < sums_.replies
                ? text
                : text + fmt::format("; the slowest Call took {}", duration(slowest_));
-  });
+  };
+  findings.add(RuleId::kSlowPeer, e, describe, advice);
 }
 
 // No packet was lost, so no side is certainly at fault.
-void LatencyAttribution::report_long_path(Findings& findings, const LatencySums& sums, Evidence e) {
-  const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(sums.replies, 1));
+void LatencyAttribution::report_long_path(Findings& findings, const LatencySums& sums,
+                                          Evidence e) const {
   e.at_most = Level::kNote;
   e.topic = 1;
   findings.add(
       RuleId::kSlowNetwork, e,
       [&] {
         return fmt::format(
-            "Replies took {} on average over {} Calls, {} of it until the responder's adapter had "
-            "acknowledged the Call",
-            duration(sums.latency / n), sums.replies, duration(sums.way / n));
+            "{}at least {} % of it until the responder's adapter had acknowledged the Call; in "
+            "total {} of {}{}",
+            typical(sums.slow_way, sums.replies), kPeerPercent, duration(sums.way),
+            duration(sums.latency), congestion(*e.connection));
       },
       "Check the path between the peers (its length, queues, pause frames) and the responder's "
       "adapter before the responder's software: adapters acknowledge by themselves.");

@@ -22,6 +22,8 @@ class LatencyAttribution {
   std::int64_t stood_still(std::int64_t from, std::int64_t until);
   // A side stalled because the other had no Receive posted for it.
   void waited_for_receive(std::int64_t from, std::int64_t until);
+  // `paused`: whether pause frames were seen; it outlives this object.
+  void watch_pauses(const bool& paused) { paused_ = &paused; }
   // `stalled`: the sum of the results of stood_still().
   [[nodiscard]] LatencySums sums(std::int64_t now_ns, std::int64_t stalled) const;
 
@@ -41,7 +43,8 @@ class LatencyAttribution {
 
  private:
   std::int64_t add_busy(Covered& covered, std::int64_t from, std::int64_t until) const;
-  static void report_long_path(Findings& findings, const LatencySums& sums, Evidence e);
+  [[nodiscard]] const char* congestion(const roce::Connection& connection) const;
+  void report_long_path(Findings& findings, const LatencySums& sums, Evidence e) const;
   void report_peer(Findings& findings, const roce::Connection& connection, int client,
                    const LatencySums& sums, Evidence e) const;
 
@@ -49,6 +52,7 @@ class LatencyAttribution {
   std::int64_t busy_since_ = -1;  // -1: no Call is in flight
   std::int64_t was_busy_since_ = 0, was_busy_until_ = 0;  // the busy period before that
   Covered stalls_, receive_waits_;
+  const bool* paused_ = nullptr;
   std::int64_t slowest_ = 0;
   std::uint64_t slowest_frame_ = 0;
 };

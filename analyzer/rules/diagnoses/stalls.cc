@@ -18,6 +18,8 @@ constexpr std::int64_t kNothingUsual = 10 * kSecond;
 constexpr std::uint64_t kEnoughAnswers = 8;
 constexpr std::int64_t kTimesMean = 10;
 constexpr std::int64_t kTimesLongest = 2;
+// A requester's timeout is longer: packets that it retransmits this soon arrived together.
+constexpr std::int64_t kTogether = 1'000'000;
 constexpr std::int64_t kLately = 10 * kSecond;
 constexpr std::int64_t kSmoothed = 16;  // answers that the mean covers
 // Limits durations from a clock that makes no sense: any product here still fits.
@@ -57,16 +59,96 @@ void Stalls::alive(std::int64_t time_ns, const roce::Connection& connection) {
   reported_ = false;
 }
 
+void Stalls::seen(const model::Message& m) {
+  const bool begins = m.kind == model::Kind::kCall && m.caller == caller_ && since_ns_ < 0;
+  if (begins && seen_ns_ >= 0 && m.time_ns - seen_ns_ >= kShortest) {
+    Rare& r = rare();
+    r.gap_since_ns = seen_ns_;
+    r.gap_until_ns = m.time_ns;
+    r.gap_frame = m.frame;
+    r.gap_copies = 0;
+  }
+  seen_ns_ = std::max(seen_ns_, m.time_ns);
+}
+
+void Stalls::caller_sent_again(std::int64_t idle_ns, const roce::PacketMeta& meta) {
+  if (idle_ns >= kTogether) return;
+  if (rare_ == nullptr || rare_->gap_until_ns < 0 ||
+      meta.time_ns - rare_->gap_until_ns > kTogether) {
+    copies_elsewhere_ = true;
+    return;
+  }
+  ++rare_->gap_copies;
+  rare_->gap_copy_frame = meta.frame;
+}
+
+void Stalls::report_standstill(Findings& findings, const roce::Connection& connection) {
+  Rare& r = rare();
+  const std::int64_t since = r.gap_since_ns;
+  const std::int64_t until = std::exchange(r.gap_until_ns, -1);
+  // The capture point sees each packet twice, whether it was sent twice or not.
+  if (copies_elsewhere_) return;
+  r.stood_still_since_ns = since;
+  r.stood_still_until_ns = until;
+  if (until - since > r.silence_until_ns - r.silence_since_ns) {
+    r.silence_since_ns = since;
+    r.silence_until_ns = until;
+    r.silence_calls = waiting_;
+    r.silence_frame = r.gap_frame;
+  }
+  Evidence e;
+  e.connection = &connection;
+  e.topic = 2U + caller_;
+  e.losses_before = model::losses(connection);
+  e.frames = {r.gap_frame, r.gap_copy_frame};
+  e.span = {std::max<std::int64_t>(since, 1), until};
+  findings.add(
+      RuleId::kStall, e,
+      [&] {
+        return fmt::format(
+            "the capture point stood still for {}, probably with the responder; then Calls arrived "
+            "at once with {} of them, which the requester sends only after a timeout",
+            duration(until - since), counted(r.gap_copies, "retransmission"));
+      },
+      "Find out whether the responder's process or its machine stood still at that time: stopped, "
+      "paused, swapped out, or without CPU time. Its requesters waited.");
+}
+
+Silence Stalls::longest_silence(std::int64_t now_ns) const {
+  Silence longest;
+  longest.caller = caller_;
+  if (rare_ != nullptr) {
+    longest.since_ns = rare_->silence_since_ns;
+    longest.until_ns = rare_->silence_until_ns;
+    longest.calls = rare_->silence_calls;
+    longest.frame = rare_->silence_frame;
+  }
+  if (since_ns_ >= 0 && now_ns - since_ns_ > longest.length_ns()) {
+    longest.since_ns = since_ns_;
+    longest.until_ns = now_ns;
+    longest.calls = waiting_;
+    longest.frame = newest_frame_;
+    longest.ended = false;
+  }
+  return longest;
+}
+
 void Stalls::note(const model::Message& m, const roce::Connection& connection) {
+  if (m.sender != caller_) keep_silence(m.time_ns);
+  seen(m);
   if (m.caller == caller_) {
     if (m.kind == model::Kind::kCall) {
       if (m.psn_known) newest_psn_ = m.psn;
+      newest_frame_ = m.frame;
       waiting_ = m.credits.in_use;
       granted_ = m.credits.granted;
       if (since_ns_ < 0) alive(m.time_ns, connection);
       return;
     }
-    if (m.match_frame != 0) learn(m.latency_ns, m.time_ns);
+    const bool usual = rare_ == nullptr || m.time_ns - m.latency_ns > rare_->stall_until_ns;
+    if (m.match_frame != 0 && usual) {
+      learn(m.latency_ns, m.time_ns);
+    }
     waiting_ = m.credits.in_use;
     granted_ = m.credits.granted;
   }
@@ -76,6 +158,7 @@ void Stalls::note(const model::Message& m, const roce::Connection& connection) {
 void Stalls::worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
                     const roce::Connection& connection) {
   if (op.initiator == caller_) return;
+  seen_ns_ = std::max(seen_ns_, time_ns);
   if (op.kind == roce::OpKind::kRead) {
     if (!ends) {
       ++open_reads_;
@@ -84,7 +167,10 @@ void Stalls::worked(const roce::Operation& op, bool ends, std::int64_t time_ns,
     }
   }
   payload_ = payload(connection);
-  if (since_ns_ >= 0 && newer(time_ns)) alive(time_ns, connection);
+  if (since_ns_ >= 0 && newer(time_ns)) {
+    keep_silence(time_ns);
+    alive(time_ns, connection);
+  }
 }
 
 std::uint64_t Stalls::payload(const roce::Connection& c) const {
@@ -184,6 +270,7 @@ void Stalls::report(Findings& findings, const roce::Connection& connection,
       RuleId::kStall, e, [&] { return text(connection, oldest, now_ns); },
       reported_side_ < 0 ? kLookAtNetwork : nullptr);
   reported_ = true;
+  if (state == State::kOver) rare().stall_until_ns = now_ns;
   reported_silent_ns_ = std::min(silent, kLongest);
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/rules/silence.h>
 
 namespace rpcrdma::rules {
 
@@ -33,10 +35,31 @@ class Stalls {
     return since_ns_ >= 0 && payload(connection) != payload_;
   }
   void moved(std::int64_t time_ns, const roce::Connection& connection) {
+    keep_silence(time_ns);
     alive(time_ns, connection);
   }
   // Packets were retransmitted, by either side.
   void sent_again(std::uint64_t packets, std::int64_t time_ns);
+  // The caller retransmitted a packet, `idle_ns` after its previous one.
+  void caller_sent_again(std::int64_t idle_ns, const roce::PacketMeta& meta);
+  // The responder sent a NAK, for which the caller retransmits at once.
+  void refused() {
+    if (rare_ != nullptr) rare_->gap_until_ns = -1;
+  }
+
+  // Returns whether the capture point stood still, probably with the responder: nothing was
+  // captured for a long time, and then new Calls arrived together with retransmissions of them. A
+  // requester retransmits after a timeout, so these packets had been waiting.
+  [[nodiscard]] bool stood_still() const {
+    return rare_ != nullptr && rare_->gap_until_ns >= 0 && rare_->gap_copies != 0;
+  }
+  // Returns whether the connection ended soon after that: its requester had waited for long.
+  [[nodiscard]] bool stood_still_before(std::int64_t ended_ns) const {
+    if (rare_ == nullptr || rare_->stood_still_until_ns == 0) return false;
+    const std::int64_t until = rare_->stood_still_until_ns;
+    return ended_ns - until < until - rare_->stood_still_since_ns;
+  }
+  void report_standstill(Findings& findings, const roce::Connection& connection);
 
   // Returns whether an event at `time_ns` is newer than the last sign of life.
   [[nodiscard]] bool newer(std::int64_t time_ns) const { return time_ns > since_ns_; }
@@ -54,10 +77,26 @@ class Stalls {
   // over, and whenever it has lasted twice as long.
   void report(Findings& findings, const roce::Connection& connection, const model::Call* oldest,
               std::int64_t now_ns, State state);
+  // The longest silence so far. `now_ns`: when the connection or the capture ended.
+  [[nodiscard]] Silence longest_silence(std::int64_t now_ns) const;
 
  private:
+  // To be called before alive(): keeps the silence that ends now if it is the longest.
+  void keep_silence(std::int64_t time_ns) {
+    constexpr std::int64_t kShortestKept = 1'000'000;
+    if (since_ns_ < 0 || time_ns - since_ns_ < kShortestKept) return;
+    Rare& r = rare();
+    if (time_ns - since_ns_ > r.silence_until_ns - r.silence_since_ns) {
+      r.silence_since_ns = since_ns_;
+      r.silence_until_ns = time_ns;
+      r.silence_calls = waiting_;
+      r.silence_frame = newest_frame_;
+    }
+  }
   [[nodiscard]] std::int64_t threshold() const;
   void alive(std::int64_t time_ns, const roce::Connection& connection);
+  // Notes any message.
+  void seen(const model::Message& m);
   [[nodiscard]] std::uint64_t payload(const roce::Connection& connection) const;
   void learn(std::int64_t latency_ns, std::int64_t time_ns);
   enum class Arrived : std::uint8_t { kAll, kSome, kNone, kNotKnown };
@@ -80,8 +119,31 @@ class Stalls {
 
   std::uint32_t waiting_ = 0, granted_ = 0;  // Calls, credits
   std::uint32_t newest_psn_ = 0;
-  std::uint32_t open_reads_ = 0;  // of the responder
-  std::uint64_t payload_ = 0;     // at the last sign of life
+  std::uint64_t newest_frame_ = 0;  // of the latest Call
+  std::uint32_t open_reads_ = 0;    // of the responder
+  std::uint64_t payload_ = 0;       // at the last sign of life
+
+  // What few connections need. There may be very many connections.
+  struct Rare {
+    // When the last silence that was reported ended: the latency of Calls from before is not usual.
+    std::int64_t stall_until_ns = INT64_MIN;
+    // The latest time without any packet that ended with a Call; `until` is -1 if it is over.
+    std::int64_t gap_since_ns = -1, gap_until_ns = -1;
+    std::uint64_t gap_frame = 0, gap_copy_frame = 0;
+    std::uint64_t gap_copies = 0;
+    std::int64_t stood_still_since_ns = 0, stood_still_until_ns = 0;
+    // The longest silence.
+    std::int64_t silence_since_ns = 0, silence_until_ns = 0;
+    std::uint64_t silence_frame = 0;
+    std::uint32_t silence_calls = 0;
+  };
+  [[nodiscard]] Rare& rare() {
+    if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+    return *rare_;
+  }
+  std::unique_ptr<Rare> rare_;
+  std::int64_t seen_ns_ = -1;      // the latest message or operation
+  bool copies_elsewhere_ = false;  // retransmissions without a timeout, but behind no gap
 
   // The usual latency.
   std::uint64_t answers_ = 0;

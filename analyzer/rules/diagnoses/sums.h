@@ -27,6 +27,8 @@ struct CreditSums {
 struct LatencySums {
   std::uint64_t replies = 0;
   std::uint64_t slow = 0;  // Replies that took long
+  // Of these: Replies for which most of the time passed in the responder, or on the path.
+  std::uint64_t slow_peer = 0, slow_way = 0;
   std::int64_t latency = 0;
   std::int64_t data = 0;     // from the first RDMA operation of a Call to the end of the last
   std::int64_t way = 0;      // path time: from a Call to its acknowledgment
@@ -51,9 +53,16 @@ struct Sums {
   return {a.calls - b.calls, a.waited - b.waited, a.full_ns - b.full_ns};
 }
 [[nodiscard]] inline LatencySums operator-(const LatencySums& a, const LatencySums& b) {
-  return {
-      a.replies - b.replies, a.slow - b.slow, a.latency - b.latency, a.data - b.data,
-      a.way - b.way,         a.busy - b.busy, a.stalled - b.stalled, a.no_receive - b.no_receive};
+  return {a.replies - b.replies,
+          a.slow - b.slow,
+          a.slow_peer - b.slow_peer,
+          a.slow_way - b.slow_way,
+          a.latency - b.latency,
+          a.data - b.data,
+          a.way - b.way,
+          a.busy - b.busy,
+          a.stalled - b.stalled,
+          a.no_receive - b.no_receive};
 }
 
 [[nodiscard]] inline Sums operator-(const Sums& a, const Sums& b) {

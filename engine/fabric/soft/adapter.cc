@@ -13,6 +13,7 @@
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/soft/adapter.h>
+#include <rpcrdma/soft/share.h>
 #include <rpcrdma/wire/icrc.h>
 
 namespace rpcrdma::soft {
@@ -27,7 +28,7 @@ namespace {
 constexpr unsigned kBurst = 16;
 constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
 constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are reserved for management
-constexpr std::size_t kMaxSlots = 0xfffd;
+constexpr std::size_t kMaxSlots = (1U << kQpnIndexBits) - kFirstQpn - 1;
 constexpr std::uint32_t kNoSlot = UINT32_MAX;
 constexpr std::uint16_t kConsumerReject = 28;
 
@@ -104,7 +105,7 @@ struct Adapter::Impl {
   CmEvent cm_event;
 
   [[nodiscard]] static std::uint32_t index_of(ConnectionId id) {
-    return (id & 0xffffU) - kFirstQpn;  // 0 and 1: beyond any table
+    return (id & ((1U << kQpnIndexBits) - 1)) - kFirstQpn;  // 0 and 1: beyond any table
   }
   [[nodiscard]] Slot* find(ConnectionId id) {
     const std::uint32_t index = index_of(id);
@@ -124,7 +125,9 @@ struct Adapter::Impl {
     const std::uint32_t index = free_slots.back();
     Slot& s = slots[index];
     ++s.generation;
-    const std::uint32_t qpn = std::uint32_t{s.generation} << 16U | (index + kFirstQpn);
+    const std::uint32_t generation = s.generation & ((1U << kQpnGenerationBits) - 1);
+    const std::uint32_t qpn =
+        (generation << kShareBits | options.share) << kQpnIndexBits | (index + kFirstQpn);
     s.qp = std::make_unique<QueuePair>(qpn, cookie, depths, memory, completions);
     free_slots.pop_back();
     s.cookie = cookie;

@@ -79,13 +79,18 @@ class SoftConnection : public fabric::Connection {
 
 class SoftListener : public fabric::Listener {
  public:
-  SoftListener(Adapter& adapter, std::uint16_t port) : adapter_(adapter), port_(port) {}
-  ~SoftListener() override { adapter_.unlisten(port_, base::monotonic_ns()); }
+  SoftListener(Adapter& adapter, UdpSocket& socket, std::uint16_t port)
+      : adapter_(adapter), socket_(socket), port_(port) {}
+  ~SoftListener() override {
+    adapter_.unlisten(port_, base::monotonic_ns());
+    socket_.release_port(port_);
+  }
   SoftListener(const SoftListener&) = delete;
   SoftListener& operator=(const SoftListener&) = delete;
 
  private:
   Adapter& adapter_;
+  UdpSocket& socket_;
   std::uint16_t port_;
 };
 
@@ -114,7 +119,12 @@ class Soft : public SoftProvider {
         !watch_socket(EPOLLIN)) {
       return system_error("epoll_ctl");
     }
-    return {};
+    return watch_more();
+  }
+
+  std::unique_ptr<PacketLog> log_to(std::unique_ptr<PacketLog> log) override {
+    socket_.log_to(log.get());
+    return std::exchange(log_, std::move(log));
   }
 
   const fabric::Limits& limits() const override { return limits_; }
@@ -133,9 +143,15 @@ class Soft : public SoftProvider {
 
   Expected<std::unique_ptr<fabric::Listener>> listen(std::uint16_t port,
                                                      std::uint64_t cookie) override {
-    const auto done = adapter_.listen(port, cookie);
-    if (!done) return tl::unexpected(done.error());
-    return std::unique_ptr<fabric::Listener>(std::make_unique<SoftListener>(adapter_, port));
+    const auto claimed = socket_.claim_port(port);
+    if (!claimed) return tl::unexpected(claimed.error());
+    const auto done = watch_more().and_then([&] { return adapter_.listen(port, cookie); });
+    if (!done) {
+      socket_.release_port(port);
+      return tl::unexpected(done.error());
+    }
+    return std::unique_ptr<fabric::Listener>(
+        std::make_unique<SoftListener>(adapter_, socket_, port));
   }
 
   Expected<std::unique_ptr<fabric::Connection>> connect(
@@ -241,6 +257,18 @@ class Soft : public SoftProvider {
     return event_waits_ || adapter_.anything_to_poll();
   }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
+
+  // Watches the descriptors besides the UDP socket, of which there may be more than before.
+  Expected<void> watch_more() {
+    for (const int fd : socket_.more_fds()) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0 && errno != EEXIST) {
+        return system_error("epoll_ctl");
+      }
+    }
+    return {};
+  }
 
   // Watches the socket for these epoll events; 0: not at all.
   bool watch_socket(std::uint32_t events) {
@@ -350,6 +378,7 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   const std::uint64_t value = std::uint64_t{seed()} << 32U | seed();
   ProviderOptions own = options;
   own.adapter.udp_source_port = socket->source_port();
+  own.adapter.share = own.adapter.cm.share = socket->share();
   if (const std::uint32_t link = link_mtu(options.adapter.address); link != 0) {
     own.adapter.mtu = std::min(own.adapter.mtu, path_mtu_on(link));
   }

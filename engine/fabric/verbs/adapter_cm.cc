@@ -167,6 +167,7 @@ Expected<void> Adapter::make_queue_pair(Slot& slot) {
     attributes.cap.max_send_sge = attributes.cap.max_recv_sge = fabric::kMaxSlices;
     attributes.cap.max_inline_data = most_inline;
     attributes.qp_type = IBV_QPT_RC;
+    errno = 0;
     if (::rdma_create_qp(slot.id, device_->domain(), &attributes) != 0) continue;
     slot.send_room = sizes.send;
     slot.receive_room = sizes.receive;
@@ -180,8 +181,12 @@ Expected<void> Adapter::make_queue_pair(Slot& slot) {
     return {};
   }
   // rdma_create_qp() fails in the same way if the peer has withdrawn its request.
-  const fabric::Error error = system_error(
-      slot.active ? "cannot create a queue pair" : "cannot create a queue pair for this request");
+  const char* const what =
+      slot.active ? "cannot create a queue pair" : "cannot create a queue pair for this request";
+  const fabric::Error error =
+      errno != 0 ? system_error(what)
+                 : fabric::Error{Errc::kSystem,
+                                 fmt::format("{}: the device's library gives no reason", what)};
   queues_.give(std::exchange(slot.completions, {}));
   return tl::unexpected(error);
 }

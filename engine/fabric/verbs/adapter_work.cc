@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/core.h>
@@ -35,9 +36,7 @@ void Adapter::on_completion(const ibv_wc& wc) {
 void Adapter::on_sent(Slot& slot, const ibv_wc& wc, const WorkName& work) {
   const std::uint64_t n = work.from(slot.sends.begin());
   if (n >= slot.sends.end()) return;
-  while (slot.sends.begin() != n) slot.sends.pop();
-  const SendWork done = slot.sends.front();
-  slot.sends.pop();
+  const SendWork done = complete(slot.sends, n, device_->abilities().late_reads);
   const Status status = translate(wc.status);
   const bool succeeded = status == Status::kSuccess;
   if (succeeded && done.operation == Operation::kInvalidate) {
@@ -145,9 +144,12 @@ bool Adapter::post_chain(Slot& slot) {
   for (std::size_t i = 0; i + 1 < slot.chained; ++i) slot.chain[i].next = &slot.chain[i + 1];
   slot.chain[slot.chained - 1].next = nullptr;
   ibv_send_wr* bad = nullptr;
-  const int error = ::ibv_post_send(slot.id->qp, slot.chain.data(), &bad);
-  const std::size_t posted =
-      error == 0 ? slot.chained : static_cast<std::size_t>(bad - slot.chain.data());
+  // Some libraries return negative numbers.
+  const int error = std::abs(::ibv_post_send(slot.id->qp, slot.chain.data(), &bad));
+  // siw's queues all work, and then names none if the connection has ended.
+  const std::size_t posted = error == 0 || bad == nullptr
+                                 ? slot.chained
+                                 : static_cast<std::size_t>(bad - slot.chain.data());
   for (std::size_t i = 0; i < posted; ++i) {
     const ibv_send_wr& wr = slot.chain[i];
     // The window's handle from now on; the next binding changes it again.
@@ -218,7 +220,11 @@ Expected<std::size_t> Adapter::post_send(Name name, std::span<const fabric::Send
       ibv_send_wr& wr = s->chain[s->chained];
       translate(r, s->most_inline, wr, sges_[s->chained]);
       const std::uint32_t value = r.operation == Operation::kRead ? length_of(r.local) : 0;
-      add_to_chain(*s, {r.id, r.operation, r.signaled, value}, r.signaled);
+      // Only its own completion shows that a late Read is complete.
+      const Abilities& a = device_->abilities();
+      const bool signaled =
+          r.signaled || a.signal_all || (a.late_reads && r.operation == Operation::kRead);
+      add_to_chain(*s, {r.id, r.operation, r.signaled, value}, signaled);
     }
     if (added == 0) {
       if (posted == 0 && !good) return tl::unexpected(good.error());
@@ -293,7 +299,7 @@ Expected<std::size_t> Adapter::post_receive(Name name,
                   : fabric::fail(Errc::kBadArgument, "too many slices");
     }
     ibv_recv_wr* bad = nullptr;
-    const int error = ::ibv_post_recv(s->id->qp, chain.data(), &bad);
+    const int error = std::abs(::ibv_post_recv(s->id->qp, chain.data(), &bad));
     const std::size_t done = error == 0 ? n : static_cast<std::size_t>(bad - chain.data());
     for (std::size_t i = done; i < n; ++i) s->receives.pop_back();
     posted += done;

@@ -10,8 +10,6 @@ namespace rpcrdma::verbs {
 
 namespace {
 
-// Places per queue: enough for a few dozen usual connections.
-constexpr std::uint32_t kPlaces = 16384;
 // Acknowledging takes a lock, so it is done for many events at once.
 constexpr unsigned kAcknowledgeAt = 64;
 
@@ -31,7 +29,7 @@ fabric::Expected<CompletionQueues::Share> CompletionQueues::take(std::uint32_t p
     found->taken += places;
     return Share{found->queue, static_cast<std::uint32_t>(found - queues_.begin()), places};
   }
-  const std::uint32_t size = std::max(places, std::min(kPlaces, most_));
+  const std::uint32_t size = std::max(places, usual_);
   Queue fresh;
   fresh.queue = ::ibv_create_cq(context_, static_cast<int>(size), nullptr, channel_, 0);
   if (fresh.queue == nullptr) {

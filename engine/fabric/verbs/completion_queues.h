@@ -14,9 +14,9 @@ namespace rpcrdma::verbs {
 
 class CompletionQueues {
  public:
-  // `most`: the device's maximum number of completions in one queue.
-  CompletionQueues(ibv_context* context, ibv_comp_channel* channel, std::uint32_t most)
-      : context_(context), channel_(channel), most_(most) {}
+  // `usual`: places of a queue, unless one connection needs more.
+  CompletionQueues(ibv_context* context, ibv_comp_channel* channel, std::uint32_t usual)
+      : context_(context), channel_(channel), usual_(usual) {}
   ~CompletionQueues();  // destroy the queue pairs first
   CompletionQueues(const CompletionQueues&) = delete;
   CompletionQueues& operator=(const CompletionQueues&) = delete;
@@ -62,7 +62,7 @@ class CompletionQueues {
 
   ibv_context* const context_;
   ibv_comp_channel* const channel_;
-  const std::uint32_t most_;
+  const std::uint32_t usual_;
   std::deque<Queue> queues_;  // a deque, since elements must not move
   ibv_wc batch_[kBatch];
 };

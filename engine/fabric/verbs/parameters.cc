@@ -15,7 +15,14 @@ std::uint32_t positive(int value) {
 Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port, bool iwarp) {
   Abilities a;
   a.work_requests = positive(device.max_qp_wr);
-  a.completions = positive(device.max_cqe);
+  constexpr std::uint32_t kSiw = 0x626d74;
+  const bool siw = device.vendor_id == kSiw;
+  a.late_reads = a.signal_all = siw;
+  // siw's library takes a mapping at 0x90000 for a failed one, and the kernel assigns these offsets
+  // in the order of creation. There the first completion queue covers this one: 32 bytes a place,
+  // from 0. Otherwise enough for a few dozen usual connections.
+  const std::uint32_t wanted = siw ? 32768 : 16384;
+  a.completions = std::min(positive(device.max_cqe), wanted);
   a.slices = positive(device.max_sge);
   a.read_slices = positive(device.max_sge_rd);
   a.responder_resources = positive(device.max_qp_rd_atom);

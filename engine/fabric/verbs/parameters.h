@@ -14,7 +14,7 @@ namespace rpcrdma::verbs {
 // The relevant abilities of a device and its port.
 struct Abilities {
   std::uint32_t work_requests = 0;        // of a queue
-  std::uint32_t completions = 0;          // of a completion queue
+  std::uint32_t completions = 0;          // of a completion queue that connections share
   std::uint32_t slices = 0;               // of a work request
   std::uint32_t read_slices = 0;          // of a Read; 0: unknown
   std::uint32_t responder_resources = 0;  // of a queue pair
@@ -26,7 +26,11 @@ struct Abilities {
   // retransmitted.
   bool windows_stall = false;
   bool kernel_flags = false;  // a Receive reports Remote Invalidation by the kernel's flag
-  bool invalidates = false;   // supports Send with Invalidate
+  bool late_reads = false;    // Reads may complete after work behind them
+  // Only work with a completion is copied when it is sent; TCP may send other work later, from
+  // memory that has changed meanwhile.
+  bool signal_all = false;
+  bool invalidates = false;  // supports Send with Invalidate
 };
 [[nodiscard]] Abilities abilities_of(const ibv_device_attr& device, const ibv_port_attr& port,
                                      bool iwarp);

@@ -73,6 +73,26 @@ TEST(VerbsParameters, WindowsAreUsedWhereTheyAreThereAndWork) {
   EXPECT_TRUE(wants_windows(a, HandleKind::kWindows));
 }
 
+TEST(VerbsParameters, TheFirstCompletionQueueOfSiwCoversTheOffsetThatItsLibraryRefuses) {
+  ibv_device_attr d = device();
+  EXPECT_EQ(abilities_of(d, port(), false).completions, 16384U);
+  d.max_cqe = 1000;
+  EXPECT_EQ(abilities_of(d, port(), false).completions, 1000U);
+  d.max_cqe = 3'276'800;
+  d.vendor_id = 0x626d74;
+  constexpr std::uint32_t kRefused = 0x90000, kPlace = 32;
+  EXPECT_GT(abilities_of(d, port(), true).completions * kPlace, kRefused);
+}
+
+TEST(VerbsParameters, OnSiwAllWorkIsSignaled) {
+  ibv_device_attr d = device();
+  EXPECT_FALSE(abilities_of(d, port(), true).late_reads);
+  EXPECT_FALSE(abilities_of(d, port(), true).signal_all);
+  d.vendor_id = 0x626d74;
+  EXPECT_TRUE(abilities_of(d, port(), true).late_reads);
+  EXPECT_TRUE(abilities_of(d, port(), true).signal_all);
+}
+
 TEST(VerbsParameters, MemoryHasTheLeastRights) {
   Abilities a = abilities_of(device(), port(), false);
   EXPECT_EQ(local_access(a), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);

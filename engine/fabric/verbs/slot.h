@@ -28,13 +28,30 @@ enum class Phase : std::uint8_t {
   kLingering,    // has no owner; its peer has not answered a DREQ yet
 };
 
-// Send queue work that is not known to be complete. It completes in order.
+// Send queue work that is not known to be complete, or is behind such work. It completes in order,
+// but on siw Reads may complete after work behind them.
 struct SendWork {
   std::uint64_t id = 0;
   fabric::Operation operation = fabric::Operation::kSend;
   bool news = true;         // report success, too
   std::uint32_t value = 0;  // kRead: bytes; kAdvertise, kInvalidate: the handle
+  bool complete = false;
 };
+
+// Returns the work of a completion, and removes what is complete. `late_reads`: this work may have
+// completed before Reads in front of it.
+inline SendWork complete(fabric::Ring<SendWork>& sends, std::uint64_t n, bool late_reads) {
+  const SendWork done = sends[n];
+  const bool after_all = !late_reads || done.operation == fabric::Operation::kRead;
+  for (std::uint64_t i = sends.begin(); i <= n; ++i) {
+    if (after_all || sends[i].operation != fabric::Operation::kRead) {
+      sends[i].complete = true;
+      sends[i].news = false;
+    }
+  }
+  while (!sends.empty() && sends.front().complete) sends.pop();
+  return done;
+}
 
 // A Receive that waits until there is a queue pair.
 struct HeldReceive {

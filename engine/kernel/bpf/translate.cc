@@ -1,7 +1,6 @@
 #include "translate.h"
 
 #include "connection_event.h"
-#include "status_names.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,8 @@
 #include <system_error>
 
 #include <fmt/core.h>
+
+#include <rpcrdma/kernel_status/completion_status.h>
 
 namespace rpcrdma::kernel {
 namespace {

@@ -1,7 +1,6 @@
 #include "translate.h"
 
 #include "event_log.h"
-#include "status_names.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <gmock/gmock.h>
+
+#include <rpcrdma/fabric/work.h>
 
 namespace rpcrdma::kernel {
 namespace {
@@ -614,15 +615,6 @@ TEST_F(TranslateTest, RandomRecordsAreHarmless) {
   translator.end_of_batch(log);
   EXPECT_LE(translator.connections(), 24U);
   EXPECT_FALSE(log.entries.empty());
-}
-
-TEST(CompletionStatusTest, HasNames) {
-  EXPECT_EQ(completion_status_name(12), "retries exceeded (IB_WC_RETRY_EXC_ERR)");
-  EXPECT_EQ(completion_status_name(21), "general error (IB_WC_GENERAL_ERR)");
-  EXPECT_EQ(completion_status_name(22), "completion status 22");
-  EXPECT_EQ(completion_status(0), fabric::Status::kSuccess);
-  EXPECT_EQ(completion_status(13), fabric::Status::kRnrRetriesExceeded);
-  EXPECT_EQ(completion_status(0xffffffff), fabric::Status::kLocalOperation);
 }
 
 }  // namespace

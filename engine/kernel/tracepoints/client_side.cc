@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/kernel_status/completion_status.h>
+
 namespace rpcrdma::tracepoints {
 namespace {
 
@@ -460,11 +462,11 @@ void ClientSide::flushed(const Record& r, bool receives) {
   const std::uint32_t cq = r.u32(Field::kCqId);
   const Connections::Id id =
       receives ? connections_.by_receive_cq(cq) : connections_.by_send_cq(cq);
-  if (status != kFlushed) {
+  if (status != kernel::kFlushed) {
     error(id, r.time, 0, 0,
-          fmt::format("a {} completed with {} (vendor error 0x{:x})",
+          fmt::format("a {} failed: {}, vendor error {:#x}",
                       receives ? "Receive" : "Send or memory operation",
-                      completion_status_name(status), r.u32(Field::kVendorErr)));
+                      kernel::completion_status_name(status), r.u32(Field::kVendorErr)));
   }
   if (id == 0) return;
   connections_.find(id)->flushed = true;

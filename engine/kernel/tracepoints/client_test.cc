@@ -207,8 +207,10 @@ TEST_F(Client, ErrorsOfCompletionsNameTheirStatus) {
   const auto errors = sink.of<trace::Error>();
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_EQ(errors[0].header.connection, 1U);
-  EXPECT_EQ(errors[0].text(),
-            "a Send or memory operation completed with RETRY_EXC_ERR (vendor error 0x81)");
+  EXPECT_EQ(
+      errors[0].text(),
+      "a Send or memory operation failed: retries exceeded (IB_WC_RETRY_EXC_ERR), vendor error "
+      "0x81");
 }
 
 TEST_F(Client, ATraceThatBeginsMidStream) {

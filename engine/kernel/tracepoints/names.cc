@@ -51,14 +51,6 @@ constexpr auto kPrograms = std::to_array<KernelProgram>({
     {"lockd", 4, 100021, kLock},
 });
 
-constexpr auto kStatusNames = std::to_array<std::string_view>(
-    {"SUCCESS",          "LOC_LEN_ERR",       "LOC_QP_OP_ERR",     "LOC_EEC_OP_ERR",
-     "LOC_PROT_ERR",     "WR_FLUSH_ERR",      "MW_BIND_ERR",       "BAD_RESP_ERR",
-     "LOC_ACCESS_ERR",   "REM_INV_REQ_ERR",   "REM_ACCESS_ERR",    "REM_OP_ERR",
-     "RETRY_EXC_ERR",    "RNR_RETRY_EXC_ERR", "LOC_RDD_VIOL_ERR",  "REM_INV_RD_REQ_ERR",
-     "REM_ABORT_ERR",    "INV_EECN_ERR",      "INV_EEC_STATE_ERR", "FATAL_ERR",
-     "RESP_TIMEOUT_ERR", "GENERAL_ERR"});
-
 void take_port(std::string_view text, Address& address) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -95,39 +87,6 @@ std::uint32_t program_of_service(std::string_view service) {
   if (service == "lockd") return 100021;
   if (service == "NFSv4 callback") return kNfsCallback;
   return 0;
-}
-
-std::string completion_status_name(std::uint64_t status) {
-  return status < kStatusNames.size() ? std::string(kStatusNames[status])
-                                      : "status " + std::to_string(status);
-}
-
-std::uint8_t fabric_status(std::uint64_t completion_status) {
-  switch (completion_status) {
-    case 0:
-      return 0;
-    case 1:
-      return 1;  // local length
-    case 4:
-    case 8:
-      return 2;  // local protection
-    case kFlushed:
-      return 4;  // flushed
-    case 7:
-      return 8;  // bad response
-    case 9:
-      return 5;  // remote invalid
-    case 10:
-      return 6;  // remote access
-    case 11:
-      return 7;  // remote operation
-    case 12:
-      return 9;  // retries exceeded
-    case 13:
-      return 10;  // RNR retries exceeded
-    default:
-      return 3;  // local operation
-  }
 }
 
 std::string errno_text(std::int64_t negative) {

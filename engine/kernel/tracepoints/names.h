@@ -19,11 +19,6 @@ namespace rpcrdma::tracepoints {
 // The program that a server's process names so; 0: unknown.
 [[nodiscard]] std::uint32_t program_of_service(std::string_view service);
 
-// ib_wc_status: "WR_FLUSH_ERR".
-[[nodiscard]] std::string completion_status_name(std::uint64_t status);
-inline constexpr std::uint64_t kFlushed = 5;
-// The corresponding fabric::Status.
-[[nodiscard]] std::uint8_t fabric_status(std::uint64_t completion_status);
 // "connection refused", of a negative errno.
 [[nodiscard]] std::string errno_text(std::int64_t negative);
 

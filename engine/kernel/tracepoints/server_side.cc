@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/kernel_status/completion_status.h>
+
 namespace rpcrdma::tracepoints {
 namespace {
 
@@ -584,7 +586,8 @@ void ServerSide::reads_done(const Record& r, bool ok) {
   for (const auto& [operation, length] : request.reads) {
     trace::OperationEnd e;
     e.kind = trace::Transfer::kRead;
-    e.status = ok ? std::uint8_t{0} : fabric_status(r.u64(Field::kStatus));
+    e.status = ok ? std::uint8_t{0}
+                  : static_cast<std::uint8_t>(kernel::completion_status(r.u64(Field::kStatus)));
     e.length = ok ? length : 0;
     e.id = operation;
     outbox_.emit(connection, r.time, e);
@@ -741,9 +744,10 @@ void ServerSide::sent(const Record& r) {
 
 void ServerSide::failed(const Record& r, const char* what) {
   const Connections::Id id = connections_.by_any_cq(r.u32(Field::kCqId));
-  error(id, r.time, 0, 0,
-        fmt::format("a {} completed with {} (vendor error 0x{:x})", what,
-                    completion_status_name(r.u64(Field::kStatus)), r.u32(Field::kVendorErr)));
+  error(
+      id, r.time, 0, 0,
+      fmt::format("a {} failed: {}, vendor error {:#x}", what,
+                  kernel::completion_status_name(r.u64(Field::kStatus)), r.u32(Field::kVendorErr)));
 }
 
 void ServerSide::close(const Record& r) {

@@ -147,7 +147,8 @@ TEST_F(Server, FailedReadsHaveAStatus) {
   ASSERT_THAT(ends, SizeIs(1));
   EXPECT_EQ(ends[0].event.status, 6);
   EXPECT_EQ(ends[0].event.length, 0U);
-  EXPECT_THAT(sink.of<trace::Error>()[0].text(), HasSubstr("REM_ACCESS_ERR"));
+  EXPECT_THAT(sink.of<trace::Error>()[0].text(),
+              HasSubstr("failed: remote access error (IB_WC_REM_ACCESS_ERR)"));
 }
 
 TEST_F(Server, WritesHaveTheLengthsOfTheReply) {

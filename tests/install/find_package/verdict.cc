@@ -22,5 +22,5 @@ int main(int argc, char** argv) {
   }
   analysis.pipeline().finish();
   analysis.finish((*source)->stats());
-  std::puts(report::verdict(analysis.report()).text.c_str());
+  std::puts(report::verdict(analysis.report()).sentence().c_str());
 }

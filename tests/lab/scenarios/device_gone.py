@@ -16,7 +16,7 @@ def run(lab):
     one.run("rdma link del rxe0")
     one.until(f"! kill -0 $(cat {server.name}.pid)")
     text = one.run(f"cat {server.name}.log")
-    check(f"rpcrdma: serve: {GONE}" in text and "connection 1: " in text, "the server:", text)
+    check(f"error   {GONE}" in text and "connection 1: " in text, "the server:", text)
     one.run("rdma link add rxe0 type rxe netdev eth0")
     server.start()
     status, text = two.wait(job, 90)

@@ -41,7 +41,7 @@ class BadServer:
 
 # Reasons of the errors that tracepoints name.
 NAMED = ("the version is not supported", "the message type is invalid", "the header is invalid",
-         "the message type is ignored", "the chunk is too small", "completed with REM_ACCESS_ERR",
+         "the message type is ignored", "the chunk is too small", "remote access error",
          "the Reply is shorter than a header", "the Reply has version 9", "the Reply matches no Call",
          "the header of the Reply is invalid", "the peer sent ERR_CHUNK", "the peer supports other versions only",
          "the peer sent an RDMA_ERROR with an unknown code")

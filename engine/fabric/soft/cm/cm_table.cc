@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rpcrdma/soft/share.h>
+
 namespace rpcrdma::soft {
 namespace {
 
@@ -57,7 +59,9 @@ CmConnection* ConnectionManager::Impl::create(const Path& at) {
   }
   timers.reserve(connections.size() + 1);
   CmId id = ids.next_communication();
-  while (connections.contains(id)) id = ids.next_communication();
+  while (share_of_cm_id(id) != limits.share || connections.contains(id)) {
+    id = ids.next_communication();
+  }
   CmConnection& c = connections[id];
   c.id = id;
   c.path = at;

@@ -1,5 +1,7 @@
 #include "udp_receive.h"
 
+#include "port_share.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -71,17 +73,38 @@ bool ReceiveRing::fill() {
   return true;
 }
 
+bool ReceiveRing::fill_forwarded() {
+  return shared_.port != nullptr && shared_.port->fill();
+}
+
 bool ReceiveRing::next(InPacket& packet) {
   for (;;) {
     while (!rest_.empty()) {
       const wire::Bytes datagram = rest_.first(std::min(each_, rest_.size()));
       rest_ = rest_.subspan(datagram.size());
+      if (shared_.port != nullptr && datagram.size() >= wire::kBthBytes + wire::kIcrcBytes &&
+          shared_.port->forward(path_, likely_ip_id_, datagram, shared_.counters)) {
+        ++likely_ip_id_;
+        continue;
+      }
       if (take(datagram, packet)) return true;
     }
     do {
-      if (at_ == filled_) return false;
+      if (at_ == filled_) return next_forwarded(packet);
     } while (!open());
   }
+}
+
+bool ReceiveRing::next_forwarded(InPacket& packet) {
+  if (shared_.port == nullptr) return false;
+  shared_.port->flush(shared_.counters);
+  PortShare::Forwarded forwarded;
+  while (shared_.port->next(forwarded)) {
+    path_ = forwarded.path;
+    likely_ip_id_ = forwarded.ip_id;
+    if (take(forwarded.datagram, packet)) return true;
+  }
+  return false;
 }
 
 bool ReceiveRing::open() {

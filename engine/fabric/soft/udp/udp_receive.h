@@ -17,7 +17,9 @@ class ReceiveRing {
 
   // Makes one system call and discards the previous contents. False: there was nothing to receive.
   [[nodiscard]] bool fill();
-  // Returns the next packet; false: none is left.
+  // The same for packets that other endpoints have forwarded.
+  [[nodiscard]] bool fill_forwarded();
+  // Returns the next packet; false: none is left. Forwards those of other endpoints.
   [[nodiscard]] bool next(InPacket& packet);
 
  private:
@@ -35,6 +37,7 @@ class ReceiveRing {
   // Opens the buffer number `at_`; false: its contents are invalid.
   [[nodiscard]] bool open();
   [[nodiscard]] bool take(wire::Bytes datagram, InPacket& packet);
+  [[nodiscard]] bool next_forwarded(InPacket& packet);
 
   UdpShared& shared_;
   std::unique_ptr<std::uint8_t[]> memory_;

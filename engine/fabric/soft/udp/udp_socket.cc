@@ -1,4 +1,5 @@
 // Opens and configures the UDP socket of a provider, and connects its sending and receiving sides.
+#include "port_share.h"
 #include "udp_receive.h"
 #include "udp_send.h"
 
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <linux/filter.h>
 #include <netinet/udp.h>
 
 #include <rpcrdma/base/file_descriptor.h>
@@ -41,11 +43,18 @@ bool take_without_checksum(int fd, bool ipv6) {
   return !ipv6 || set(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
 }
 
+// Of the sockets that share the port, the first one receives everything (PortShare).
+bool let_first_receive(int fd) {
+  std::array<sock_filter, 1> first{{BPF_STMT(BPF_RET | BPF_K, 0)}};
+  const sock_fprog program{static_cast<unsigned short>(first.size()), first.data()};
+  return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) == 0;
+}
+
 std::string why_not_bound(const fabric::Address& local, int error) {
   switch (error) {
     case EADDRINUSE:
       return fmt::format(
-          "UDP port {} of {} is in use by another endpoint or by the kernel's rdma_rxe",
+          "UDP port {} of {} is in use by another user's endpoint or by the kernel's rdma_rxe",
           wire::kRoceUdpPort, local.to_string());
     case EADDRNOTAVAIL:
       return fmt::format("{} is not an address of this machine", local.to_string());
@@ -63,9 +72,10 @@ bool unspecified(const fabric::Address& address) {
 
 struct UdpSocket::State {
   State(int fd, const fabric::Address& local)
-      : descriptor(fd), shared{fd, local, nullptr, {}, {}} {}
+      : descriptor(fd), shared{fd, local, nullptr, {}, {}, nullptr} {}
 
   base::FileDescriptor descriptor;
+  std::unique_ptr<PortShare> port;
   UdpShared shared;
   std::optional<SendBatch> batch;
   ReceiveRing ring{shared};
@@ -106,9 +116,17 @@ fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
   set(fd, IPPROTO_UDP, UDP_GRO, 1);
   const bool joins = !options.exact && set(fd, IPPROTO_UDP, UDP_SEGMENT, 0);
   const fabric::SocketAddress address = to_socket_address(local, wire::kRoceUdpPort);
+  auto port = PortShare::claim(local);
+  if (!port) return tl::unexpected(port.error());
+  set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   if (::bind(fd, &address.any, length_of(address)) != 0) {
     return fail(Errc::kSystem, why_not_bound(local, errno));
   }
+  // A kernel that would spread the packets over the sockets gets no second one.
+  if (!let_first_receive(fd)) set(fd, SOL_SOCKET, SO_REUSEPORT, 0);
+  (*port)->bound();
+  state->port = std::move(*port);
+  state->shared.port = state->port.get();
   state->batch.emplace(state->shared, joins);
   return UdpSocket(std::move(state));
 }
@@ -137,8 +155,25 @@ bool UdpSocket::flush() {
   return state_->batch->flush();
 }
 
+std::uint8_t UdpSocket::share() const {
+  return state_->port->share();
+}
+
+fabric::Expected<void> UdpSocket::claim_port(std::uint16_t port) {
+  return state_->port->claim_port(port);
+}
+
+void UdpSocket::release_port(std::uint16_t port) {
+  state_->port->release_port(port);
+}
+
+std::vector<int> UdpSocket::more_fds() const {
+  return state_->port->descriptors();
+}
+
 bool UdpSocket::begin_receive() {
-  return state_->ring.fill();
+  const bool received = state_->ring.fill();
+  return state_->ring.fill_forwarded() || received;
 }
 
 bool UdpSocket::next(InPacket& packet) {

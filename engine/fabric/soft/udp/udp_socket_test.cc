@@ -583,8 +583,12 @@ TEST_F(UdpSocketTest, IfRawSocketsAreAllowedTheKernelsHeaderIsAsItIsTaken) {
 // --- Opening
 
 TEST_F(UdpSocketTest, ATakenPortIsNamedWithItsAddress) {
-  const UdpSocket a = open_at(a_);
+  // The kernel's rdma_rxe does not share the port either.
+  const int other = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const fabric::SocketAddress taken = to_socket_address(a_, wire::kRoceUdpPort);
+  ASSERT_EQ(::bind(other, &taken.any, length_of(taken)), 0);
   const auto again = UdpSocket::open(a_);
+  ::close(other);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, fabric::Errc::kSystem);
   EXPECT_THAT(again.error().message, HasSubstr(a_.to_string()));

@@ -9,12 +9,15 @@
 
 namespace rpcrdma::soft {
 
+class PortShare;
+
 struct UdpShared {
   int fd = -1;
   fabric::Address local;
   PacketLog* log = nullptr;
   LivePackets live;
   UdpCounters counters;
+  PortShare* port = nullptr;  // null: the port is not shared
 
   // Returns whether there is a log or a live reader.
   [[nodiscard]] bool watched() const { return log != nullptr || live.on(); }

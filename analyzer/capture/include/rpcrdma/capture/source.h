@@ -1,4 +1,5 @@
-// Sources of frames: capture files (pcap, pcapng; plain, gzip, zstd), pipes, interfaces.
+// Sources of frames: capture files (pcap, pcapng, ERF, snoop; plain or compressed), pipes,
+// interfaces.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,16 @@ struct SourceStats {
   // Where and why reading stopped or skipped bytes, with the file's name if there are several;
   // empty if undamaged.
   std::string damage;
+  // How the file was read where its header is wrong; empty if it is right.
+  std::string note;
 };
 
 // A place between two frames of a file from which reading can resume without the bytes before it.
 struct Mark {
   std::uint64_t offset = 0;  // in the file, bytes
   std::uint64_t frames = 0;  // before it
-  // Format state that the frames after the mark need from before it: a section's interfaces. Marks
-  // with the same state share it; null if nothing is needed.
+  // Format state that the frames after the mark need from before it: a section's interfaces, a
+  // pcap file's resolution of time. Marks with the same state share it; null if nothing is needed.
   struct Format;
   std::shared_ptr<const Format> format;
 };
@@ -44,9 +47,23 @@ struct Mark {
 // See Source::frames_stay().
 inline constexpr std::size_t kReadableBehind = std::size_t{8} << 20;
 
+// One of several merged files, by Frame::file.
+struct MergedFile {
+  std::string path;
+  bool recording = false;     // it begins with a trace event
+  std::int64_t shift_ns = 0;  // added to the times of its frames, since its clock differs
+  // Its frames come this much later in the merged order, but keep their times.
+  std::int64_t order_ns = 0;
+  // Files with the same number show the same traffic; 0: unknown.
+  std::uint32_t run = 0;
+};
+
 class Source {
  public:
   virtual ~Source() = default;
+
+  // The files that are merged; empty if there is only one.
+  [[nodiscard]] virtual std::span<const MergedFile> files() const { return {}; }
 
   // Returns true and a frame, or false at the end. A file that ends within a record, or is damaged
   // after its first frames, ends there without an error; stats() describes it. An error means that
@@ -87,7 +104,16 @@ class Source {
 // file is open only from the turn of its first frame to that of its last: files that do not overlap
 // in time need one descriptor in total. At most 500 may overlap. Errors: those of open_file(), but
 // an empty file among others is damage; more than 500 open at once.
-[[nodiscard]] Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths);
+//
+// `clocks`: what is known of the files' clocks; for files that are not in it, nothing.
+struct FileClock {
+  std::string path;
+  std::int64_t shift_ns = 0;  // these three as in MergedFile
+  std::int64_t order_ns = 0;
+  std::uint32_t run = 0;
+};
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_files(
+    const std::vector<std::string>& paths, const std::vector<FileClock>& clocks = {});
 
 // The same for a socket or pipe. Errors call it `name`.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_descriptor(base::FileDescriptor fd,
@@ -103,8 +129,12 @@ struct LiveOptions {
   // With an empty filter: only RoCEv2 and RoCEv1, with up to two VLAN tags. InfiniBand devices
   // carry nothing else and are not filtered.
   bool only_roce = false;
-  std::uint32_t snaplen = 0;     // bytes; 0: all
-  std::uint32_t buffer_mib = 0;  // kernel buffer; 0: libpcap's default
+  // With only_roce: also everything that may carry RoCE, namely the tunnels that dissect_link()
+  // reads, and IP fragments.
+  bool tunnels = false;
+  std::uint32_t snaplen = 0;  // bytes; 0: all
+  // Kernel buffer. A loopback interface fills that of libpcap, 2 MiB, within milliseconds.
+  std::uint32_t buffer_mib = 64;
   bool promiscuous = false;
 };
 

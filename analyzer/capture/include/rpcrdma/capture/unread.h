@@ -16,31 +16,19 @@ namespace rpcrdma::capture {
 
 enum class UnreadKind : std::uint8_t {
   kNothing,  // RDMA cannot be in it: ARP, plain UDP
-  kVxlan,
-  kVxlanGpe,
-  kGeneve,
-  kGre,
-  kErspan,
-  kGreInUdp,
-  kMpls,
-  kMplsInUdp,
-  kPppoe,
-  kMacsec,
-  kVnTag,
-  kNsh,
-  kProviderBackbone,
-  kTrill,
-  kIpInIp,
-  kSixInFour,
-  kFourInSix,
-  kSixInSix,
-  kSrv6,
-  kEtherIp,
-  kGtpU,
-  kL2tp,
-  kTzsp,
+  kNfsTcp,   // Calls of NFS over TCP; Unread::detail: how many
+  kPause,    // pause frames of Ethernet: see pause.h
+  // Unread::detail: the TunnelKind, with kTruncatedTunnel if the capture truncated the frame. What
+  // the tunnel carries is unknown.
+  kTunnel,
+  kTooDeep,  // more tunnels in each other than are followed
+  kEncryptedMacsec,
   kIpsec,
+  kL2tp,
   kWireGuard,
+  kDtls,           // GRE or MPLS in UDP, encrypted
+  kCompressedPpp,  // or encrypted
+  kPppProtocol,    // Unread::detail: the protocol
   kIwarp,
   kFragment,
   kEtherType,  // Unread::detail: the ethertype
@@ -51,14 +39,17 @@ enum class UnreadKind : std::uint8_t {
   kLaterFragment,  // RDMA if its datagram goes to RoCE's port
 };
 
+inline constexpr std::uint32_t kTruncatedTunnel = 0x100;
+
 struct Unread {
   UnreadKind kind = UnreadKind::kNothing;
   std::uint32_t detail = 0;
   std::uint64_t flow = 0;  // kIwarp, kTcp: of both directions; fragments: of one datagram
 };
 
-// `result`: what dissect_link() returned for the frame with this `udp_port`; not kRoce.
-[[nodiscard]] Unread unread_of(const Frame& frame, LinkResult result);
+// `result`: what dissect_link() returned for the frame with these options.
+[[nodiscard]] Unread unread_of(const Frame& frame, LinkResult result,
+                               const LinkOptions& options = link_options);
 
 // "VXLAN", "ethertype 0x9998", "link type 105 (IEEE 802.11)"
 [[nodiscard]] std::string unread_name(UnreadKind kind, std::uint32_t detail);
@@ -70,6 +61,7 @@ struct Unread {
 // Counts the frames of a capture, one after another.
 class UnreadFrames {
  public:
+  // Frames that hold no RDMA (kNothing, kNfsTcp, kPause) are not counted.
   void note(const Unread& unread);
   // Counts by name; frames beyond the size of the table share one name.
   [[nodiscard]] std::map<std::string, std::uint64_t> by_name() const;

@@ -1,6 +1,6 @@
 // Reports the fields in bytes to a sink: the wire codecs decode, and these functions report each
 // field and its place. Any bytes are safe to pass; undecodable bytes are reported with
-// Sink::error(). These functions allocate no memory.
+// Sink::error(). These functions allocate no memory, except for an RDMA_MSGP with padding.
 #pragma once
 
 #include <rpcrdma/decode/sink.h>
@@ -22,6 +22,10 @@ namespace rpcrdma::decode {
 // `dialect`: the dialect of a version 2 message, from wire::detect_dialect() or the model.
 void decode_message(wire::Bytes send, Sink& sink, const ProcedureId* call = nullptr,
                     wire::Dialect dialect = wire::Dialect::kDraft02);
+
+// Returns whether `payload`, the bytes after an RDMA2_OPTIONAL's header, is an RPC message
+// (draft-02 section 5.2.1). Options may carry other data, too.
+[[nodiscard]] bool begins_with_rpc(wire::Bytes payload, std::uint32_t xid);
 
 // Decodes an RPC message on its own, such as one moved by a Position Zero Read chunk or a Reply
 // chunk.

@@ -12,6 +12,7 @@
 #include <span>
 
 #include <rpcrdma/decode/padding.h>
+#include <rpcrdma/decode/procedure_id.h>
 #include <rpcrdma/decode/wrapping.h>
 #include <rpcrdma/wire/error.h>
 
@@ -62,15 +63,6 @@ struct DdpItem {
   bool absent = false;   // results: in no chunk, and longer than the rest of the stream
 };
 
-// Identifies a procedure to its binding.
-struct ProcedureId {
-  std::uint32_t program = 0;
-  std::uint32_t version = 0;
-  std::uint32_t procedure = 0;
-  // The Call's wrapping, needed to decode its Reply. The functions here expect an unwrapped body.
-  Wrapping wrapping = Wrapping::kUnknown;
-};
-
 // Finds the operations of a COMPOUND or CB_COMPOUND Call. `args` is the reduced stream after the
 // RPC header; `removed` holds, for the Read chunks in order, the offset in `args` at which data was
 // removed and its length in bytes (without roundup). Any counted opaque whose data begins at such
@@ -78,10 +70,6 @@ struct ProcedureId {
 // Parsing stops at undecodable bytes and keeps the earlier operations and the one whose arguments
 // were incomplete. It also stops at the first counted opaque of `padded_from` bytes or more, see
 // padding.h. For other procedures the result is empty.
-struct Removed {
-  std::uint32_t offset = 0;
-  std::uint64_t length = 0;
-};
 [[nodiscard]] CompoundOps parse_compound_call(const ProcedureId& id, wire::Bytes args,
                                               std::span<const Removed> removed,
                                               std::uint32_t padded_from = kNotPadded);
@@ -123,12 +111,16 @@ struct TakenItems {
 // given, receives a COMPOUND's operations. If the program's binding is unknown and exactly one
 // chunk has a length, the item is the last count word in the stream that equals it, and is marked
 // as guessed.
+// `reads` is the data that Read chunks of the Reply removed, in order; `offset` counts here in the
+// whole results, with the data of all chunks in it. A Write chunk offered for such an item is
+// unused.
 // `whole` is the length of the whole stream if it is certain; `results` may be only its front.
 // Absent items are reported only then: otherwise a matching count might be something else.
 [[nodiscard]] std::size_t find_result_items(const ProcedureId& id, wire::Bytes results,
                                             std::span<const std::uint64_t> chunk_lengths,
                                             std::span<DdpItem> items, CompoundOps* ops = nullptr,
-                                            std::optional<std::uint64_t> whole = {});
+                                            std::optional<std::uint64_t> whole = {},
+                                            std::span<const Removed> reads = {});
 
 // The file range of a READ or WRITE (in a COMPOUND, the first one), as requested by the Call; used
 // to order the chunks of one file.

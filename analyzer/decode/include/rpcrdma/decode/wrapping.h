@@ -32,6 +32,9 @@ struct Unwrapped {
 // read: encrypted, RPCSEC_GSS control data, not known to be plain, or too short for its wrapping.
 [[nodiscard]] std::optional<Unwrapped> unwrap(Wrapping wrapping, wire::Bytes body);
 
+// The service's number in a credential: 1 to 3; nothing for kUnknown and kControl.
+[[nodiscard]] std::optional<std::uint32_t> gss_service(Wrapping wrapping);
+
 // Why a body cannot be read: "encrypted (krb5p)", "wrapped (krb5i)"; null for kNone.
 [[nodiscard]] const char* wrapping_name(Wrapping wrapping);
 

@@ -5,6 +5,8 @@
 #include <bitset>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <tl/expected.hpp>
@@ -50,6 +52,13 @@ class Filter {
 
 // Fields, values and types are checked here; the resulting filter cannot fail.
 [[nodiscard]] tl::expected<Filter, FilterError> compile(std::string_view text);
+
+// Returns the field that a filter means by a name: a field's name, or an alias of Wireshark's, in
+// any case. The error is one clause and may suggest another name.
+[[nodiscard]] tl::expected<decode::FieldId, std::string> field_named(std::string_view name);
+
+// Parses a duration as filters write it, "1.5ms" or "10s", in nanoseconds; not a negative one.
+[[nodiscard]] std::optional<std::int64_t> parse_span(std::string_view text);
 
 // Whether messages or endpoints' events can have the field. They do not have the fields of packets,
 // connection management and private data.

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <rpcrdma/model/chunk_data.h>
 #include <rpcrdma/model/coverage.h>
+#include <rpcrdma/model/file_use.h>
 #include <rpcrdma/model/message.h>
 #include <rpcrdma/roce/connection.h>
 
@@ -35,6 +37,9 @@ enum class Shared : std::uint8_t { kNo, kWithOwnCall, kWithOtherCall };
 struct CallSegment {
   ChunkList list = ChunkList::kRead;
   Shared shared = Shared::kNo;
+  // For the table of Calls: whether it is found by its offset, and at most how many are older.
+  bool indexed = false;
+  std::uint8_t depth = 0;
   std::uint32_t chunk = 0;
   std::uint32_t index = 0;     // in its chunk
   std::uint32_t position = 0;  // Read list
@@ -73,12 +78,16 @@ enum class Ending : std::uint8_t {
 
 struct Call {
   Message message;
-  std::vector<CallChunk> chunks;  // Read, Write, Reply, in the header's order
+  // Read, Write, Reply, in the header's order; then the Read chunks of its Reply.
+  std::vector<CallChunk> chunks;
   std::vector<CallSegment> segments;
   std::vector<ChunkOperation> operations;  // ended ones, in the order of their ends
   std::uint64_t operations_total = 0;      // more than are kept, if the Call has very many
   std::int64_t first_op_ns = -1;           // first packet of the first operation; -1: none
   std::int64_t last_op_ns = -1;
+  // The same of the Reads of its Reply's Read chunks, which come after the Reply.
+  std::int64_t first_reply_read_ns = -1;
+  std::int64_t last_reply_read_ns = -1;
   // From the end of the Call to its acknowledgement by the receiving adapter, or to that of the
   // messages sent with it; -1: none was requested or seen.
   std::int64_t acknowledged_after_ns = -1;
@@ -93,8 +102,17 @@ struct Call {
   // Another Call with its XID was in flight when it came: an answer may be for either.
   bool doubled = false;
   bool identified = false;  // the RPC header was seen (at once, or when Position Zero was read)
+  bool has_file = false;    // it is of NFS or MOUNT, and `file` is valid
+  FileUse file;
+  // Its Reply, while the Read chunks of that are being read.
+  std::shared_ptr<Message> reply;
+  std::uint32_t own_segments = 0;  // the segments behind these are those of the Reply's Read chunks
+  std::uint32_t unread_segments = 0;  // as many of these are not read to their ends
   Ending ending = Ending::kClosed;
   std::size_t counted = 0;  // part of its footprint in the total of in-flight Calls
+
+  // Which file it is about; null: it is of another program, or names nothing.
+  [[nodiscard]] const FileUse* file_use() const { return has_file && file.any() ? &file : nullptr; }
 
   // Prepares for reuse: resets everything but keeps the memory of the lists.
   void reset();

@@ -23,9 +23,18 @@ namespace rpcrdma::model {
 enum class Kind : std::uint8_t { kCall, kReply, kError, kDone, kOption, kMalformed, kControl };
 [[nodiscard]] const char* kind_name(Kind kind);  // "call", "reply", ...
 
-// The list of a header that contains a chunk.
-enum class ChunkList : std::uint8_t { kRead, kWrite, kReply };
+// The list of a header that contains a chunk. kReplyRead: the Read list of a Reply (RFC 5666
+// section 3.5), whose memory the requester reads.
+enum class ChunkList : std::uint8_t { kRead, kWrite, kReply, kReplyRead };
 [[nodiscard]] const char* chunk_list_name(ChunkList list);  // "read", "write", "reply"
+// The list by which statistics count a chunk: a Read chunk is one in Calls and in Replies.
+[[nodiscard]] constexpr ChunkList counted_list(ChunkList list) {
+  return list == ChunkList::kReplyRead ? ChunkList::kRead : list;
+}
+// Whether the peer of the memory's owner reads it.
+[[nodiscard]] constexpr bool is_read_list(ChunkList list) {
+  return counted_list(list) == ChunkList::kRead;
+}
 
 // An RDMA operation that moved bytes of a chunk.
 struct ChunkOperation {
@@ -44,6 +53,11 @@ struct ChunkOperation {
   bool complete = false;
   bool suspect = false;
 };
+
+// Whether a Reply shows the operation: it moved results. Otherwise the Call shows it.
+[[nodiscard]] inline bool is_of_reply(const ChunkOperation& o) {
+  return o.kind == roce::OpKind::kWrite || o.list == ChunkList::kReplyRead;
+}
 
 // Content of the RPC header; for a Call whose header is not visible, the procedure may come from
 // the endpoint's recording. In a Reply, program, version and procedure are those of its Call.
@@ -106,6 +120,7 @@ struct Message {
   std::uint64_t wire_length = 0;                    // of the SEND, bytes
   bool complete = true;                             // all bytes of the SEND were captured
   bool suspect = false;                             // a packet of it had a bad ICRC
+  bool ce = false;                                  // a packet of it was marked CE
   std::uint16_t absent = 0;                         // roce::Absent: these members are not known
 
   std::vector<wire::ReadSegment> reads;
@@ -118,19 +133,23 @@ struct Message {
   std::uint32_t vers_low = 0, vers_high = 0;
   bool processed = false;
   std::uint32_t segment_index = 0, length_needed = 0;
-  std::uint32_t inv_handle = 0;         // version 2
-  std::uint32_t opttype = 0;            // kOption
-  std::uint32_t align = 0, thresh = 0;  // RDMA_MSGP, bytes
-  bool last_part = false;               // of an RPC message whose earlier parts are in other SENDs
+  std::uint32_t inv_handle = 0;               // version 2
+  std::uint32_t opttype = 0;                  // RDMA2_OPTIONAL
+  std::uint32_t align = 0, thresh = 0;        // RDMA_MSGP, bytes
+  bool padding_found = false;                 // RDMA_MSGP: `padding` is all the padding there is
+  std::vector<decode::PaddingRange> padding;  // after the header in the SEND
+  bool last_part = false;  // of an RPC message whose earlier parts are in other SENDs
   std::optional<wire::DecodeError> malformed;  // kMalformed
 
   bool has_invalidate = false;  // Send With Invalidate was used
   std::uint32_t invalidated_handle = 0;
+  bool has_immediate = false;  // Send with Immediate was used
 
   RpcInfo rpc;
   Credits credits;  // of its direction, after this message
 
-  // The captured bytes after the header in the SEND. Valid during on_message() only.
+  // The captured bytes after the header in the SEND, without padding that was found. Valid during
+  // on_message() only.
   std::span<const std::uint8_t> payload;
   // The XID of the RPC message, wherever it was found; nothing until then.
   std::optional<std::uint32_t> rpc_xid;
@@ -140,9 +159,10 @@ struct Message {
   // In place of `bytes` where these are absent: a header encoded from the known fields.
   std::vector<std::uint8_t> encoded;
 
-  // Set when the Call or Reply that matches it is seen.
+  // Set when the Call or Reply that matches it is seen. An RDMA_DONE matches the Reply whose Read
+  // chunks it releases.
   std::uint64_t match_frame = 0;  // 0: none
-  std::int64_t latency_ns = -1;   // from Call seen to Reply seen; -1: unknown
+  std::int64_t latency_ns = -1;   // from Call (RDMA_DONE: Reply) seen to this one; -1: unknown
 
   // Calls: how soon its sender's adapter recently acknowledged the peer's messages, as seen at the
   // capture point, smoothed; -1: unknown.
@@ -168,8 +188,11 @@ struct Message {
 // Whether the RPC message is in a chunk: an RDMA_NOMSG, or its equivalent in a later dialect.
 [[nodiscard]] bool is_external(const Message& m);
 
-// For an RDMA_MSGP whose RPC message may contain padding (RFC 5666 section 3.9): the length from
-// which counted opaques may be padded; decode::kNotPadded if none can be.
+// Whether it is an RDMA2_OPTIONAL. With a whole RPC message in it, it is a Call or a Reply.
+[[nodiscard]] bool is_option(const Message& m);
+
+// For an RDMA_MSGP whose RPC message may contain padding in unknown places (RFC 5666 section 3.9):
+// the length from which counted opaques may be padded; decode::kNotPadded if none can be.
 [[nodiscard]] std::uint32_t padded_from(const Message& m);
 [[nodiscard]] inline bool may_be_padded(const Message& m) {
   return padded_from(m) != decode::kNotPadded;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include <rpcrdma/capture/pause.h>
 #include <rpcrdma/model/call.h>
 #include <rpcrdma/model/message.h>
 #include <rpcrdma/roce/listener.h>
@@ -35,6 +36,9 @@ struct CallerCounts {
   std::uint32_t granted_min = 0;
   std::uint32_t granted_max = 0;
   std::uint32_t in_use_max = 0;
+  // The first and the last Reply that matched a Call; 0: none.
+  std::uint64_t first_reply_frame = 0;
+  std::int64_t first_reply_ns = 0, last_reply_ns = 0;
   // roce::Absent: kAbsentRequests and kAbsentGrants, if a message of this direction lacks its
   // credit value.
   std::uint16_t absent = 0;
@@ -103,6 +107,8 @@ struct ModelOptions {
   // Every SEND counts as a message, even a broken one: for a second pass over connections known to
   // speak RPC-over-RDMA.
   bool all_speak = false;
+  // Whether the pipeline verifies the ICRCs of packets.
+  bool check_icrc = true;
   // Service port on which weaker evidence suffices to recognise the first message.
   std::uint16_t rpc_port = 20049;
 };
@@ -110,8 +116,8 @@ struct ModelOptions {
 struct MessageSeen {
   const Message& message;
   // The Call that the message is or answers, null if there is none. It stays valid until
-  // on_call_end(). In a Reply's Call, the match, latency and operations are set; in a new Call they
-  // are not known yet.
+  // on_call_end(), or until on_reply_read() if its Reply has Read chunks. In a Reply's Call, the
+  // match, latency and operations are set; in a new Call they are not known yet.
   const Call* call;
 };
 
@@ -120,11 +126,20 @@ struct CallEnded {
   const Message* answer;  // its Reply or RDMA_ERROR, or null
 };
 
+// A Reply with Read chunks (RFC 5666 section 3.5), read as far as it will be.
+struct ReplyRead {
+  const Call& call;  // has ended before; now with the chunks, segments and Reads of its Reply
+  // A copy of its Reply. If a Position Zero Read chunk holds the RPC message, its header is decoded
+  // now.
+  const Message& reply;
+};
+
 // An RDMA READ or WRITE.
 struct OperationSeen {
   const roce::Connection& connection;
   const roce::Operation& op;
-  const Call* call;       // the in-flight Call that advertised the memory, or null
+  // The in-flight Call that advertised the memory, or the Call whose Reply did; or null.
+  const Call* call;
   std::uint32_t segment;  // of the Call
 };
 
@@ -132,6 +147,13 @@ struct OperationSeen {
 struct OperationProgress {
   const roce::Connection& connection;
   const roce::Operation& op;
+};
+
+// A pause frame of Ethernet.
+struct PauseSeen {
+  capture::Pause pause;
+  std::uint64_t frame;
+  std::int64_t time_ns;
 };
 
 // Receives the events of a model. Every hook is empty here: override the ones you need.
@@ -144,9 +166,14 @@ class Observer {
   virtual void on_identified(const Call& call) { (void)call; }
   // Called when a Call is answered, or ends without an answer.
   virtual void on_call_end(const CallEnded& event) { (void)event; }
+  // Called after on_call_end() for a Reply with Read chunks: when these were read, when an
+  // RDMA_DONE ended the reading, or when it cannot continue.
+  virtual void on_reply_read(const ReplyRead& event) { (void)event; }
 
   // Called for each CM message, even if no RPC-over-RDMA was recognised.
   virtual void on_cm(const roce::CmMessage& event) { (void)event; }
+  // Called for each MPA Request and Reply.
+  virtual void on_mpa(const roce::MpaMessage& event) { (void)event; }
   // Called when the tracker finds a connection, and again when it knows more about it.
   virtual void on_open(const roce::Connection& connection) { (void)connection; }
   // Called when two connections turn out to be the two directions of one.
@@ -161,6 +188,10 @@ class Observer {
   virtual void on_retransmission(const roce::Retransmission& event) { (void)event; }
   // Called for each retransmitted request packet.
   virtual void on_sent_again(const roce::RepeatedRequest& event) { (void)event; }
+  // Called for each CE mark and CNP of a connection.
+  virtual void on_congestion(const roce::CongestionSignal& event) { (void)event; }
+  // Called for each pause frame of the capture.
+  virtual void on_pause(const PauseSeen& event) { (void)event; }
 
   // Called about every second of the capture's own clock, or of the wall clock while a live source
   // is silent. Later events are not older than `now_ns`, within the accuracy of the clocks.
@@ -209,6 +240,7 @@ class Model final : public roce::Listener {
   [[nodiscard]] const Call* oldest_call(std::uint32_t connection, std::size_t caller) const;
 
   void on_cm(const roce::CmMessage& event) override;
+  void on_mpa(const roce::MpaMessage& event) override;
   void on_open(const roce::Connection& connection) override;
   void on_merge(const roce::Merge& event) override;
   void on_close(const roce::Connection& connection) override;
@@ -221,6 +253,7 @@ class Model final : public roce::Listener {
   void on_acknowledge(const roce::Acknowledgement& event) override;
   void on_retransmission(const roce::Retransmission& event) override;
   void on_sent_again(const roce::RepeatedRequest& event) override;
+  void on_congestion(const roce::CongestionSignal& event) override;
   [[nodiscard]] bool answers(const roce::Connection& connection,
                              std::span<const std::uint8_t> first, std::uint32_t handle) override;
   [[nodiscard]] bool had_early_operations(const roce::Connection& connection) override;

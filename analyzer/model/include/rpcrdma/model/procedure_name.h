@@ -18,5 +18,7 @@ namespace rpcrdma::model {
 // The number of that operation; UINT32_MAX if it is no COMPOUND, or too little of the COMPOUND was
 // captured.
 [[nodiscard]] std::uint32_t principal_operation(const RpcInfo& rpc);
+// Whether an operation of a COMPOUND, or of a CB_COMPOUND, does not describe its purpose.
+[[nodiscard]] bool is_auxiliary(std::uint32_t op, bool callback);
 
 }  // namespace rpcrdma::model

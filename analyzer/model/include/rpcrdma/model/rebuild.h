@@ -18,7 +18,7 @@ enum class Incomplete : std::uint8_t {
   kNotKept,      // more was in flight than the model keeps
   kPadded,       // RDMA_MSGP
   kOtherParts,   // a part of it is in other SENDs
-  kReplyReads,   // a Reply with Read chunks (RFC 5666 sections 3.5 and 5.2)
+  kReplyReads,   // the Read chunks of a Reply (RFC 5666 sections 3.5 and 5.2) were not read yet
   kNoChunk,      // an RDMA_NOMSG, and no chunk for the message
   kTwoMessages,  // a Position Zero Read chunk, and a message after the header
   kPosition,     // a Read chunk lies in another, or outside the message
@@ -36,6 +36,9 @@ enum class Incomplete : std::uint8_t {
 // Call that a Reply answers; null: unknown.
 [[nodiscard]] Incomplete unfit_for_rebuild(const Message& m, const Call* call);
 
+// The RPC message in its Send, without padding that was found. Needs a model that keeps bytes.
+[[nodiscard]] std::vector<std::uint8_t> inline_message(const Message& m);
+
 struct Rebuilt {
   std::vector<std::uint8_t> bytes;  // the RPC message as in a TCP record
   Incomplete incomplete = Incomplete::kNo;
@@ -44,7 +47,8 @@ struct Rebuilt {
   [[nodiscard]] bool complete() const { return incomplete == Incomplete::kNo; }
 };
 
-// Needs a model that keeps bytes and chunks. `call` has ended, or its Read chunks have been read.
+// Needs a model that keeps bytes and chunks. `call` has ended, or its Read chunks have been read. A
+// Reply with Read chunks is whole in Observer::on_reply_read().
 [[nodiscard]] Rebuilt rebuild_call(const Call& call);
 [[nodiscard]] Rebuilt rebuild_reply(const Call& call, const Message& reply);
 

@@ -30,6 +30,20 @@ struct Series {
   std::string name;
   Style style = Style::kLine;
   std::vector<Point> points;  // in order of x
+  bool hollow = false;        // SVG: rings in place of dots
+};
+
+// A part of an axis in which nothing happens. SVG draws it as a narrow band.
+struct Cut {
+  double from = 0;
+  double to = 0;
+};
+
+// The x axis of pictures that stand below each other. Values outside are drawn at its ends.
+struct Window {
+  double begin = 0;
+  double end = 1;
+  std::vector<Cut> cuts = {};  // ascending, within begin and end
 };
 
 // Values over time, or over anything else.
@@ -41,6 +55,7 @@ struct Chart {
   bool y_log = false;
   std::optional<double> x_end;  // the axis extends to here even if the points do not
   std::vector<Series> series;
+  std::optional<Window> window = std::nullopt;  // the axis, whatever the points are
 };
 
 struct Bar {
@@ -80,6 +95,24 @@ struct HeatMap {
   std::vector<double> x;      // ascending edges of the columns: one more than columns
   std::vector<double> y;      // ascending edges of the rows
   std::vector<double> cells;  // column by column, each from the lowest row up
+  std::optional<Window> window = std::nullopt;
+};
+
+struct SpanRow {
+  std::string label;
+  double low = 0;    // a dot
+  double high = 0;   // the end of the bar that begins at the dot
+  double most = 0;   // the end of a thin line
+  std::string note;  // shown at the right
+  bool marked = false;
+};
+
+// Ranges of positive values with a common logarithmic scale.
+struct Spans {
+  std::string title;
+  std::string description;
+  Unit unit = Unit::kSeconds;
+  std::vector<SpanRow> rows;
 };
 
 }  // namespace rpcrdma::plot

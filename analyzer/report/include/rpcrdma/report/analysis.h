@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <rpcrdma/filter/filter.h>
+#include <rpcrdma/mounts/tracker.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/report.h>
 #include <rpcrdma/roce/by_connection.h>
@@ -18,7 +19,10 @@
 namespace rpcrdma::report {
 
 class EventSums;
+class FileTally;
+class LatencyCollector;
 class Selection;
+class SlowLimits;
 
 struct AnalysisOptions {
   rules::Profile profile = rules::Profile::k8166;
@@ -27,6 +31,8 @@ struct AnalysisOptions {
   // left out. Connections and packets are all counted.
   std::optional<filter::Filter> filter = std::nullopt;
   std::string filter_text = {};  // as the user wrote it
+  // Calls above these limits are counted and are findings; at most kMaxLimits.
+  std::vector<SlowLimit> limits = {};
   // Called before the analysis.
   std::vector<model::Observer*> observers = {};
   std::vector<trace_reader::Observer*> event_observers = {};
@@ -55,9 +61,12 @@ class Analysis final : private model::Observer {
 
   void on_message(const model::MessageSeen& event) override;
   void on_call_end(const model::CallEnded& event) override;
+  void on_reply_read(const model::ReplyRead& event) override;
   void on_merge(const roce::Merge& event) override;
   void on_evict(const roce::Connection& connection) override;
   void on_refusal(const roce::Acknowledgement& event) override;
+  void on_congestion(const roce::CongestionSignal& event) override;
+  void on_pause(const model::PauseSeen& event) override;
   void on_retransmission(const roce::Retransmission& event) override;
   void on_operation_end(const model::OperationSeen& event) override;
 
@@ -86,16 +95,22 @@ class Analysis final : private model::Observer {
   void give_up_credits(std::uint32_t connection);
   [[nodiscard]] bool reverse(End end) const;
   void finish_connections();
+  void add_views(Connection& c, std::uint32_t index);
   void finish_credits();
   void finish_edges();
   void finish_reconnects();
+  void finish_timing();
 
   std::unique_ptr<Selection> selection_;  // null: all messages count
   Expecting expecting_{selection_};
   std::unique_ptr<EventSums> events_;
+  mounts::Tracker mounts_;
+  std::unique_ptr<SlowLimits> limits_;  // null: there are none
   session::Session session_;
   const Context& context_;
   Report report_;
+  std::unique_ptr<FileTally> files_;
+  std::unique_ptr<LatencyCollector> latencies_;
   // By version (version 2: by dialect) and by rdma_proc; the last counts all other values.
   std::array<std::array<std::uint64_t, 15>, 1 + wire::kDialects> procs_{};
   std::uint64_t outstanding_ = 0;

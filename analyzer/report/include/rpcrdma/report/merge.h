@@ -13,7 +13,10 @@ namespace rpcrdma::report {
 // Merges in the order of the captures' first frames, so the order of `reports` does not matter. A
 // connection that is open at the end of one report and has a mid-stream start in a later one,
 // between the same addresses and QPs, is one connection. Errors: the reports have different
-// profiles or filters, or more connections than there are IDs.
-[[nodiscard]] tl::expected<Report, std::string> merge(std::vector<Report> reports);
+// profiles or filters, more connections than there are IDs, or show the same traffic: two reports
+// are equal, or have packets of one connection at the same time. `names` of the reports, for the
+// error; "report 1" for those without.
+[[nodiscard]] tl::expected<Report, std::string> merge(std::vector<Report> reports,
+                                                      const std::vector<std::string>& names = {});
 
 }  // namespace rpcrdma::report

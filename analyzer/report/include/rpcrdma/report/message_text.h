@@ -11,13 +11,14 @@ struct TextStyle {
   bool colour = false;
 };
 
-[[nodiscard]] std::string message_line(const model::Message& m, const Context& context,
-                                       const TextStyle& style);
+// `call`: the Call that the message is or answers, from which the file comes; null: unknown.
+[[nodiscard]] std::string message_line(const model::Message& m, const model::Call* call,
+                                       const Context& context, const TextStyle& style);
 
 // Returns the part of that line that describes the message, without time and addresses.
 // transport_summary() returns the first part of it, without the RPC message.
-[[nodiscard]] std::string message_summary(const model::Message& m, const Context& context,
-                                          const TextStyle& style);
+[[nodiscard]] std::string message_summary(const model::Message& m, const model::Call* call,
+                                          const Context& context, const TextStyle& style);
 [[nodiscard]] std::string transport_summary(const model::Message& m, const Context& context,
                                             const TextStyle& style);
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,23 +17,30 @@
 
 #include <rpcrdma/base/histogram.h>
 #include <rpcrdma/model/model.h>
+#include <rpcrdma/mounts/mounts.h>
+#include <rpcrdma/report/files.h>
+#include <rpcrdma/report/latency.h>
+#include <rpcrdma/report/procedure_key.h>
 #include <rpcrdma/report/reconnects.h>
 #include <rpcrdma/report/recording.h>
 #include <rpcrdma/report/series.h>
 #include <rpcrdma/report/slow_calls.h>
+#include <rpcrdma/report/timing.h>
 #include <rpcrdma/roce/connections.h>
 #include <rpcrdma/rules/finding.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/session/views.h>
 
 namespace rpcrdma::report {
 
 // Limits of what a report keeps, whatever the capture or the JSON text contains.
-inline constexpr std::size_t kMaxProcedures = 1024;  // one has 22 KiB of statistics
+inline constexpr std::size_t kMaxProcedures = 1024;  // one has 28 KiB of statistics
 inline constexpr std::size_t kMaxFindings = 4096;
 inline constexpr std::size_t kMaxInconclusive = 1024;
 inline constexpr std::size_t kMaxCreditSeries = 256;  // connections
 inline constexpr std::size_t kMaxEdges = 8192;        // Calls, and Replies
 inline constexpr std::size_t kMaxSlowCalls = 20;
+inline constexpr std::size_t kMaxViews = 16;  // of one connection
 inline constexpr std::size_t kMaxSlowCallsOfProcedure = 3;
 
 struct CaptureSummary {
@@ -42,16 +48,20 @@ struct CaptureSummary {
   std::uint64_t frames = 0;     // of any kind
   std::uint64_t events = 0;     // frames that are trace events of endpoints
   std::uint64_t cut_short = 0;  // RoCE frames captured without a complete BTH
+  std::uint32_t snaplen = 0;    // bytes of the longest truncated frame; 0: none is truncated
   std::uint64_t fragments = 0;
   std::uint64_t unknown_link = 0;  // frames of link types that cannot be decoded
   // Frames that may carry RDMA and were not decoded, by encapsulation: "VXLAN", "IP fragments".
   std::map<std::string, std::uint64_t> unread;
+  std::uint64_t nfs_tcp = 0;  // Calls of NFS over TCP
+  capture::PauseFrames::BySource pauses;
   std::int64_t first_ns = 0;  // this and last_ns are 0 without a frame
   std::int64_t last_ns = 0;
   std::uint64_t clock_steps_back = 0;
   std::uint64_t dropped = 0;    // while capturing, according to the files
   bool file_cut_short = false;  // a file ends within a record
   std::string damage;           // empty: no damage
+  std::string note;             // how a file was read whose header is wrong; empty: none
   roce::PacketStats packets;
 };
 
@@ -64,9 +74,10 @@ struct MessageCounts {
 [[nodiscard]] const char* profile_name(rules::Profile p);  // "rfc5666", "rfc8166"
 
 enum class Roles : std::uint8_t { kUnknown, kLikely, kCertain };
-[[nodiscard]] const char* roles_name(Roles roles);         // "unknown", "likely", "certain"
-[[nodiscard]] const char* protocol_name(model::Speaks s);  // "rpc-over-rdma", "other", "unknown"
-[[nodiscard]] const char* state_name(roce::State s);       // "opening", "open", ...
+[[nodiscard]] const char* roles_name(Roles roles);            // "unknown", "likely", "certain"
+[[nodiscard]] const char* transport_name(roce::Transport t);  // "roce", "iwarp"
+[[nodiscard]] const char* protocol_name(model::Speaks s);     // "rpc-over-rdma", "other", "unknown"
+[[nodiscard]] const char* state_name(roce::State s);          // "opening", "open", ...
 
 struct PrivateData {
   std::uint32_t version = 0;
@@ -77,18 +88,46 @@ struct PrivateData {
 
 struct EndPoint {
   std::string address;
-  std::optional<std::uint32_t> qpn;  // unknown while only one direction has been seen
-  bool cm_seen = false;              // its REQ or REP was captured, or recorded by an endpoint
+  std::optional<std::uint32_t> qpn;   // unknown while only one direction has been seen
+  std::optional<std::uint32_t> port;  // iWARP: TCP port, in place of the QPN
   std::uint64_t cm_frame = 0;
   std::uint32_t responder_resources = 0;
   std::uint32_t initiator_depth = 0;
-  bool depths_known = true;                      // both
+  bool cm_seen = false;      // its REQ or REP was captured, or recorded by an endpoint
+  bool depths_known = true;  // both
+  // The connection is from its peer's recording, which does not show retransmissions of this side.
+  bool resends_unseen = false;
   std::optional<std::uint32_t> rnr_retry_count;  // unknown in recordings
   std::optional<PrivateData> private_data;
   roce::SideCounters counters;
-  // The connection is from its peer's recording, which does not show retransmissions of this side.
-  bool resends_unseen = false;
 };
+
+// One encapsulation around packets, and the key in its header.
+struct TunnelLayer {
+  std::string type;  // "VXLAN"
+  std::optional<std::uint32_t> key;
+  std::string key_name;  // "VNI"; empty without a key
+  friend bool operator==(const TunnelLayer&, const TunnelLayer&) = default;
+};
+
+// Encapsulations in which packets of one side were captured, the outermost first.
+struct Tunnels {
+  bool from_server = false;
+  std::vector<TunnelLayer> layers;
+  std::string src, dst;  // of the outermost IP packet that carries a tunnel; empty: there is none
+  std::optional<std::uint32_t> erspan_session;
+  std::uint64_t packets = 0;
+  [[nodiscard]] bool same_as(const Tunnels& other) const {
+    return from_server == other.from_server && layers == other.layers && src == other.src &&
+           dst == other.dst && erspan_session == other.erspan_session;
+  }
+};
+inline constexpr std::size_t kMaxTunnels = 2 * roce::kMaxTunnelsSeen;
+inline constexpr std::size_t kMaxTunnelLayers = capture::Tunnels::kMost;
+// "ERSPAN II session 5, VXLAN VNI 72 from 192.0.2.1 to 192.0.2.2"
+[[nodiscard]] std::string tunnels_text(const Tunnels& tunnels);
+// Those of both sides of a connection, the client's first.
+[[nodiscard]] std::vector<Tunnels> tunnels_of(const roce::Connection& c, std::size_t client);
 
 // The Calls of one direction and their credits.
 struct Direction {
@@ -131,23 +170,37 @@ inline constexpr unsigned kAbsentNames = 10;
 [[nodiscard]] const char* absent_name(AbsentName name);
 [[nodiscard]] std::uint64_t absent_bit(AbsentName name);
 
+// The first and the last Reply to a Call of the client in the capture; frame 0: there is none.
+struct ReplyTimes {
+  std::uint64_t first_frame = 0;
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = 0;
+};
+
 struct Connection {
   std::uint32_t id = 0;
   model::Speaks speaks = model::Speaks::kUnknown;
-  Dialect dialect;
-  std::array<EndPoint, 2> side;
   Roles roles = Roles::kUnknown;
   bool by_cm = false;     // its set-up was captured, or recorded by its endpoint
   bool recorded = false;  // from the recording of an endpoint, not from packets
+  roce::Transport transport = roce::Transport::kRoce;
   roce::Origin origin = roce::Origin::kPackets;
-  std::uint64_t absent = 0;        // roce::Absent: what it does not show; not judged by it
-  std::uint64_t events_lost = 0;   // recorded: lost events of the thread that recorded it
-  bool operations_unseen = false;  // recorded: RDMA operations of its peer are not recorded
-  std::uint64_t joined = 0;        // how often it continued, or ended, in a later report
   roce::State state = roce::State::kOpen;
-  std::string reject_reason;  // if state is kRejected
-  int closed_by = -1;         // the side that sent the DREQ or REJ; -1: neither was seen
+  bool operations_unseen = false;  // recorded: RDMA operations of its peer are not recorded
+  bool clock_stepped_back = false;
+  int closed_by = -1;              // the side that sent the DREQ or REJ; -1: neither was seen
+  std::uint32_t mpa_revision = 0;  // iWARP, if its set-up was captured
+  Dialect dialect;
+  std::array<EndPoint, 2> side;
+  std::uint64_t absent = 0;       // roce::Absent: what it does not show; not judged by it
+  std::uint64_t events_lost = 0;  // recorded: lost events of the thread that recorded it
+  std::uint64_t joined = 0;       // how often it continued, or ended, in a later report
+  std::string reject_reason;      // if state is kRejected
+  std::string reject_data;        // of the REJ: rules::rejection_data()
   std::uint64_t closed_frame = 0;
+  // If state is kClosed or kRejected: the time of the DREQ or REJ, or of the packet that reused its
+  // QPNs. Packets of its peer can come later. 0: not known.
+  std::int64_t ended_ns = 0;
   std::uint64_t service_id = 0;  // if by_cm
   std::uint32_t path_mtu = 0;    // bytes; 0 while unknown
   std::uint32_t version = 0;     // RPC-over-RDMA version of the latest message; 0: unknown
@@ -155,9 +208,10 @@ struct Connection {
   std::uint64_t messages = 0;
   std::uint64_t malformed = 0;
   std::uint64_t cut_short = 0;  // messages that the capture truncated
-  bool clock_stepped_back = false;
   std::array<Direction, 2> direction;
+  ReplyTimes forward_replies;
   model::InlineThresholds thresholds;
+  std::vector<Tunnels> tunnels;                // around its packets; empty: none
   std::array<std::uint64_t, 3> chunks{};       // in Calls, by model::ChunkList
   std::array<std::uint64_t, 3> chunk_bytes{};  // moved through them
   std::uint64_t inline_bytes = 0;              // of SENDs that carry messages
@@ -168,9 +222,16 @@ struct Connection {
   std::uint64_t last_frame = 0;
   std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
+  // If several files show it: the file from which everything above comes, and the views in other
+  // files, which were compared with it. Sides are those of the connection.
+  std::string file;
+  std::vector<session::View> views;
 
   [[nodiscard]] bool lacks(roce::Absent what) const { return (absent & what) != 0; }
 };
+
+// Messages that only one of two views shows although both looked, or that differ.
+[[nodiscard]] std::uint64_t disagreements(const session::View& view);
 
 // Connections that the tracker evicted in favour of newer ones (roce::kMaxConnections). All totals
 // include them; these sums are all that is kept about them.
@@ -185,23 +246,6 @@ struct NotListed {
   void add(const NotListed& other);
 };
 
-// The key under which Calls are counted.
-struct ProcedureKey {
-  std::uint32_t program = UINT32_MAX;  // UINT32_MAX: unknown
-  std::uint32_t version = 0;
-  std::uint32_t procedure = 0;
-  std::uint32_t operation = UINT32_MAX;  // principal one of a COMPOUND; UINT32_MAX: no COMPOUND
-  bool reverse = false;
-
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 reports a comparison as a null pointer
-  friend auto operator<=>(const ProcedureKey&, const ProcedureKey&) = default;
-  [[nodiscard]] bool known() const { return program != UINT32_MAX; }
-  // The key of all procedures beyond kMaxProcedures.
-  [[nodiscard]] static ProcedureKey others(bool reverse) {
-    return {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, reverse};
-  }
-};
-
 struct Procedure {
   std::string label;  // "NFS v4 READ"
   std::uint64_t calls = 0;
@@ -212,6 +256,9 @@ struct Procedure {
   // Latency from Call to Reply at the capture point, and, for Calls with RDMA operations, its
   // parts: to the first operation, to the end of the last operation, and to the Reply.
   base::Histogram total, before_data, data, after_data;
+  // The part of the latency in the responder: without RDMA operations, and without the time until
+  // its adapter had acknowledged the Call. Only of Calls for which that is known.
+  base::Histogram in_responder;
   SlowCalls slowest{kMaxSlowCallsOfProcedure};
 };
 using Procedures = std::map<ProcedureKey, Procedure>;
@@ -281,11 +328,15 @@ struct Report {
   std::uint32_t connection_ids = 0;
   Procedures procedures;
   SlowCalls slowest{kMaxSlowCalls};
+  Files files;
+  Latencies latencies;
   TrafficSeries traffic;
   std::vector<ConnectionCredits> credits;  // of the first connections with messages
   std::uint64_t credits_omitted = 0;       // further connections with messages
   Edges edges;
+  Timing timing;
   Reconnects reconnects;
+  mounts::Mounts mounts;
   std::vector<Finding> findings;                    // errors first
   std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
   std::vector<Inconclusive> inconclusive;

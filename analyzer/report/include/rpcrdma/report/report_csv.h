@@ -13,9 +13,19 @@
 
 namespace rpcrdma::report {
 
-enum class Table : std::uint8_t { kConnections, kProcedures, kFindings, kCallsOverTime, kCredits };
-inline constexpr std::array kTables{Table::kConnections, Table::kProcedures, Table::kFindings,
-                                    Table::kCallsOverTime, Table::kCredits};
+enum class Table : std::uint8_t {
+  kConnections,
+  kProcedures,
+  kFindings,
+  kCallsOverTime,
+  kCredits,
+  kSessions,
+  kFiles,
+  kLatency
+};
+inline constexpr std::array kTables{Table::kConnections,   Table::kProcedures, Table::kFindings,
+                                    Table::kCallsOverTime, Table::kCredits,    Table::kSessions,
+                                    Table::kFiles,         Table::kLatency};
 [[nodiscard]] const char* table_file(Table table);  // "connections.csv", ...
 
 // Passes the text to `write` in pieces, because a capture can have very many connections.

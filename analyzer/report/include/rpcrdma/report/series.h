@@ -34,7 +34,8 @@ class Series {
   [[nodiscard]] std::int64_t last() const { return last_; }
   [[nodiscard]] const Bin& bin(std::int64_t n) const { return bins_[slot(n)]; }
 
-  // Returns the bin of a time (nanoseconds since 1970). Only the first call allocates memory.
+  // Returns the bin of a time (nanoseconds since 1970). Memory grows with the number of bins, by
+  // powers of two.
   Bin& at(std::int64_t time_ns) {
     std::int64_t n = time_ns >> shift_;
     if (n < first_ || n > last_) {
@@ -62,25 +63,37 @@ class Series {
   }
 
  private:
-  static std::size_t slot(std::int64_t n) {
-    return static_cast<std::size_t>(static_cast<std::uint64_t>(n) % kBins);
+  static constexpr std::size_t kLeastBins = 8;
+
+  [[nodiscard]] std::size_t slot(std::int64_t n) const {
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(n) & mask_);
   }
 
   // Extends the series to the bins first to last of the current width, which may make bins wider.
   void cover(std::int64_t first, std::int64_t last) {
-    if (bins_.empty()) {
-      bins_.resize(kBins);
-      first_ = first;
-      last_ = last;
-      return;
+    if (!bins_.empty()) {
+      first = std::min(first, first_);
+      last = std::max(last, last_);
     }
-    first = std::min(first, first_);
-    last = std::max(last, last_);
     unsigned more = 0;
     while ((last >> more) - (first >> more) >= static_cast<std::int64_t>(kBins)) ++more;
     coarsen(shift_ + more);
-    first_ = first >> more;
-    last_ = last >> more;
+    first >>= more;
+    last >>= more;
+    grow(static_cast<std::size_t>(last - first) + 1);
+    first_ = first;
+    last_ = last;
+  }
+
+  void grow(std::size_t bins) {
+    if (bins <= bins_.size()) return;
+    std::vector<Bin> larger(std::max(std::bit_ceil(bins), kLeastBins));
+    const std::uint64_t mask = larger.size() - 1;
+    for (std::int64_t n = first_; n <= last_; ++n) {
+      larger[static_cast<std::size_t>(static_cast<std::uint64_t>(n) & mask)] = bins_[slot(n)];
+    }
+    bins_ = std::move(larger);
+    mask_ = mask;
   }
 
   void coarsen(unsigned shift) {
@@ -98,7 +111,8 @@ class Series {
   unsigned shift_ = kMinShift;
   std::int64_t first_ = 0;
   std::int64_t last_ = -1;  // less than first_: the series is empty
-  std::vector<Bin> bins_;   // bin n in slot n % kBins
+  std::vector<Bin> bins_;   // bin n in slot n modulo their number, which is a power of two
+  std::uint64_t mask_ = 0;  // their number less one
 };
 
 // Coarse latency buckets: bucket 0 counts latencies below 1,024 ns, bucket b those below
@@ -121,6 +135,9 @@ struct TrafficBin {
   std::uint64_t retransmitted = 0;  // packets
   std::uint64_t naks = 0;           // other than RNR
   std::uint64_t rnrs = 0;
+  std::uint64_t ce = 0;  // packets marked CE
+  std::uint64_t cnps = 0;
+  std::uint64_t pauses = 0;           // pause frames
   std::uint64_t outstanding_max = 0;  // Calls in flight on all connections together
   // Nanoseconds, for the Calls that were answered in this bin.
   std::uint64_t latency_count = 0;

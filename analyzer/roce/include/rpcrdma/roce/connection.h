@@ -8,12 +8,17 @@
 #include <vector>
 
 #include <rpcrdma/capture/address.h>
+#include <rpcrdma/capture/tunnels.h>
 #include <rpcrdma/roce/absent.h>
 
 namespace rpcrdma::roce {
 
+// What carries the connection. iWARP has TCP ports in place of QPNs, MPA's Request and Reply in
+// place of the CM's REQ and REP, and CRCs of its FPDUs in place of ICRCs.
+enum class Transport : std::uint8_t { kRoce, kIwarp };
+
 enum class Setup : std::uint8_t {
-  kCm,  // the REQ and REP are in the capture
+  kCm,  // the REQ and REP, or MPA's Request and Reply, are in the capture
   // The capture begins later: both QPs were inferred from the traffic, or came from the endpoint's
   // recording.
   kInferred,
@@ -30,6 +35,9 @@ enum class State : std::uint8_t {
 struct SideCounters {
   std::uint64_t packets = 0;        // RC packets of any kind
   std::uint64_t payload_bytes = 0;  // bytes of SEND, WRITE and READ response payload, all copies
+  std::uint64_t ecn_capable = 0;    // packets that switches may mark (ECN), and those marked
+  std::uint64_t ce = 0;             // packets marked CE on their way: they met congestion
+  std::uint64_t cnps = 0;           // CNPs: the side received marked packets and asks for fewer
   std::uint64_t retransmitted = 0;  // retransmitted request packets, repeated READ responses
   // Packets that were also captured at a second point (PacketMeta::point). They are included in the
   // first two counts; they are not retransmissions.
@@ -66,20 +74,42 @@ struct CmSide {
   std::int64_t time_ns = 0;
   std::uint32_t comm_id = 0;
   std::uint32_t starting_psn = 0;
-  std::uint8_t responder_resources = 0;
-  std::uint8_t initiator_depth = 0;
+  bool depths_known = true;  // both; MPA states them in its enhanced set-up only
+  std::uint16_t responder_resources = 0;
+  std::uint16_t initiator_depth = 0;
   bool retries_known = false;              // of the next two; recordings do not contain them
   std::uint8_t retry_count = 0;            // REQ
   std::uint8_t rnr_retry_count = 0;        // REQ and REP
   std::vector<std::uint8_t> private_data;  // after the IP CM header, without trailing zeros
 };
 
+// Encapsulations in which packets of one side were captured.
+// Whether a packet at `ns` shows that the clock was set back since one at `before_ns`. The
+// processors of a host that receive and send packets stamp them before they are in one order, so
+// small steps are no fault.
+[[nodiscard]] constexpr bool steps_back(std::int64_t before_ns, std::int64_t ns) {
+  constexpr std::int64_t kJitter = 100'000;
+  return ns<before_ns&& static_cast<std::uint64_t>(before_ns) -
+            static_cast<std::uint64_t>(ns)> static_cast<std::uint64_t>(kJitter);
+}
+
+struct TunnelsSeen {
+  capture::Tunnels tunnels;
+  std::uint64_t packets = 0;  // CM messages included
+  std::uint64_t first_frame = 0;
+};
+// A side's packets can take several paths and be captured at several points; this many are kept.
+inline constexpr std::size_t kMaxTunnelsSeen = 8;
+
 struct Side {
   capture::Address address;
   std::uint32_t qpn = 0;
+  bool is_port = false;  // iWARP: `qpn` is the TCP port
   bool qpn_known = false;
   CmSide cm;
   SideCounters counters;
+  // In the order of their first packets. Empty: no packet was in a tunnel.
+  std::vector<TunnelsSeen> tunnels;
   // Its RDMA READs and WRITEs are not recorded: the recording endpoint is the other side, or they
   // were excluded.
   bool operations_unseen = false;
@@ -93,6 +123,8 @@ struct Side {
 
 struct Connection {
   std::uint32_t index = 0;  // unique in one tracker; stays the same while the connection lives
+  Transport transport = Transport::kRoce;
+  std::uint8_t mpa_revision = 0;  // iWARP, if its set-up was seen
   Setup setup = Setup::kInferred;
   State state = State::kOpen;
   // Side 0 is the active side (sender of the REQ) if the set-up was seen; otherwise the side whose
@@ -109,15 +141,17 @@ struct Connection {
   std::int64_t ended_ns = 0;  // 0: it is not over
   std::uint64_t icrc_good = 0;
   std::uint64_t icrc_bad = 0;
+  std::uint64_t icrc_accepted = 0;  // of the bad ones, as in PacketStats
   // The packet that revealed the latest packet loss of the capture. Packets captured before it may
   // have been held back behind the gap; they are reported later than the peer's reactions to them.
   std::uint64_t gap_known_frame = 0;
   int closed_by = -1;  // the side that sent the DREQ or REJ
   std::uint64_t closed_frame = 0;
   std::uint16_t reject_reason = 0;
-  std::uint32_t requests_sent = 0;  // copies of its REQ
-  bool clock_stepped_back = false;  // a packet has an earlier time than the one before it
-  bool evict = false;               // no longer followed: see kMaxConnections
+  std::vector<std::uint8_t> reject_data;  // private data of the REJ, without the zeros behind it
+  std::uint32_t requests_sent = 0;        // copies of its REQ
+  bool clock_stepped_back = false;        // a packet has an earlier time than the one before it
+  bool evict = false;                     // no longer followed: see kMaxConnections
   bool merged_away = false;  // one direction of another connection, which now has all its counts
   // Recorded by one of its endpoints, which speaks RPC-over-RDMA, and not found in packets: no
   // packet counts except those of retransmissions and refusals.

@@ -34,6 +34,13 @@ struct CmMessage {
   const PacketMeta& meta;
 };
 
+// MPA's Request (by side 0) or Reply, in place of a CM message.
+struct MpaMessage {
+  const Connection& connection;
+  int sender;
+  const PacketMeta& meta;
+};
+
 // `from` is the other direction of `into`: its side 0 is side 1 of `into`.
 struct Merge {
   const Connection& into;
@@ -83,12 +90,29 @@ struct RepeatedRequest {
   const PacketMeta& meta;
 };
 
+// The network signals congestion: a packet of `sender` was marked CE on its way, or `sender` sent a
+// CNP because packets to it were marked.
+struct CongestionSignal {
+  const Connection& connection;
+  int sender;
+  bool cnp;
+  const PacketMeta& meta;
+};
+
+// The connection as which another one is shown. `turned`: its side 0 is side 1 of the other one.
+struct SeenAs {
+  const Connection* connection;
+  bool turned;
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
 
   // Called for each CM message.
   virtual void on_cm(const CmMessage& event) { (void)event; }
+  // Called for each MPA Request and Reply.
+  virtual void on_mpa(const MpaMessage& event) { (void)event; }
   // Called when the QPs are known, or when traffic without a set-up is seen.
   virtual void on_open(const Connection& connection) { (void)connection; }
   // Called when two connections turn out to be the two directions of one.
@@ -127,6 +151,13 @@ class Listener {
   virtual void on_retransmission(const Retransmission& event) { (void)event; }
   // Called for each retransmitted request packet.
   virtual void on_sent_again(const RepeatedRequest& event) { (void)event; }
+
+  // Called for each signal of congestion, before what its packet carries.
+  virtual void on_congestion(const CongestionSignal& event) { (void)event; }
+  // Several sources may show one connection, of which the listener follows one view.
+  [[nodiscard]] virtual SeenAs seen_as(const Connection& connection) const {
+    return {&connection, false};
+  }
 
   // Called for a packet of an unknown flow if only one direction of `connection` was seen: can the
   // packet be an answer to side 0? `first` holds the first bytes of a SEND, or is empty if the

@@ -46,6 +46,7 @@ struct SendMessage {
   // words of the RPC message: it is no evidence of what the sender sent.
   std::uint16_t absent = 0;
   bool suspect = false;        // a packet of it had a bad ICRC
+  bool ce = false;             // a packet of it was marked CE
   bool ack_requested = false;  // by its last packet
   bool has_invalidate = false;
   std::uint32_t invalidate_handle = 0;  // Send With Invalidate

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
 #include <rpcrdma/rules/sent_again.h>
+#include <rpcrdma/rules/silence.h>
 
 namespace rpcrdma::rules {
 
@@ -23,6 +25,8 @@ class Checker final : public model::Observer {
   [[nodiscard]] const CaptureGaps& capture_gaps() const;
   // After finish(): state to recognise Calls that are resent in a later capture.
   [[nodiscard]] Handover handover() const;
+  // After finish(): the longest silences of responders, the longest first.
+  [[nodiscard]] const std::vector<Silence>& silences() const;
   // Called when a filter excludes this Call: later findings about it are not reported.
   void leave_out(const model::Message& call);
 
@@ -35,6 +39,8 @@ class Checker final : public model::Observer {
   void on_time(std::int64_t now_ns) override;
   void on_refusal(const roce::Acknowledgement& event) override;
   void on_retransmission(const roce::Retransmission& event) override;
+  void on_congestion(const roce::CongestionSignal& event) override;
+  void on_pause(const model::PauseSeen& event) override;
   void on_sent_again(const roce::RepeatedRequest& event) override;
   void on_operation(const model::OperationSeen& event) override;
   void on_operation_end(const model::OperationSeen& event) override;

@@ -18,6 +18,8 @@ struct Options {
   model::ModelOptions model = {};
   // Empty: no message is checked, and there are no findings.
   std::optional<rules::Findings::Options> rules = std::nullopt;
+  // Follow one view of a connection that several sources show. False: each is one of its own.
+  bool join_views = true;
 };
 
 // All observers must outlive the session. They are called in the order of the lists.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct OptionSpec {
   OptionKind kind = OptionKind::kFlag;
   std::vector<std::string> short_names;  // without the dashes, in the order of definition
   std::vector<std::string> long_names;
+  std::string group;                 // heading in the help; empty: the general one
   std::string argument;              // an argument's name in the help; else empty
   std::string help;                  // one line, without a full stop
   std::string value_name;            // "FILE": the name of the value in the help; empty for a flag
@@ -71,6 +73,7 @@ struct OptionSpec {
   bool one_word = false;             // for a list: each use of the option consumes one word
   bool required = false;
   bool whole_number = false;
+  bool meta = false;  // about the other options: cannot be set by a configuration file
   std::vector<Check> checks;
   std::vector<const Option*> excludes;  // mutual: each option is in the other's list
   std::vector<const Option*> needs;
@@ -104,6 +107,9 @@ class Option {
   // command that was added before; std::logic_error if there is none.
   Option& excludes(Option& other);
   Option& excludes(std::string_view name);
+  // Marks an option about the others, such as one that prints them: a configuration file cannot set
+  // it.
+  Option& meta();
   // Rejects the option without the other one.
   Option& needs(std::string_view name);
 
@@ -115,12 +121,17 @@ class Option {
   // True if the command line contains the option. False before parsing.
   [[nodiscard]] bool given() const { return given_; }
   void set_given(bool given) { given_ = given; }  // called by the parser
+  // The words that the command line, or a configuration file, gives as values. Empty before
+  // parsing.
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  void set_words(std::vector<std::string> words) { words_ = std::move(words); }  // the same
 
  private:
   Command& command_;
   OptionSpec spec_;
   Target target_;
   bool given_ = false;
+  std::vector<std::string> words_;
 };
 
 // An example of use, for the manual page.
@@ -137,12 +148,19 @@ class Command {
   Command& operator=(const Command&) = delete;
   ~Command();
 
-  // `names` such as "-v,--verbose". The help lists options in the order in which they are added.
+  // Heading of the options that are added from now on, such as "Load"; empty: the general heading.
+  // Options of one group may be added at several places; the help lists them together.
+  void group(std::string heading);
+  // `names` such as "-v,--verbose". The help lists options in the order in which they are added. If
+  // an option that takes one value is given several times, the last value is used.
   Option& flag(std::string_view names, bool& target, std::string help);
   Option& option(std::string_view names, Target target, std::string help);
   Option& option(std::string_view names, Target::Function take, std::string help);
   // A positional argument; `name` is its name in the help, such as FILE.
   Option& argument(std::string name, Target target, std::string help);
+  // Adds --config FILE, which names a configuration file with values of the other options
+  // (config_file.h). The command line has precedence. `path`: receives the name.
+  Option& config_file(std::string& path);
   // Adds --version, which prints this line.
   void version(std::string line);
   // Text below the options in the help.
@@ -159,6 +177,11 @@ class Command {
   [[nodiscard]] const std::vector<Example>& examples() const { return examples_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Option>>& options() const { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Command>>& commands() const { return commands_; }
+  // The option that config_file() added; null: none.
+  [[nodiscard]] const Option* config_option() const { return config_option_; }
+  // The command line that was parsed, with the name of the program. Empty before that.
+  [[nodiscard]] const std::vector<std::string>& command_line() const { return command_line_; }
+  void set_command_line(std::vector<std::string> words) { command_line_ = std::move(words); }
   // Finds an option by "--port", "-p" or an argument's name; null if there is none.
   [[nodiscard]] Option* find_option(std::string_view name) const;
   [[nodiscard]] Command* find_command(std::string_view name) const;
@@ -171,10 +194,13 @@ class Command {
   const Command* parent_;
   std::string footer_;
   std::string version_;
+  std::string group_;
   bool unused_ = false;  // target of --help and --version
   std::vector<Example> examples_;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<std::unique_ptr<Command>> commands_;
+  const Option* config_option_ = nullptr;
+  std::vector<std::string> command_line_;
 };
 
 }  // namespace rpcrdma::command_line

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <rpcrdma/command_line/command.h>
 
@@ -19,8 +20,11 @@ struct Parsed {
   std::string text;
 };
 
-// Requires a command if the program has any. Sets the targets of the options on the command line,
-// and Option::given() of all options of the command.
+// Requires a command if the program has any. If the command reads configuration files and the
+// command line names one, options that the command line does not contain are taken from it. Sets
+// the targets of the options on the command line, and Option::given() of all options of the
+// command.
 [[nodiscard]] Parsed parse(const Command& program, int argc, const char* const* argv);
+[[nodiscard]] Parsed parse(const Command& program, const std::vector<std::string>& command_line);
 
 }  // namespace rpcrdma::command_line

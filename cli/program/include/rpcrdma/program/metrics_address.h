@@ -5,16 +5,19 @@
 #include <string>
 
 #include <rpcrdma/base/error.h>
-#include <rpcrdma/fabric/address.h>
 
 namespace rpcrdma::cli {
 
 struct MetricsAddress {
-  fabric::Address address;  // IPv4
-  std::uint16_t port = 0;
+  std::string host;        // an address or a name, not resolved yet; empty: all addresses
+  std::uint16_t port = 0;  // 0: any that is free
 };
 
-// Parses "127.0.0.1:9464". Error: what is wrong with it, in one line.
+// Parses "127.0.0.1:9464", "[::1]:9464", "localhost:9464", ":9464" or "9464". Error: what is wrong
+// with it, in one line.
 [[nodiscard]] base::Expected<MetricsAddress> parse_metrics_address(const std::string& text);
+
+// As it is parsed.
+[[nodiscard]] std::string to_text(const MetricsAddress& address);
 
 }  // namespace rpcrdma::cli

@@ -22,9 +22,10 @@ enum class Shape : std::uint8_t {
   kOdd,      // lengths that need roundup, in all ways
   kZero,     // empty items, alone and between others
   kThreshold,
-  kOver,  // one byte longer
+  kOver,    // one byte longer
+  kOneWay,  // Calls without a Reply, and Calls that count them
 };
-inline constexpr std::size_t kShapes = 10;
+inline constexpr std::size_t kShapes = 11;
 [[nodiscard]] const char* shape_name(Shape shape);  // "short", "long-call", ...
 [[nodiscard]] std::optional<Shape> shape_from_name(std::string_view name);
 
@@ -44,6 +45,10 @@ struct Transfer {
   bool by_read = false;
   bool by_write = false;
   bool long_reply = false;
+
+  bool one_way = false;  // ONE_WAY: arguments, and no Reply
+  // COUNT: the number of ONE_WAY Calls since the last one.
+  std::optional<std::uint32_t> counted = {};
 
   [[nodiscard]] bool needs_chunks() const { return long_call || by_read || by_write || long_reply; }
   [[nodiscard]] std::uint32_t room(std::size_t result) const {
@@ -68,5 +73,7 @@ struct InlineTerms {
 [[nodiscard]] std::uint32_t max_reply(const Transfer& transfer);
 // Returns the bytes that one Call and its Reply move each way.
 [[nodiscard]] protocol::MessageBytes expected_bytes(const Transfer& transfer);
+// The same of Calls of procedure 0 that a requester makes on its own (RequesterCounters).
+[[nodiscard]] protocol::MessageBytes bytes_of_null_calls(std::uint64_t calls);
 
 }  // namespace rpcrdma::selftest

@@ -37,9 +37,13 @@ class TransferProgram : public service::Program {
 
  private:
   void transfer(service::Call& call) const;
+  void one_way(service::Call& call);
+  void count(service::Call& call);
 
   const service::echo::Pattern& pattern_;
   const Damage damage_;
+  // ONE_WAY Calls that no COUNT has reported. One peer at a time makes them.
+  std::uint32_t right_ = 0, wrong_ = 0;
 };
 
 // The memory of one Call, reused by the next ones; it must exist until the Call has ended.
@@ -62,11 +66,14 @@ class TransferCall {
  private:
   [[nodiscard]] fabric::Expected<void> make_room();
   [[nodiscard]] std::string check(protocol::StreamReader& results) const;
+  [[nodiscard]] std::string check_count(protocol::StreamReader& results) const;
 
   protocol::MemoryPool& memory_;
   const service::echo::Pattern& pattern_;
   const service::CallHeader null_;
   const service::CallHeader header_;
+  const service::CallHeader one_way_;
+  const service::CallHeader count_;
   Transfer transfer_;
   std::uint32_t seed_ = 0;
   std::vector<std::uint8_t> head_;  // all but the arguments after the first

@@ -79,6 +79,8 @@ struct ShownConnection {
   Rates rates;
   Latency latency;
   Credits credits;
+  // How long no message has come while Calls were in flight; 0: none is, or messages come.
+  std::int64_t silent_ns = 0;
   std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;  // packets, if the fabric reports them
   std::vector<Credits> history;                          // maximum in each second, the oldest first
   std::optional<ShownCounts> counts;  // set: Calls are counted, not seen, and cannot be judged

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace rpcrdma::base {
 
@@ -50,10 +51,32 @@ class Histogram {
   static constexpr unsigned kMaxBits = 48;
   static constexpr std::size_t kBuckets = (kMaxBits - kSubBits + 1) << kSubBits;
 
+  friend class CompactHistogram;
   static std::size_t bucket_of(std::uint64_t value);
   static std::uint64_t middle_of(std::size_t bucket);
 
   std::array<std::uint32_t, kBuckets> buckets_{};  // a full bucket stays full
+  std::uint64_t count_ = 0;
+  std::int64_t min_ = 0;
+  std::int64_t max_ = 0;
+  std::uint64_t sum_ = 0;
+};
+
+// A Histogram that stores only its non-empty buckets, for tables with many rows: 8 bytes for each.
+class CompactHistogram {
+ public:
+  CompactHistogram() = default;
+  explicit CompactHistogram(const Histogram& h);
+
+  void add(std::int64_t value);  // allocates only if the bucket is new
+  void merge(const CompactHistogram& other);
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
+  [[nodiscard]] Histogram expanded() const;
+
+ private:
+  std::vector<Histogram::Bucket> buckets_;  // by index
   std::uint64_t count_ = 0;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;

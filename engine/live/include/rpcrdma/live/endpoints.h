@@ -1,4 +1,5 @@
-// Finds and connects to this user's running endpoints on this machine (hub.h). Their sockets are in
+// Finds and connects to this user's running endpoints on this machine (hub.h), for root to those of
+// all users. Their sockets are in /run/rpcrdma/NAME if systemd started them, in
 // $XDG_RUNTIME_DIR/rpcrdma, or in /tmp/rpcrdma-UID if that variable is not set.
 #pragma once
 
@@ -24,15 +25,22 @@ struct RunningEndpoint {
   std::string role;           // as the endpoint states it; empty if it does not answer
   std::int64_t since = 0;     // start time, ns since the epoch; 0 if it does not answer
   std::string fault = {};     // why there is no answer, such as "does not answer"; else empty
+  std::uint32_t uid = 0;      // of its user
+  std::string user = {};      // the user's name; the number, if there is none
 };
 
 // Time in which all endpoints together must answer.
 inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milliseconds(250);
 
-// Returns the endpoints in order of names and process IDs. Removes sockets without a listener and
-// skips those that this user did not create. All others are queried and must identify themselves
-// within `patience`; one that does not has a `fault`. Names and roles are untrusted data of bounded
-// length: escape them before display. Error: the folder is not safe to use.
+// Endpoints of one other user that root sees at most.
+inline constexpr std::size_t kMostOfOneUser = 64;
+
+// Returns the endpoints, those of this user first, in order of names and process IDs. Removes this
+// user's sockets without a listener and skips those that the folder's owner did not create. All
+// others are queried and must identify themselves within `patience`, which root's own and those of
+// each other user have for themselves; one that does not has a `fault`. All other users together
+// have four times as long. Names and roles are untrusted data of bounded length: escape them before
+// display. Error: the folder is not safe to use.
 [[nodiscard]] base::Expected<std::vector<RunningEndpoint>> list_endpoints(
     std::chrono::nanoseconds patience = kEndpointPatience);
 
@@ -52,6 +60,12 @@ inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milli
 // no packets, since its provider is a device.
 [[nodiscard]] base::Expected<base::FileDescriptor> connect_packets(
     const std::string& which, std::chrono::nanoseconds patience = kEndpointPatience);
+
+// Connects to an endpoint that was listed or found, to its packets if `packets`. Errors: as above;
+// another user's socket has been replaced, or is not served by that user's process.
+[[nodiscard]] base::Expected<base::FileDescriptor> connect_running(
+    const RunningEndpoint& endpoint, std::chrono::nanoseconds patience = kEndpointPatience,
+    bool packets = false);
 
 // Returns whether `path` is the path of a packet socket.
 [[nodiscard]] bool is_packet_socket(const std::string& path);

@@ -101,9 +101,9 @@ class Hub {
                                             const base::RingOptions& ring = {});
   // In the order of the calls of record().
   [[nodiscard]] std::vector<RecordCounters> recordings() const;
-  // Ends all recordings while the endpoint continues: when it returns, all events emitted so far
-  // are in the files. Returns the final counters; recordings() no longer lists them.
-  std::vector<RecordCounters> end_recordings();
+  // Ends the oldest recordings, or all, while the endpoint continues: when it returns, all events
+  // emitted so far are in the files. Returns the final counters; recordings() no longer lists them.
+  std::vector<RecordCounters> end_recordings(std::size_t oldest = SIZE_MAX);
 
   // Drains the rings, sends each reader its sums, and ends all streams and files. The endpoint's
   // threads must not emit any more, or those events are lost. Waits up to a quarter of a second for

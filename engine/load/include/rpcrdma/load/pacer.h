@@ -34,6 +34,12 @@ class Pacer {
   // Called when that Call has started.
   void took() { ++taken_; }
 
+  // All Calls of this thread's part of the count have started.
+  [[nodiscard]] bool all_taken() const { return taken_ >= share_; }
+  // How long the load takes at its rate: up to its end, or until the Call after the last of the
+  // count would be due. 0: without a rate, or before an end is known.
+  [[nodiscard]] fabric::Time planned() const;
+
   // Calls that were due before the end and have not started.
   [[nodiscard]] std::uint64_t missed() const;
 

@@ -36,18 +36,30 @@ struct Packets {
 
 struct Result {
   Tally tally;
-  fabric::Time elapsed = 0;     // from the first Call to the last outcome
+  // From the first Call to the last outcome; with a rate, at least the time that the Calls fill.
+  fabric::Time elapsed = 0;
   fabric::Time user = 0;        // processor time of this process meanwhile, nanoseconds
   fabric::Time system = 0;      // and of the kernel for it
   std::uint64_t not_begun = 0;  // Calls that were due and never started
   std::uint64_t abandoned = 0;  // Calls without an outcome when the load was aborted
   std::uint64_t lost = 0;       // connections that were lost
+  std::uint64_t down = 0;       // of these, not established at the end
+  std::string why_down;         // why the last of them was lost
   std::uint64_t stalls = 0;     // Calls that waited for a credit
   bool interrupted = false;
   std::optional<Packets> packets;
   std::optional<Reverse> reverse;
   std::vector<std::string> failed;  // thresholds that were exceeded
 };
+
+// Why Calls that were due could not start in time.
+enum class Limit : std::uint8_t {
+  kNone,       // they could, there was no rate, or no cause is certain
+  kProcessor,  // this process used almost all time of its threads
+  kCredits,    // Calls waited longer for a credit than for their Reply
+  kDepth,      // as many Calls in flight as permitted cannot reach the rate at this latency
+};
+[[nodiscard]] Limit limit_of(const Setup& setup, const Result& result);
 
 // "117 MB/s", "1.25 GB/s": in units of 1,000, as networks count.
 [[nodiscard]] std::string format_byte_rate(double per_second);

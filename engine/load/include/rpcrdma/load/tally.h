@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <rpcrdma/base/histogram.h>
+#include <rpcrdma/load/latency_bins.h>
 #include <rpcrdma/load/split.h>
 #include <rpcrdma/protocol/requester.h>
 
@@ -53,6 +54,7 @@ class Tally {
   struct Procedure {
     std::uint64_t calls = 0;
     base::Histogram latency;  // of Calls with a correct answer, nanoseconds
+    LatencyBins over_time;    // likewise, by when they ended
   };
 
   void add(const Sample& sample);

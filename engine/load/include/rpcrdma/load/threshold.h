@@ -20,8 +20,8 @@ struct Unanswered {
 
 class Thresholds {
  public:
-  // p50, p90, p99, p999, p9999, mean or max, and a duration with its unit; errors, mismatches or
-  // not_begun, and a number. Error: kBadArgument.
+  // p50, p90, p95, p99, p99.9 (or p999), p99.99 (or p9999), mean or max, and a duration with its
+  // unit; errors, mismatches or not_begun, and a number. Error: kBadArgument.
   [[nodiscard]] fabric::Expected<void> add(std::string_view text);
 
   // Allows no errors unless a limit for them was given.

@@ -8,8 +8,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
-#include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/metrics/source.h>
 
@@ -20,19 +20,22 @@ class Exposer {
   // False in a build without prometheus-cpp or civetweb.
   [[nodiscard]] static bool available();
 
-  // Listens at once. The sources outlive it; figures of several sources are added up. Its threads
-  // receive no signals of the process. Errors: kBadArgument for an address that is not IPv4;
-  // kSystem if it cannot be listened on, or in a build without the libraries.
+  // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
+  // its addresses. `port`: 0: one that is free. The sources outlive it; figures of several sources
+  // are added up. Its threads receive no signals of the process. Error: kSystem if it cannot be
+  // listened on, or in a build without the libraries.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
-      const fabric::Address& address, std::uint16_t port, std::span<Source* const> sources);
+      const std::string& host, std::uint16_t port, std::span<Source* const> sources);
   // The same for an owner without loops: `take` returns its figures, and is called by any of the
   // Exposer's threads.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_figures(
-      const fabric::Address& address, std::uint16_t port, std::function<Snapshot()> take);
-  // Waits for clients that are connected and send nothing, at most two seconds.
+      const std::string& host, std::uint16_t port, std::function<Snapshot()> take);
   ~Exposer();
   Exposer(const Exposer&) = delete;
   Exposer& operator=(const Exposer&) = delete;
+
+  // Where it listens, as in a URL: "127.0.0.1:9464", "[::1]:9464".
+  [[nodiscard]] std::string address() const;
 
  private:
   struct Impl;

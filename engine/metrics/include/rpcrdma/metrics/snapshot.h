@@ -76,10 +76,28 @@ struct KernelFigures {
 struct ProcedureCalls {
   std::string program, procedure;
   std::uint64_t calls = 0;
+  protocol::Durations durations = {};  // of those with a Reply
+};
+// Label `class` of rpcrdma_errors_total.
+enum class ErrorClass : std::uint8_t {
+  kRdmaError,  // an RDMA_ERROR
+  kRpcError,   // a Reply with an error of RPC (RFC 5531 section 9)
+  kViolation,  // the peer violated the protocol
+  kFailure,    // the Call failed for another reason
 };
 struct ClientErrors {
+  ErrorClass what = ErrorClass::kFailure;
   std::string kind;  // as in RFC 5531: "PROG_UNAVAIL"; or a word of the owner's
   std::uint64_t calls = 0;
+};
+
+// Of the process, as the kernel states them; nothing: it does not.
+struct ProcessFigures {
+  std::optional<double> started;  // seconds since the epoch
+  std::optional<double> cpu_seconds;
+  std::optional<std::uint64_t> resident_bytes, virtual_bytes;
+  std::optional<std::uint64_t> open_files, most_files;
+  std::optional<std::uint64_t> threads;
 };
 
 struct Snapshot {

@@ -15,8 +15,11 @@ namespace rpcrdma::protocol {
 // Maximum pieces of one message, and results of one Call with memory of their own.
 inline constexpr std::size_t kMaxPieces = 8;
 inline constexpr std::size_t kMaxResults = 4;
-// Maximum segments of all chunks of one message; more are neither sent nor accepted.
+// Maximum segments of all chunks of one message that is sent here.
 inline constexpr std::size_t kMaxSegments = 64;
+// Defaults for messages of the peer: segments of all chunks, and Write chunks.
+inline constexpr std::uint32_t kAcceptedSegments = 1024;
+inline constexpr std::uint32_t kAcceptedWriteChunks = 64;
 // Maximum length of a message, unreduced: InfiniBand's limit on one operation is 2^31 bytes.
 inline constexpr std::uint64_t kMaxMessageBytes = (std::uint64_t{1} << 31) - 1;
 

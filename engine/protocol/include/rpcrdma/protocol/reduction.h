@@ -23,7 +23,7 @@ struct Limits {
   // No chunks at all: a message that does not fit without them is not sent
   // (draft-cel-nfsv4-rpcrdma-bidirection-01 section 2.4).
   bool inline_only = false;
-  // RFC 5666 only. The padding of Calls: see Padding.
+  // RFC 5666 only. The padding of messages sent here: see Padding.
   Padding padding{};
   // Whether messages to the peer may have Read chunks: Calls (its maxrdmaread), and Replies
   // (section 3.5).
@@ -75,12 +75,19 @@ struct CallPlan {
 
 // The chunks that a Call offers for its Reply.
 struct Offer {
-  std::array<std::uint64_t, kMaxResults> write_chunk{};  // bytes per chunk
-  std::array<std::uint32_t, kMaxResults> write_segments{};
+  // Bytes of the first Write chunks: as many as a Reply can have results. A Call may offer more.
+  std::array<std::uint64_t, kMaxPieces> write_chunk{};
   std::uint32_t write_chunks = 0;
+  std::uint32_t write_segments = 0;  // of all Write chunks
   std::uint64_t reply_chunk = 0;
   std::uint32_t reply_segments = 0;
   bool has_reply_chunk = false;
+
+  void add_write_chunk(std::uint64_t bytes, std::uint32_t segments) {
+    if (write_chunks < write_chunk.size()) write_chunk[write_chunks] = bytes;
+    ++write_chunks;
+    write_segments += segments;
+  }
 };
 
 // How a Reply is sent.
@@ -91,11 +98,12 @@ struct ReplyPlan {
   bool read_reply = false;
   std::array<bool, kMaxPieces> by_read{};
   std::uint32_t read_segments = 0;
+  bool padded = false;  // RFC 5666 only: RDMA_MSGP
   // Pieces, by their index in the message, that go into Write chunks: the n-th DDP-eligible piece
   // is in the n-th Write chunk.
   std::array<bool, kMaxPieces> by_write{};
   std::uint32_t header_bytes = 0;  // exact
-  std::uint32_t stream_bytes = 0;  // without what Write chunks hold, exact
+  std::uint32_t stream_bytes = 0;  // with padding, without what Write chunks hold, exact
 };
 
 // The offered chunk for which a Reply is too long, by its number in the Write list.

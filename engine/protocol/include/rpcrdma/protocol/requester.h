@@ -35,6 +35,13 @@ struct CallSpec {
   fabric::Time timeout = fabric::kNever;  // from call() on
   std::uint64_t cookie = 0;               // comes back in the outcome
   bool first = false;                     // precedes all waiting Calls
+  // There is no Reply, by agreement of the program (Procedure::one_way of the service library): the
+  // Call ends as kSent. It must fit inline, since no Reply would end the use of chunks, and
+  // `results` and `max_reply` are empty. It keeps its credit until a Reply to a later Call arrives:
+  // that acknowledges it (RFC 5531 section 8.4.1, batching). If none is made before credits run
+  // out, the requester calls procedure 0 of its program. `timeout` limits the time until it is
+  // sent.
+  bool one_way = false;
 };
 
 enum class CallStatus : std::uint8_t {
@@ -51,6 +58,8 @@ enum class CallStatus : std::uint8_t {
   kCantReply,  // RDMA2_ERR_CANT_REPLY: the Reply does not fit into the chunks that the Call offered
   kErrorProc,  // RDMA2_ERR_INVAL_PROC: the peer does not support the message type
   kErrorOption,  // RDMA2_ERR_INVAL_OPTION: the peer does not know the option
+  kSent,         // CallSpec::one_way: the peer's fabric has it; whether the peer executed it is
+                 // unknown
 };
 [[nodiscard]] const char* call_status_name(CallStatus status);
 
@@ -75,6 +84,8 @@ struct CallOutcome {
                                   // `reply`
   // Bytes that the peer wrote to each result's memory; 0: the result is in `reply`, or absent.
   std::span<const std::uint32_t> result_bytes;
+  // Of an option's answer: what follows its header; valid as long as `reply`.
+  wire::Bytes payload;
   CallTimes times;
   std::uint32_t attempts = 0;  // how often it was sent
   bool lost = false;           // its last attempt was on a connection that ended
@@ -89,13 +100,18 @@ struct CallOutcome {
   std::uint32_t segment_index = 0, length_needed = 0;
 };
 
-// An RDMA2_OPTIONAL message without payload. It is like a Call in all other respects: it uses a
-// credit, and ends with an outcome whose `reply` is the rdma_optinfo of the answer.
+// An RDMA2_OPTIONAL message. All, part or none of an RPC message follows its header, inline. In all
+// other respects it is like a Call: it uses a credit, and ends with an outcome whose `reply` is the
+// rdma_optinfo of the answer.
 struct OptionSpec {
   std::uint32_t type = 0;                 // rdma_opttype
   wire::Bytes info;                       // rdma_optinfo, at most kMaxOptionInfo; is copied
   fabric::Time timeout = fabric::kNever;  // from option() on
   std::uint64_t cookie = 0;
+  // What follows the header; valid until the outcome. A whole RPC message begins with room for the
+  // XID, which is filled in; a part is sent as it is.
+  std::span<const Piece> message{};
+  bool is_part = false;
 };
 
 class RequesterOwner {
@@ -105,8 +121,8 @@ class RequesterOwner {
   virtual void on_outcome(const CallOutcome& outcome) = 0;
   // Called in version 2 when a result of `bytes` does not fit the space that its Call offered.
   // Return false to end the Call as kCantReply; return true to resend it under its XID with
-  // `space`, which the owner has enlarged. The peer may have processed it already, and will do so
-  // again.
+  // `space`, which the owner has enlarged. The peer may have processed it already, and does so
+  // again unless it keeps Replies.
   [[nodiscard]] virtual bool on_short_result(std::uint64_t /*cookie*/, std::size_t /*result*/,
                                              std::uint64_t /*bytes*/, ResultSpace& /*space*/) {
     return false;
@@ -114,7 +130,10 @@ class RequesterOwner {
 };
 
 struct RequesterOptions {
-  std::uint32_t credits = 32;      // requested in each Call, and the maximum in flight
+  std::uint32_t credits = 32;  // maximum in flight, and requested
+  // Least credits that are requested. The request follows the number of Calls in flight and
+  // waiting.
+  std::uint32_t least_credits = 32;
   std::uint32_t max_calls = 1024;  // maximum in flight and waiting
   std::uint32_t first_xid = 1;
   // No chunks: a Call that does not fit inline, or whose Reply may not, is not sent
@@ -144,6 +163,8 @@ struct RequesterCounters {
   std::uint64_t zero_grants = 0;  // counted as grants of one
   std::uint64_t invalidated = 0;  // Replies by Send With Invalidate
   std::uint64_t stalls = 0;       // Calls that waited for a credit
+  std::uint64_t one_way = 0;      // Calls that ended as kSent
+  std::uint64_t null_calls = 0;   // procedure 0, for the credits of these
   std::uint64_t padded_calls = 0,
                 read_replies = 0;  // RFC 5666: RDMA_MSGP; Replies with Read chunks
   std::uint64_t inline_calls = 0, read_chunks = 0, write_chunks = 0, reply_chunks = 0,

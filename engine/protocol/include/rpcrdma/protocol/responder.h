@@ -8,8 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/durations.h>
@@ -46,10 +50,18 @@ class ResponderOwner {
   virtual void on_cancelled(std::uint64_t id) = 0;
 };
 
+// A Call that was refused by an RDMA_ERROR; valid during the callback.
+struct RefusedCall {
+  std::uint32_t xid = 0;
+  const char* error = "";  // "ERR_CHUNK", "RDMA2_ERR_CANT_REPLY"
+  std::string_view why;    // one clause for display
+};
+
 struct ResponderOptions {
-  std::uint32_t credits = 32;                 // granted, and Receives posted
-  std::uint64_t max_chunk_bytes = 16U << 20;  // of all Read chunks of a Call together
-  std::uint32_t max_segments = kMaxSegments;  // of all chunks of a Call together
+  std::uint32_t credits = 32;                             // granted, and Receives posted
+  std::uint64_t max_chunk_bytes = 16U << 20;              // of all Read chunks of a Call together
+  std::uint32_t max_segments = kAcceptedSegments;         // of all chunks of a Call together
+  std::uint32_t max_write_chunks = kAcceptedWriteChunks;  // of a Call
   // False: Calls with chunks get ERR_CHUNK, as those in the reverse direction may (RFC 8167 section
   // 5.3).
   bool chunks = true;
@@ -57,6 +69,8 @@ struct ResponderOptions {
   // room elsewhere are left for the requester to read, until its RDMA_DONE; and the lengths of
   // Write chunks count roundup (section 3.7).
   bool rfc5666 = false;
+  // With `rfc5666`: how Replies are padded, which are then RDMA_MSGP; see Padding.
+  Padding padding{};
   // Deadline for the RDMA_DONE of a Reply, after which the connection fails; until it arrives the
   // Reply's credit is not granted again. The second is the maximum of bytes advertised by all
   // Replies that wait for theirs. Beyond it Calls get ERR_CHUNK, but a single Reply may exceed it.
@@ -72,6 +86,29 @@ struct ResponderOptions {
   // flight, the peer counts as dead and the connection fails. A Call that has waited this long for
   // the pool is answered with ERR_CHUNK. fabric::kNever: no limit.
   fabric::Time patience = 60 * fabric::kSecond;
+  // Reads the clock at this moment, for ResponderCounters::service: work within one iteration of a
+  // loop takes time, too. Null: the times that the owner passes are all there is.
+  fabric::Time (*read_clock)() = nullptr;
+  // Called for each Call that is refused; may be empty.
+  std::function<void(const RefusedCall&)> on_refused{};
+};
+
+// Why Calls were refused, and how often. Their number is bounded; further reasons are counted
+// together.
+class Refusals {
+ public:
+  struct Reason {
+    const char* error;  // "ERR_CHUNK", "RDMA2_ERR_CANT_REPLY"
+    std::string why;    // one clause
+    std::uint64_t count = 0;
+  };
+
+  void add(const char* error, std::string_view why, std::uint64_t count = 1);
+  Refusals& operator+=(const Refusals& other);
+  [[nodiscard]] const std::vector<Reason>& reasons() const { return reasons_; }
+
+ private:
+  std::vector<Reason> reasons_;
 };
 
 struct ResponderCounters {
@@ -86,11 +123,16 @@ struct ResponderCounters {
   // Replies, and bytes in their chunks, that may not have arrived: the connection ended before
   // their acknowledgment, and not by the peer's request (Channel::peer_closes()).
   std::uint64_t unacknowledged = 0, unacknowledged_bytes = 0;
-  // For Calls with a Reply: from their Receives until reply(), by the clock passed to both.
+  // For Calls with a Reply: from their Receives until reply(), by the clock passed to both, or by
+  // ResponderOptions::read_clock.
   Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
+  std::uint64_t dropped = 0;      // Calls ended without a Reply
   // RFC 5666: Replies with Read chunks, and those that were acknowledged.
   std::uint64_t read_replies = 0, done = 0;
+  std::uint64_t padded_replies = 0;    // RFC 5666: RDMA_MSGP
+  Refusals refusals;                   // by RDMA_ERRORs
+  std::uint64_t unnoted_refusals = 0;  // for which there was no memory in `refusals`
 };
 
 class Responder {
@@ -107,6 +149,10 @@ class Responder {
   // kNotConnected: the Call was cancelled. Either way the Call has ended.
   [[nodiscard]] fabric::Expected<void> reply(std::uint64_t id, std::span<const Piece> message,
                                              fabric::Time now);
+  // Ends a Call without a Reply: by agreement of its program, or because its requester does not
+  // wait for it any more. Its credit can be used again; the requester learns that from the Reply to
+  // a later Call.
+  void drop(std::uint64_t id, fabric::Time now);
   // Credits that Replies of this connection grant from the next one on; at least 1.
   void grant(std::uint32_t credits);
 

@@ -11,6 +11,7 @@
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/dispatcher.h>
+#include <rpcrdma/service/duplicate_cache.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/service/profile.h>
 #include <rpcrdma/service/rpc_message.h>
@@ -36,12 +37,13 @@ struct ClientOptions {
   bool remote_invalidation = true;
   // Options of each connection. Its first XID is random: a server with a duplicate request cache
   // might mistake its Calls for those of another connection, or of an earlier client.
-  protocol::RequesterOptions requester;
+  protocol::RequesterOptions requester{.least_credits = 1};
   // Programs that the server may call over these connections (RFC 8167); none: reverse Calls are
-  // not accepted. They outlive the client. The caller of finish() must know that no more Calls of
-  // the server will arrive.
+  // answered with PROG_UNAVAIL. They outlive the client. The caller of finish() must know that no
+  // more Calls of the server will arrive.
   std::span<Program* const> programs;
   protocol::ResponderOptions reverse{.credits = 16};
+  DuplicateCacheOptions duplicates;      // of procedures of `programs` that are not idempotent
   std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
   // Time limit for establishing a connection, and for closing one.
   fabric::Time connect_timeout = 10 * fabric::kSecond;
@@ -86,6 +88,7 @@ struct ClientCounters {
   CallDurations durations;
   protocol::ResponderCounters reverse;  // Calls from the server
   DispatcherCounters reverse_calls;
+  DuplicateCacheCounters duplicates;  // among them
 };
 
 class ClientObserver {

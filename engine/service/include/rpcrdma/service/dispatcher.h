@@ -8,7 +8,9 @@
 #include <span>
 
 #include <rpcrdma/protocol/responder.h>
+#include <rpcrdma/service/duplicate_cache.h>
 #include <rpcrdma/service/program.h>
+#include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::service {
 
@@ -23,6 +25,9 @@ struct DispatcherCounters {
   std::uint64_t reply_refused = 0;  // the Call offered too little room for its Reply: ERR_CHUNK
   std::uint64_t deferred = 0;       // answered later, out of all Calls
   std::uint64_t cancelled = 0;      // the connection ended first
+  std::uint64_t replayed = 0;       // duplicates that got the Reply of the first
+  std::uint64_t duplicates_dropped = 0;  // duplicates that got none
+  std::uint64_t one_way = 0;             // executed; their procedure has no Reply
 
   DispatcherCounters& operator+=(const DispatcherCounters& other);
 };
@@ -33,9 +38,11 @@ struct DispatcherCounters {
 // In steady state nothing is allocated for a Call.
 class Dispatcher : public protocol::ResponderOwner {
  public:
-  // The programs, `clock` and `memory` outlive it.
+  // The programs, `clock` and `memory` outlive it; so does `duplicates`, which belongs to all
+  // dispatchers of a server. Null: every Call is executed.
   Dispatcher(std::span<Program* const> programs, const fabric::Address& peer,
-             protocol::MemoryPool& memory, const fabric::Time& clock);
+             protocol::MemoryPool& memory, const fabric::Time& clock,
+             DuplicateCache* duplicates = nullptr);
   ~Dispatcher() override;  // after its responder; deferred Calls can no longer be answered then
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -50,8 +57,14 @@ class Dispatcher : public protocol::ResponderOwner {
   // `configure`: see Call::configure(); empty: not supported.
   using Configure = std::function<fabric::Expected<wire::RdmaConfigReply>(
       const wire::RdmaConfigRequest& request)>;
+  // `drop` ends a Call without a Reply, as Responder::drop().
+  using Drop = std::function<void(std::uint64_t id, fabric::Time now)>;
   void attach(ReplyTo reply_to, std::function<void()> answered_later = {}, Bind bind = {},
-              Configure configure = {});
+              Configure configure = {}, Drop drop = {});
+  // Emits events about duplicates from now on.
+  void trace(const trace::ConnectionTracer& tracer);
+  // Reads the clock at this moment, for Program::durations(). Null: `clock` is all there is.
+  void measure_by(fabric::Time (*read_clock)());
 
   void on_call(const protocol::IncomingCall& call) override;
   void on_sent(std::uint64_t id) override;

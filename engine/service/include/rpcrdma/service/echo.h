@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,8 +32,9 @@ enum class Proc : std::uint32_t {
   kEchoBulk = 4,  // both
   kList = 5,      // a long Reply of many small items
   kSleep = 6,
+  kCount = 7,  // adds to a number of the server, so that it must be executed once
 };
-inline constexpr std::uint32_t kProcedures = 7;
+inline constexpr std::uint32_t kProcedures = 8;
 [[nodiscard]] const char* proc_name(Proc proc);  // "NULL", "ECHO", ...
 [[nodiscard]] std::optional<Proc> proc_from_name(
     std::string_view name);  // "echo_bulk", "ECHO-BULK"
@@ -95,6 +97,7 @@ class Pattern {
 struct EchoCounters {
   std::uint64_t calls[kProcedures] = {};
   std::uint64_t corrupt = 0, too_long = 0;
+  std::uint64_t count = 0;  // of COUNT
 };
 
 class EchoProgram : public Program {
@@ -109,6 +112,8 @@ class EchoProgram : public Program {
   [[nodiscard]] fabric::Time deadline() const override;
   void expire(fabric::Time now) override;
   [[nodiscard]] const EchoCounters& counters() const;
+  // Called with each Call whose result would have more bytes than `longest`.
+  void on_too_long(std::function<void(const Call& call, std::uint64_t bytes)> log);
 
  private:
   struct Impl;
@@ -155,6 +160,11 @@ class EchoCall {
   // NULL's, RPC errors, malformed results.
   [[nodiscard]] std::optional<ServerTimes> server_times() const;
   [[nodiscard]] const Request& request() const;
+  // The server's status in the latest Reply that check() saw, if it was not OK.
+  [[nodiscard]] std::optional<Status> status() const;
+  // COUNT's result in the latest Reply that check() saw: the server's number; nothing if it has
+  // none.
+  [[nodiscard]] std::optional<std::uint64_t> count() const;
   // Bytes of payload that the Call moved, in both directions together.
   [[nodiscard]] static std::uint64_t payload_bytes(const Request& request);
 

@@ -13,9 +13,9 @@ enum class Profile : std::uint8_t { k8166, k5666 };
 // Parameters of this side in the Connection Configuration Protocol (RFC 5666 section 6.2). The
 // bytes that it accepts inline are the inline threshold of its options.
 struct ConfigOptions {
-  // rdma_align that a server recommends to its clients; 0: no padding.
+  // rdma_align that a server recommends to its clients, and pads its Replies to; 0: no padding.
   std::uint32_t align = 64;
-  // rdma_thresh: a client pads opaques of this many bytes or more. Larger than a credential can be,
+  // rdma_thresh: opaques of this many bytes or more are padded. Larger than a credential can be,
   // since credentials are not padded.
   std::uint32_t thresh = 512;
   // RDMA Reads that the peer may have in flight at a time; 0: it may not read at all.

@@ -12,6 +12,7 @@
 #include <rpcrdma/fabric/address.h>
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/durations.h>
 #include <rpcrdma/protocol/memory_pool.h>
 #include <rpcrdma/protocol/message.h>
 #include <rpcrdma/protocol/reduction.h>
@@ -52,7 +53,8 @@ class Deferred {
 
   // False: it was answered, or moved from, or the connection has ended and no peer waits any more.
   [[nodiscard]] bool waiting() const;
-  // As those of Call. kNotConnected: no peer waits any more.
+  // As those of Call. kNotConnected: no peer waits any more. The Reply of a procedure that is not
+  // idempotent is then kept for the peer's next attempt all the same.
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
 
@@ -92,12 +94,13 @@ class Call {
   // kMaxResults per Call. Errors: as MemoryPool::acquire(); kNoRoom beyond kMaxResults.
   [[nodiscard]] fabric::Expected<protocol::Block> acquire(std::uint32_t bytes);
 
-  // Sends the results, without RPC header. DDP-eligible pieces are in the order of the Call's Write
-  // chunks. Bytes of a piece with `memory` must not change until the Reply has been sent: use
-  // blocks of acquire(), or memory that lives longer; others are copied at once. Errors:
-  // kBadArgument for too many pieces (the peer gets SYSTEM_ERR); kNoRoom: the Call offered too
-  // little room (it gets ERR_CHUNK); kNotConnected. The Call has ended in any case, so a handler
-  // may ignore the result.
+  // Sends the results, without RPC header. A procedure without a Reply (Procedure::one_way) ends
+  // with reply() or fail() like any other, and nothing is sent. DDP-eligible pieces are in the
+  // order of the Call's Write chunks. Bytes of a piece with `memory` must not change until the
+  // Reply has been sent: use blocks of acquire(), or memory that lives longer; others are copied at
+  // once. Errors: kBadArgument for too many pieces (the peer gets SYSTEM_ERR); kNoRoom: the Call
+  // offered too little room (it gets ERR_CHUNK); kNotConnected. The Call has ended in any case, so
+  // a handler may ignore the result.
   fabric::Expected<void> reply(std::span<const protocol::Piece> results);
   fabric::Expected<void> fail(CallError error);
   [[nodiscard]] Deferred defer();
@@ -150,6 +153,11 @@ struct Procedure {
   std::string name;
   std::function<void(Call&)> handler;  // must not throw
   Binding binding;
+  // A Call may be executed again if its client sends it again. Otherwise a server executes it once,
+  // and answers from its duplicate request cache (duplicate_cache.h).
+  bool idempotent = false;
+  // There is no Reply, whatever happens to the Call: its client sends it with CallSpec::one_way.
+  bool one_way = false;
 };
 
 // One version of a program. If the table has no procedure 0, it is answered with empty results.
@@ -172,11 +180,20 @@ class Program {
   [[nodiscard]] std::span<const Procedure> procedures() const { return procedures_; }
   [[nodiscard]] const Procedure* find(std::uint32_t procedure) const;  // null: PROC_UNAVAIL
 
+  // Counts a Call of this procedure, one of procedures(), that its handler has ended: the time from
+  // its Receive until then.
+  void count(const Procedure& procedure, fabric::Time duration);
+  // The sum of these, for procedures()[index].
+  [[nodiscard]] const protocol::Durations& durations(std::size_t index) const {
+    return durations_[index];
+  }
+
  private:
   std::uint32_t number_;
   std::uint32_t version_;
   std::string name_;
   std::vector<Procedure> procedures_;  // sorted by number
+  std::vector<protocol::Durations> durations_;
 };
 
 }  // namespace rpcrdma::service

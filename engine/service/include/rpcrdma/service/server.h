@@ -12,6 +12,7 @@
 #include <rpcrdma/protocol/responder.h>
 #include <rpcrdma/service/connection_info.h>
 #include <rpcrdma/service/dispatcher.h>
+#include <rpcrdma/service/duplicate_cache.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/service/profile.h>
 #include <rpcrdma/service/version_options.h>
@@ -34,6 +35,7 @@ struct ServerOptions {
   // device support it: in version 1 if both set the flag R, in version 2 if the Call requests it.
   bool remote_invalidation = true;
   protocol::ResponderOptions responder;  // credits, bytes and segments of chunks
+  DuplicateCacheOptions duplicates;      // of procedures that are not idempotent
   // Maximum Calls in flight from programs to the client of a connection (RFC 8167); 0: none.
   std::uint32_t reverse_credits = 0;
   std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
@@ -73,6 +75,7 @@ struct ServerCounters {
   // Sums over all past and present connections.
   protocol::ResponderCounters responder;
   DispatcherCounters calls;
+  DuplicateCacheCounters duplicates;
 };
 
 // Empty hooks; derive from it.
@@ -85,6 +88,9 @@ class ServerObserver {
   // `what`: one clause for display.
   virtual void on_closed(const ConnectionInfo& /*connection*/, CloseReason /*reason*/,
                          std::string_view /*what*/) {}
+  // Called for each Call that is refused by an RDMA_ERROR.
+  virtual void on_refused(const ConnectionInfo& /*connection*/,
+                          const protocol::RefusedCall& /*call*/) {}
   // Called instead of on_connected() and on_closed() for a connection that was never established.
   virtual void on_rejected(const fabric::Address& /*peer*/, std::string_view /*what*/) {}
 };
@@ -107,6 +113,11 @@ class Server {
   // From now on each connection is granted at most this many credits: 1 to the number in the
   // options, for which Receives are posted.
   void grant(std::uint32_t most);
+
+  // Replaces these limits from now on, as in the options. Connections beyond a lower limit stay.
+  // Errors: kBadArgument for what create() refuses.
+  [[nodiscard]] fabric::Expected<void> limit(std::uint32_t max_connections, std::uint32_t max_calls,
+                                             fabric::Time idle);
 
   [[nodiscard]] const ServerOptions& options() const;
   [[nodiscard]] std::uint32_t connections() const;

@@ -56,8 +56,9 @@ enum class EventType : std::uint16_t {
   kRegistration,
   kProcedureSums,
   kConnectionSums,
+  kDuplicate,
 };
-inline constexpr std::uint16_t kEventTypes = 20;
+inline constexpr std::uint16_t kEventTypes = 21;
 
 // Returns the bit of a type in a set of types.
 [[nodiscard]] constexpr std::uint64_t type_bit(EventType type) {
@@ -296,6 +297,25 @@ struct CallEnd {
   std::int64_t credit_wait = -1;  // for a credit
   std::int64_t marshal = -1;      // encoding, and registration of memory
   std::int64_t post = -1;         // from the encoded Call to the posted Send
+};
+
+enum class DuplicateFate : std::uint8_t {
+  kReplayed = 1,  // it gets the Reply of the first
+  kWaits,         // the first is still being executed
+  kDropped,       // it gets no Reply, as the first
+  kUnprotected,   // it may be a duplicate: there is no room to know, and it is executed
+};
+
+// A Call of a procedure that is not idempotent came again, over whatever connection, and is not
+// executed a second time.
+struct Duplicate {
+  static constexpr EventType kType = EventType::kDuplicate;
+  std::uint32_t xid = 0;
+  std::uint32_t program = 0, version = 0, procedure = 0;
+  DuplicateFate fate = DuplicateFate::kReplayed;
+  std::uint8_t reserved = 0;
+  std::uint16_t reserved2 = 0;
+  std::uint32_t reserved3 = 0;
 };
 
 // The endpoint detected an error. An RDMA_ERROR is in addition a Message of its own. Payload: the

@@ -84,8 +84,9 @@ struct HeaderView {
 
 // Decodes a whole header. `message` is the content of one RDMA Send; bytes after the header are
 // ignored. Errors: kTruncated, kBadValue, and kUnsupported for a version other than 1 and 2
-// (HDR-03). Positions, lengths and the order of vers_low and vers_high are not checked here. Only
-// the first 2^31 bytes count, InfiniBand's limit on one Send.
+// (HDR-03), except for an ERR_VERS, which has the same form in every version. Positions, lengths
+// and the order of vers_low and vers_high are not checked here. Only the first 2^31 bytes count,
+// InfiniBand's limit on one Send.
 [[nodiscard]] Result<HeaderView> decode_header(Bytes message);
 
 // A header to send. The caller owns the chunk lists; encode_header() only reads them.
@@ -118,8 +119,8 @@ struct Header {
 
 // Writes the header to the front of `out` and returns its length. Errors: kNoSpace; kBadValue for a
 // type or error code that the version does not have; kTooLong for a chunk or optinfo whose size
-// does not fit into its 32-bit count; kUnsupported for another version. On error nothing is
-// written.
+// does not fit into its 32-bit count; kUnsupported for another version, except for an ERR_VERS. On
+// error nothing is written.
 [[nodiscard]] Result<std::size_t> encode_header(const Header& header, MutableBytes out);
 
 // Returns "RDMA_MSG", "RDMA2_NOMSG", ..., or "unknown": the name in the specification of `vers`.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <rpcrdma/wire/error.h>
 
@@ -124,15 +125,16 @@ struct RocePacket {
   RocePacket() {}
 
   Bth bth;
-  Deth deth;
-  Reth reth;
   Aeth aeth;
-  AtomicEth atomic;
-  std::uint64_t atomic_ack = 0;      // AtomicAckETH: original remote data
+  Bytes payload;  // without pad bytes and ICRC; points into the given span
+  Reth reth;
+  std::uint32_t icrc = 0;            // as on the wire, to compare with icrc(); 0 if not captured
   std::uint32_t immediate = 0;       // ImmDt
   std::uint32_t invalidate_key = 0;  // IETH
-  Bytes payload;                     // without pad bytes and ICRC; points into the given span
-  std::uint32_t icrc = 0;            // as on the wire, to compare with icrc(); 0 if not captured
+  // The rest is rare, and last: it costs no cache line of a packet without it.
+  Deth deth;
+  std::uint64_t atomic_ack = 0;  // AtomicAckETH: original remote data
+  AtomicEth atomic;
 };
 
 // Decodes a packet from the BTH on. `packet` runs to the end of the captured bytes; `wire_length`
@@ -147,6 +149,10 @@ struct RocePacket {
 // `out` that the opcode has; the others keep their values. Returns false where the other overload
 // returns an error.
 [[nodiscard]] bool decode_roce(Bytes packet, std::size_t wire_length, RocePacket& out);
+
+// The BTH of a packet whose other headers the capture may have cut off; nothing if it is cut
+// itself.
+[[nodiscard]] std::optional<Bth> decode_bth(Bytes packet);
 
 // Writes BTH through payload and pad bytes; the caller, who knows the IP header, adds the ICRC.
 // Returns the length without the 4 bytes of ICRC. Sets pad_count from the payload's length. Only

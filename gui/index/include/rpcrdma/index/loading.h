@@ -21,6 +21,7 @@ namespace rpcrdma::index {
 struct LoadOptions {
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;  // of version 2; nothing: determined from the messages
+  bool check_icrc = true;                // false: accept packets whatever their ICRC
   unsigned threads = 0;  // maximum number of threads for a file; 0: as many as cores
   // Data that cannot be read twice is kept in an unnamed file in this folder.
   std::string folder = "/var/tmp";

@@ -60,6 +60,7 @@ struct MessageRow {
     kNoChunkCounts = 4096,
     kNoRequested = 8192,
     kNoGranted = 16384,
+    kCe = 32768,  // a packet of it was marked CE
   };
   [[nodiscard]] bool is(Flag flag) const { return (flags & flag) != 0; }
   // As model::Message has them.

@@ -30,9 +30,12 @@ struct ConnectionInfo {
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
   bool recorded = false;  // reported by its endpoint, not seen in packets
+  // Other files that show it, and how they compare: a line each.
+  std::vector<std::string> views;
   // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or
   // "device" if the provider does not see the peer's operations.
   const char* transport = "";
+  std::string tunnels;  // around its packets
   std::uint32_t version = 0;
   wire::Dialect dialect = wire::Dialect::kDraft02;
   model::InlineThresholds thresholds;
@@ -45,7 +48,12 @@ struct ConnectionInfo {
   std::array<std::uint64_t, 3> chunks{};         // by model::ChunkList
   std::array<std::uint64_t, 3> chunk_bytes{};    // moved
   std::uint64_t retransmitted = 0, refused = 0;  // retransmitted packets; NAKs and RNR NAKs
-  std::uint64_t lost = 0;                        // by the capture, or events
+  // By end, as sender: all packets, those marked CE, and CNPs.
+  struct Signals {
+    std::uint64_t packets = 0, marked = 0, cnps = 0;
+  };
+  std::array<Signals, 2> signals{};
+  std::uint64_t lost = 0;  // by the capture, or events
   std::int64_t first_ns = 0, last_ns = 0;
   // The live endpoint that reported it ended without closing it.
   bool endpoint_ended = false;
@@ -114,6 +122,24 @@ struct ChunkSums {
   std::array<std::array<std::uint64_t, 33>, 3> sizes{};  // by list, by the length's power of two
 };
 
+// Signals of congestion in an interval.
+struct CongestionBin {
+  std::array<std::uint64_t, 2> marked{}, cnps{};  // of a connection, by the tracker's side
+  void join(const CongestionBin& other) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      marked[i] += other.marked[i];
+      cnps[i] += other.cnps[i];
+    }
+  }
+};
+// Pause frames in an interval. They belong to no connection.
+struct PauseBin {
+  std::array<std::uint64_t, 9> paused{};  // by class; the last: without classes
+  void join(const PauseBin& other) {
+    for (std::size_t i = 0; i < paused.size(); ++i) paused[i] += other.paused[i];
+  }
+};
+
 // An event that no message shows, such as a closed connection or an injected fault.
 struct Notable {
   std::uint64_t frame = 0;
@@ -130,6 +156,7 @@ struct Integrity {
   std::uint64_t lost_capture = 0;               // packets that their receiver acknowledged
   bool file_cut_short = false;
   std::string damage;
+  std::string note;  // how a file was read whose header is wrong
   trace_reader::ReaderStats events;
   bool finished = false;
   rules::CaptureGaps capture_gaps;  // valid once `finished` is set
@@ -165,7 +192,10 @@ struct Content {
   static constexpr std::uint32_t kMostConnections = 65536;
   // By index * 2 + the calling side.
   std::vector<std::unique_ptr<CreditLog>> credits;
-  std::vector<std::unique_ptr<ChunkSums>> chunks;  // by index
+  std::vector<std::unique_ptr<ChunkSums>> chunks;                          // by index
+  std::vector<std::unique_ptr<report::Series<CongestionBin>>> congestion;  // by index
+  report::Series<PauseBin> pauses;
+  bool check_icrc = true;  // as in LoadOptions
   std::vector<FoundKind> kinds;
   Chunked<Found> found;                        // on messages, in the order found
   std::array<std::uint64_t, 3> found_total{};  // by rules::Severity

@@ -25,7 +25,7 @@ struct ChunkPicture {
     std::uint64_t moved = 0;
     std::vector<Operation> operations;
   };
-  enum class List : std::uint8_t { kRead, kWrite, kReply };
+  enum class List : std::uint8_t { kRead, kWrite, kReply, kReplyRead };
   struct Chunk {
     List list = List::kRead;
     std::uint32_t index = 0;

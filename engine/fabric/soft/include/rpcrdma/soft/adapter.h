@@ -39,7 +39,8 @@ struct AdapterOptions {
   std::uint32_t read_packets = 16;  // Reads are requested in parts of this many packets
   bool flow_control = true;         // ACKs carry the number of posted Receives
   std::uint16_t udp_source_port = 4791;
-  std::size_t max_connections = 16384;  // at most 65,533
+  std::size_t max_connections = 16384;  // at most 16,381
+  std::uint8_t share = 0;               // see share.h
   fabric::QueueDepths max_depths{4096, 4096, 4096};
   CmLimits cm;
   // Receives events about packets of connections with a ConnectionOptions::trace_connection, about

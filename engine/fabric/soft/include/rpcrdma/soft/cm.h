@@ -83,6 +83,7 @@ struct CmLimits {
   std::size_t waiting_requests = 1024;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;
+  std::uint8_t share = 0;  // see share.h
 };
 
 class ConnectionManager {

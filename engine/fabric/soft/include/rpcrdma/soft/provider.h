@@ -45,6 +45,10 @@ class SoftProvider : public fabric::Provider {
   // continue at once.
   virtual void set_faults(FaultPlan faults) = 0;
 
+  // Logs packets there from now on; null: nowhere. Returns the previous log, whose destructor waits
+  // for the disk.
+  [[nodiscard]] virtual std::unique_ptr<PacketLog> log_to(std::unique_ptr<PacketLog> log) = 0;
+
   [[nodiscard]] virtual ProviderCounters counters() const = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/soft/frame.h>
@@ -41,6 +42,9 @@ struct UdpCounters {
   std::uint64_t too_short = 0;  // for a BTH and an ICRC, or truncated; not in received_packets
   std::uint64_t errors = 0;     // reported by peers or routers (ICMP) while receiving
   int last_error = 0;           // errno of the last refusal or error
+  // Packets for other endpoints that share the port, which are in received_packets of those:
+  // forwarded, and lost because the other endpoint was too slow or has ended.
+  std::uint64_t forwarded = 0, forward_dropped = 0;
 };
 
 // A received packet.
@@ -53,7 +57,8 @@ struct InPacket {
 class UdpSocket {
  public:
   // Opens a socket on `local`, which must be the address of an interface, and the RoCEv2 port, from
-  // which it also sends. Errors: kSystem, kBadArgument for the unspecified address.
+  // which it also sends. Up to kShares endpoints of one user share the port of an address
+  // (share.h). Errors: kSystem, kBadArgument for the unspecified address.
   [[nodiscard]] static fabric::Expected<UdpSocket> open(const fabric::Address& local,
                                                         const UdpOptions& options = {});
   ~UdpSocket();
@@ -64,6 +69,15 @@ class UdpSocket {
   // The `local` and `udp_source_port` of paths on this socket.
   [[nodiscard]] const fabric::Address& local() const;
   [[nodiscard]] std::uint16_t source_port() const;
+
+  [[nodiscard]] std::uint8_t share() const;
+  // Claims a listener's port among the endpoints that share the address; connection requests for it
+  // come here then. Error: kSystem, another one has it.
+  [[nodiscard]] fabric::Expected<void> claim_port(std::uint16_t port);
+  void release_port(std::uint16_t port);
+  // Further descriptors that become readable when there is something to receive: those of packets
+  // that another endpoint has forwarded. They change with claim_port().
+  [[nodiscard]] std::vector<int> more_fds() const;
 
   // Copies the packet into the current batch; packet.path holds the remote address. May send the
   // batch. False: the packet was not accepted, since fd() is not writable; the batch is kept.

@@ -1,8 +1,8 @@
-#include "status_names.h"
-
 #include <array>
 
 #include <fmt/core.h>
+
+#include <rpcrdma/kernel_status/completion_status.h>
 
 namespace rpcrdma::kernel {
 namespace {
@@ -54,13 +54,13 @@ constexpr std::array kCompletionStatuses{
 
 }  // namespace
 
-std::string completion_status_name(std::uint32_t status) {
+std::string completion_status_name(std::uint64_t status) {
   if (status >= kCompletionStatuses.size()) return fmt::format("completion status {}", status);
   const CompletionStatus& known = kCompletionStatuses[status];
   return fmt::format("{} ({})", known.words, known.name);
 }
 
-fabric::Status completion_status(std::uint32_t status) {
+fabric::Status completion_status(std::uint64_t status) {
   return status < kCompletionStatuses.size() ? kCompletionStatuses[status].status
                                              : fabric::Status::kLocalOperation;
 }

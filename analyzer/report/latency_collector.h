@@ -1,0 +1,37 @@
+// Collects the latencies of a report by connection and size, while the capture is read.
+#pragma once
+
+#include <rpcrdma/report/latency.h>
+#include <rpcrdma/roce/by_connection.h>
+#include <rpcrdma/session/context.h>
+
+namespace rpcrdma::report {
+
+class LatencyCollector {
+ public:
+  explicit LatencyCollector(const session::Context& context) : context_(context) {}
+
+  // `key`: the procedure under which the report counts the Call.
+  void add(const model::Call& call, const model::Message& answer, const ProcedureKey& key);
+  void merge(const roce::Connection& into, const roce::Connection& from);
+  // Keeps the latencies of the connection by its addresses.
+  void evict(const roce::Connection& connection);
+  [[nodiscard]] Latencies finish();
+
+ private:
+  struct Slot {
+    std::uint32_t at = 0;  // in latencies_.connections
+  };
+  [[nodiscard]] ConnectionLatency* slot(std::uint32_t connection);
+  [[nodiscard]] ConnectionLatency& pair_of(const roce::Connection& c);
+  void give_up(std::uint32_t connection);
+
+  const session::Context& context_;
+  // Until finish() the arrays of a connection are by the tracker's sides of the caller, because
+  // which side is the client is known only at the end. `connection` is the tracker's index.
+  Latencies latencies_;
+  roce::ByConnection<Slot> slots_;
+  std::vector<std::uint32_t> free_;  // in latencies_.connections
+};
+
+}  // namespace rpcrdma::report

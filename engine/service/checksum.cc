@@ -1,0 +1,27 @@
+#include "checksum.h"
+
+#include <algorithm>
+
+#include <isa-l/crc.h>
+
+#include <rpcrdma/wire/end_isal.h>
+
+namespace rpcrdma::service {
+namespace {
+
+// crc32_iscsi() takes its length as an int.
+constexpr std::size_t kCrcStep = 1U << 30;
+
+}  // namespace
+
+void Checksum::add(wire::Bytes bytes) {
+  while (!bytes.empty()) {
+    const std::size_t step = std::min(bytes.size(), kCrcStep);
+    // The function only reads; its parameter is not const.
+    crc_ = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(step), crc_);
+    bytes = bytes.subspan(step);
+  }
+  wire::end_isal();
+}
+
+}  // namespace rpcrdma::service
