@@ -2,6 +2,7 @@
 #include "support/background.h"
 #include "support/event_stream.h"
 #include "support/own_address.h"
+#include "support/running_endpoint.h"
 
 #include <cmath>
 #include <map>
@@ -10,9 +11,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <poll.h>
 
-#include <rpcrdma/live/endpoints.h>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -339,9 +338,7 @@ TEST_F(Agreement, OfHowAKilledServerEnded) {
                    "--pcapng",      path("packets.pcapng"),
                    "--record",      path("events.pcapng"),
                    "--name",        "agreement"});
-  for (int tries = 0; tries < 5000 && !trace::connect_endpoint("agreement"); ++tries) {
-    ::poll(nullptr, 0, 10);
-  }
+  ASSERT_TRUE(wait_for_endpoint("agreement"));
   {
     Background reader({"attach", "agreement", "--events"});
     ASSERT_TRUE(reader.wait_for("reply"));

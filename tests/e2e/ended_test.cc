@@ -3,6 +3,7 @@
 #include "support/background.h"
 #include "support/command.h"
 #include "support/own_address.h"
+#include "support/running_endpoint.h"
 #include "support/terminal.h"
 
 #include <csignal>
@@ -56,6 +57,7 @@ TEST_F(Ended, AServerThatHangs) {
   ASSERT_TRUE(server_->wait_for("listening"));
   Background load({"load", server_address_, "--from", client_address_, "--depth", "2", "--duration",
                    "90s", "--name", "ld"});
+  ASSERT_TRUE(wait_for_endpoint("ld"));
   Terminal top({"top", "ld"});
   ASSERT_TRUE(top.wait_for("1 connection, 1 open")) << top.screen();
   server_->signal(SIGSTOP);
