@@ -50,21 +50,9 @@ QString amount(std::uint32_t bytes, std::uint32_t parts) {
   return parts == 0 ? QString() : number(bytes);
 }
 
-QString time_text(const index::Content& content, const index::MessageRow& row, TimeFormat format,
-                  const index::MessageRow* before) {
-  switch (format) {
-    case TimeFormat::kAbsolute:
-      return QString::fromStdString(report::format_clock(row.time_ns));
-    case TimeFormat::kRelative:
-      return QString::fromStdString(
-          fmt::format("{:.9f}", static_cast<double>(row.time_ns - content.first_ns) / 1e9));
-    case TimeFormat::kDelta:
-      return before == nullptr
-                 ? QString("0")
-                 : QString::fromStdString(fmt::format(
-                       "{:.9f}", static_cast<double>(row.time_ns - before->time_ns) / 1e9));
-  }
-  return {};
+QString since(const index::MessageRow& row, const index::MessageRow* before) {
+  return time_text(row.time_ns, before == nullptr ? row.time_ns : before->time_ns,
+                   TimeFormat::kRelative);
 }
 
 QString findings(const index::Content& content, std::uint64_t id) {
@@ -85,14 +73,15 @@ std::span<const ColumnSpec> columns() {
 }
 
 QString cell(const index::Content& content, std::uint64_t id, Column column, TimeFormat time,
-             const index::MessageRow* before) {
+             std::int64_t origin_ns, const index::MessageRow* before) {
   if (id == 0 || id > content.rows.size()) return {};
   const index::MessageRow& row = content.rows[id - 1];
   switch (column) {
     case Column::kFrame:
       return number(row.frame);
     case Column::kTime:
-      return time_text(content, row, time, before);
+      return time == TimeFormat::kDelta ? since(row, before)
+                                        : time_text(row.time_ns, origin_ns, time);
     case Column::kConnection:
       return number(content.connection_id(row.connection));
     case Column::kSource:

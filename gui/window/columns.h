@@ -1,6 +1,8 @@
 // The columns of the message table.
 #pragma once
 
+#include "time_text.h"
+
 #include <QString>
 #include <QStringList>
 #include <cstdint>
@@ -47,14 +49,9 @@ struct ColumnSpec {
 // In the order of Column.
 [[nodiscard]] std::span<const ColumnSpec> columns();
 
-enum class TimeFormat : std::uint8_t {
-  kAbsolute,  // time of day, UTC
-  kRelative,  // since the first frame
-  kDelta,     // since the message in the row above
-};
-
-// `before`: the message in the row above; null: there is none.
+// `origin_ns`: for relative times. `before`: the message in the row above; null: there is none.
 [[nodiscard]] QString cell(const index::Content& content, std::uint64_t id, Column column,
-                           TimeFormat time, const index::MessageRow* before);
+                           TimeFormat time, std::int64_t origin_ns,
+                           const index::MessageRow* before);
 
 }  // namespace rpcrdma::gui

@@ -1,4 +1,4 @@
-// The window: the message table in the middle, views of the same document around it.
+// The window: workspaces in the middle, views of the same document around them.
 #pragma once
 
 #include "document.h"
@@ -8,12 +8,18 @@
 #include <QMainWindow>
 #include <QProgressBar>
 #include <QSettings>
+#include <span>
 
 class QDockWidget;
+class QSplitter;
+class QStackedWidget;
 class QTableView;
+class QTabWidget;
 
 namespace rpcrdma::gui {
 
+class CallsView;
+class ComparePage;
 class ConnectionsModel;
 class DetailView;
 class EndpointList;
@@ -22,9 +28,20 @@ class FindingsView;
 class IntegrityBar;
 class LiveState;
 class MessageTable;
+class OverviewPage;
 class InterfaceList;
 class Panels;
 class PlaygroundPanel;
+class StartPage;
+class TimeStrip;
+class Waterfall;
+
+// A view that the user can go to.
+struct ViewName {
+  const char* name;   // for show_view()
+  const char* title;  // with a mnemonic, not translated
+  const char* keys;
+};
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -42,8 +59,18 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] QTableView& connections() { return *connections_; }
   [[nodiscard]] PlaygroundPanel& playground() { return *playground_; }
   [[nodiscard]] EndpointList& endpoints() { return *endpoints_; }
+  [[nodiscard]] StartPage& start() { return *start_; }
+  [[nodiscard]] OverviewPage& overview() { return *overview_; }
+  [[nodiscard]] CallsView& calls() { return *calls_; }
+  [[nodiscard]] ComparePage& compare() { return *compare_; }
+  [[nodiscard]] TimeStrip& strip() { return *strip_; }
+  [[nodiscard]] Waterfall& waterfall() { return *waterfall_; }
+  [[nodiscard]] QTabWidget& workspaces() { return *workspaces_; }
   // Returns the dock of that name, such as "credits"; null: there is none.
   [[nodiscard]] QDockWidget* dock(const QString& name) const;
+  [[nodiscard]] static std::span<const ViewName> view_names();
+  // Brings a view into sight, a dock or a workspace, and gives it the keyboard.
+  void show_view(const QString& name);
   // Returns the problem shown in the status bar.
   [[nodiscard]] QString message() const;
 
@@ -52,6 +79,8 @@ class MainWindow : public QMainWindow {
   void ignore_icrcs();
   // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
+  // Writes the filter into its box and applies it.
+  void use_filter(const QString& text);
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -62,14 +91,20 @@ class MainWindow : public QMainWindow {
  private:
   QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
                         Qt::DockWidgetArea area);
+  void fit_screen();
+  void show_page();
+  void make_center();
   void make_docks();
+  void make_toolbar();
+  void note_sight();
+  static void focus_in(QWidget* inside);
+  void open_dialog();
   void make_menus();
   void file_menu();
   void edit_menu();
   void view_menu();
   void go_menu();
   void make_sources();
-  void show_dock(QDockWidget* dock);
   void show_recent();
   void note_recent(const QStringList& names);
   void show_layouts();
@@ -99,6 +134,17 @@ class MainWindow : public QMainWindow {
   QLabel* counts_ = nullptr;
   QLabel* trouble_ = nullptr;
   QProgressBar* progress_ = nullptr;
+  StartPage* start_ = nullptr;
+  OverviewPage* overview_ = nullptr;
+  CallsView* calls_ = nullptr;
+  ComparePage* compare_ = nullptr;
+  TimeStrip* strip_ = nullptr;
+  Waterfall* waterfall_ = nullptr;
+  QStackedWidget* pages_ = nullptr;  // the start page, and the work with a document
+  QTabWidget* workspaces_ = nullptr;
+  QSplitter* messages_and_ladder_ = nullptr;
+  QAction* pause_ = nullptr;
+  QAction* save_ = nullptr;
   QMenu* recent_ = nullptr;
   QMenu* layouts_ = nullptr;
   QMenu* view_ = nullptr;
@@ -110,6 +156,7 @@ class MainWindow : public QMainWindow {
   EndpointList* endpoints_ = nullptr;
   InterfaceList* interfaces_ = nullptr;
   QByteArray first_layout_;
+  QByteArray layout_;  // of the work, while the start page is shown
 };
 
 }  // namespace rpcrdma::gui

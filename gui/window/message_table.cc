@@ -58,6 +58,7 @@ MessageTable::MessageTable(Document& document, QWidget* parent)
   connect(header_, &QWidget::customContextMenuRequested, this, &MessageTable::header_menu);
   connect(&document_, &Document::rows_changed, this, &MessageTable::rows_changed);
   connect(&document_, &Document::changed, viewport(), qOverload<>(&QWidget::update));
+  connect(&document_, &Document::time_format_changed, viewport(), qOverload<>(&QWidget::update));
   connect(&document_, &Document::message_selected, this, &MessageTable::selected_elsewhere);
   connect(&document_, &Document::reset, this, [this] {
     current_.reset();
@@ -74,11 +75,6 @@ bool MessageTable::is_shown(Column column) const {
 void MessageTable::show_column(Column column, bool on) {
   header_->setSectionHidden(static_cast<int>(column), !on);
   layout();
-}
-
-void MessageTable::set_time_format(TimeFormat format) {
-  time_ = format;
-  viewport()->update();
 }
 
 void MessageTable::set_coloured(bool on) {
@@ -200,7 +196,8 @@ QString MessageTable::text(std::uint64_t row, Column column) const {
   const std::uint64_t id = document_.message_at(row);
   const std::uint64_t above = row != 0 ? document_.message_at(row - 1) : 0;
   return document_.store().read([&](const index::Content& c) {
-    return cell(c, id, column, time_, above != 0 ? &c.rows[above - 1] : nullptr);
+    return cell(c, id, column, document_.time_format(), document_.time_origin(),
+                above != 0 ? &c.rows[above - 1] : nullptr);
   });
 }
 
@@ -216,6 +213,8 @@ void MessageTable::paintEvent(QPaintEvent* event) {
   const std::uint64_t shown =
       std::min<std::uint64_t>(count - std::min(count, first),
                               static_cast<std::uint64_t>(viewport()->height() / height) + 2);
+  const TimeFormat format = document_.time_format();
+  const std::int64_t origin = document_.time_origin();
   document_.store().read([&](const index::Content& c) {
     for (std::uint64_t i = 0; i < shown; ++i) {
       const std::uint64_t row = first + i;
@@ -235,7 +234,7 @@ void MessageTable::paintEvent(QPaintEvent* event) {
         const int wide = header_->sectionSize(logical);
         if (x + wide < 0 || x > viewport()->width()) continue;
         const ColumnSpec& spec = columns()[static_cast<std::size_t>(logical)];
-        const QString cell_text = cell(c, id, spec.column, time_, before);
+        const QString cell_text = cell(c, id, spec.column, format, origin, before);
         if (cell_text.isEmpty()) continue;
         painter.setPen(selected                          ? palette().highlightedText().color()
                        : spec.column == Column::kFinding ? colours.finding

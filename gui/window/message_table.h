@@ -17,8 +17,6 @@ class MessageTable : public QAbstractScrollArea {
  public:
   explicit MessageTable(Document& document, QWidget* parent = nullptr);
 
-  void set_time_format(TimeFormat format);
-  [[nodiscard]] TimeFormat time_format() const { return time_; }
   // Colours rows by their kind; rows with findings are marked in any case.
   void set_coloured(bool on);
   // Scrolls to the end as messages arrive, until the user scrolls up.
@@ -74,7 +72,6 @@ class MessageTable : public QAbstractScrollArea {
   Document& document_;
   QHeaderView* header_;
   QStandardItemModel titles_;
-  TimeFormat time_ = TimeFormat::kRelative;
   bool coloured_ = true;
   bool following_ = false;
   std::optional<std::uint64_t> current_;

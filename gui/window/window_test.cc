@@ -194,7 +194,7 @@ TEST_F(Window, WhatIsBehindAnotherViewIsDrawnWhenItComesIntoSight) {
   QCoreApplication::processEvents();
   open("linux-nfs41.pcap");
   EXPECT_EQ(latency.table().rowCount(), 0);
-  window.dock("latency")->raise();
+  window.show_view("latency");
   ASSERT_TRUE(QTest::qWaitFor([&] { return latency.table().rowCount() != 0; }, kBound));
   // Another capture, while the first one is shown.
   open("linux-nfs3.pcap");
@@ -220,7 +220,7 @@ TEST_F(Window, OneSelectionInAllViews) {
   EXPECT_GT(segment.operations.size(), 0u);
   EXPECT_EQ(segment.moved, segment.length);
   EXPECT_TRUE(ChunkView::gaps(segment).empty());
-  window.dock("ladder")->raise();
+  window.show_view("ladder");
   LadderView& ladder = *window.findChild<LadderView*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return !ladder.items().empty(); }, kBound));
   const quint64 call = document().selected();
@@ -261,11 +261,10 @@ TEST_F(Window, CopiesTextCsvAndJson) {
 
 TEST_F(Window, TimesAreRelativeAbsoluteOrSinceTheRowAbove) {
   open("linux-nfs41.pcap");
-  MessageTable& table = window.messages();
   EXPECT_TRUE(cell(1, Column::kTime).startsWith("30.14"));
-  table.set_time_format(TimeFormat::kDelta);
-  EXPECT_EQ(cell(1, Column::kTime), "0.003297000");
-  table.set_time_format(TimeFormat::kAbsolute);
+  document().set_time_format(TimeFormat::kDelta);
+  EXPECT_EQ(cell(1, Column::kTime), "0.003297");
+  document().set_time_format(TimeFormat::kAbsolute);
   EXPECT_EQ(cell(1, Column::kTime).count(':'), 2);
 }
 

@@ -2,6 +2,9 @@
 // the index, which threads fill, and the views, which all live in the interface's thread.
 #pragma once
 
+#include "time_range.h"
+#include "time_text.h"
+
 #include <QObject>
 #include <QStringList>
 #include <QTimer>
@@ -49,7 +52,28 @@ class Document : public QObject {
   // Path of the file with the frames, from Loading::frames(); empty without a document.
   [[nodiscard]] std::string frames() const;
 
-  // Rows of the table. Without a filter, all messages are shown.
+  // The latest analysis, as `rpcrdma analyze` would print it for what has been read; null: none
+  // yet.
+  [[nodiscard]] std::shared_ptr<const report::Report> report() const { return report_; }
+
+  // The range of time that all views show.
+  [[nodiscard]] TimeRange& time_range() { return time_range_; }
+  // How all views write times.
+  [[nodiscard]] TimeFormat time_format() const { return time_format_; }
+  void set_time_format(TimeFormat format);
+  // Relative times count from here: the first frame, or the user's reference. Since 1970.
+  [[nodiscard]] std::int64_t time_origin() const;
+  void set_time_reference(std::optional<std::int64_t> ns);  // nothing: the first frame
+  [[nodiscard]] QString time_text(std::int64_t ns) const {
+    return gui::time_text(ns, time_origin(), time_format_);
+  }
+
+  // While paused, the source is still read, and views stay as they are.
+  void set_paused(bool paused);
+  [[nodiscard]] bool is_paused() const { return paused_; }
+
+  // Rows of the table: the messages in the range of time that the filter matches. Without a filter,
+  // all messages are shown.
   [[nodiscard]] std::uint64_t row_count() const;
   [[nodiscard]] std::uint64_t message_at(std::uint64_t row) const;  // ID
   // Returns the row of a message; nothing if the filter excludes it.
@@ -85,6 +109,9 @@ class Document : public QObject {
   void finished();      // the source has ended
   void message_selected(quint64 id);
   void connection_selected(quint32 index);
+  void report_changed();
+  void time_format_changed();  // the format, or the origin
+  void paused_changed(bool paused);
   void excerpt_read();
   void ladder_read(std::shared_ptr<const rpcrdma::index::Excerpt> excerpt, quint64 first,
                    quint64 last);
@@ -102,6 +129,7 @@ class Document : public QObject {
   void announce_change();
   void search_on();
   void took(const index::Search::Found& found);
+  void range_changed();
 
   index::Store nothing_;
   std::unique_ptr<index::Store> store_;
@@ -121,6 +149,17 @@ class Document : public QObject {
   index::Search::Found last_found_;
   std::vector<std::uint64_t> found_;  // IDs, sorted
   std::uint64_t all_rows_ = 0;        // as of the last rows_changed()
+  // IDs of the messages in the range: first_..last_; with a filter, those of found_ from
+  // found_first_ on, found_count_ of them.
+  void find_range();
+  std::uint64_t first_ = 1, last_ = 0;
+  std::uint64_t found_first_ = 0, found_count_ = 0;
+
+  TimeRange time_range_;
+  TimeFormat time_format_ = TimeFormat::kRelative;
+  std::optional<std::int64_t> time_reference_;
+  std::shared_ptr<const report::Report> report_;
+  bool paused_ = false;
 
   std::uint64_t selected_ = 0;
   std::optional<std::uint32_t> connection_;

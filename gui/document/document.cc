@@ -29,6 +29,7 @@ Document::Document(QObject* parent)
   change_timer_.setSingleShot(true);
   change_timer_.setInterval(kStatusEveryMs);
   connect(&change_timer_, &QTimer::timeout, this, &Document::announce_change);
+  connect(&time_range_, &TimeRange::changed, this, &Document::range_changed);
 }
 
 Document::~Document() {
@@ -61,10 +62,16 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   searching_ = false;
   found_.clear();
   all_rows_ = 0;
+  find_range();
   selected_ = 0;
   connection_.reset();
   excerpt_.reset();
+  report_.reset();
+  time_reference_.reset();
+  paused_ = false;
+  time_range_.clear();
   Q_EMIT reset();
+  Q_EMIT report_changed();
   const QString filter = std::exchange(filter_, {});
   set_filter(filter);
   announce_change();
@@ -154,15 +161,25 @@ void Document::note_change() {
 
 void Document::announce_change() {
   *noted_ = false;
-  if (store_ == nullptr) return;
+  if (store_ == nullptr || paused_) return;
   std::string error;
   bool over = false;
+  TimeRange::Span bounds;
+  std::shared_ptr<const report::Report> latest;
   store_->read([&](const index::Content& c) {
     all_rows_ = c.rows.size();
     over = c.progress.finished;
     error = c.progress.error;
+    bounds = {c.first_ns, std::max(c.first_ns, c.last_ns)};
+    latest = c.report;
   });
+  time_range_.set_bounds(bounds);
+  if (latest != report_) {
+    report_ = std::move(latest);
+    Q_EMIT report_changed();
+  }
   if (filter_.isEmpty()) {
+    find_range();
     Q_EMIT rows_changed();
   } else {
     search_on();
@@ -172,22 +189,82 @@ void Document::announce_change() {
   if (over && !std::exchange(finished_shown_, true)) Q_EMIT finished();
 }
 
+void Document::set_time_format(TimeFormat format) {
+  if (format == time_format_) return;
+  time_format_ = format;
+  Q_EMIT time_format_changed();
+}
+
+std::int64_t Document::time_origin() const {
+  return time_reference_.value_or(time_range_.bounds().from_ns);
+}
+
+void Document::set_time_reference(std::optional<std::int64_t> ns) {
+  if (ns == time_reference_) return;
+  time_reference_ = ns;
+  Q_EMIT time_format_changed();
+}
+
+void Document::set_paused(bool paused) {
+  if (paused == paused_) return;
+  paused_ = paused;
+  Q_EMIT paused_changed(paused);
+  announce_change();
+}
+
+void Document::range_changed() {
+  find_range();
+  Q_EMIT rows_changed();
+}
+
+// Messages are in the order of their frames. Where a clock steps back, the range begins with the
+// first message that it has, and ends with the last one.
+void Document::find_range() {
+  first_ = 1;
+  last_ = all_rows_;
+  if (const auto range = time_range_.range()) {
+    store().read([&](const index::Content& c) {
+      const auto bound = [&](auto before) {
+        std::uint64_t low = 0;
+        std::uint64_t high = all_rows_;
+        while (low < high) {
+          const std::uint64_t middle = low + (high - low) / 2;
+          if (before(c.rows[middle].time_ns)) {
+            low = middle + 1;
+          } else {
+            high = middle;
+          }
+        }
+        return low;
+      };
+      first_ = bound([&](std::int64_t ns) { return ns < range->from_ns; }) + 1;
+      last_ = bound([&](std::int64_t ns) { return ns <= range->to_ns; });
+    });
+  }
+  const auto from = std::lower_bound(found_.begin(), found_.end(), first_);
+  const auto to = time_range_.range() ? std::upper_bound(from, found_.end(), last_) : found_.end();
+  found_first_ = static_cast<std::uint64_t>(from - found_.begin());
+  found_count_ = static_cast<std::uint64_t>(to - from);
+}
+
 std::uint64_t Document::row_count() const {
-  return filter_.isEmpty() ? all_rows_ : found_.size();
+  return filter_.isEmpty() ? (last_ < first_ ? 0 : last_ - first_ + 1) : found_count_;
 }
 
 std::uint64_t Document::message_at(std::uint64_t row) const {
-  return filter_.isEmpty() ? row + 1 : found_[row];
+  return filter_.isEmpty() ? first_ + row : found_[found_first_ + row];
 }
 
 std::optional<std::uint64_t> Document::row_of(std::uint64_t message) const {
   if (message == 0) return std::nullopt;
   if (filter_.isEmpty()) {
-    return message <= all_rows_ ? std::optional(message - 1) : std::nullopt;
+    return first_ <= message && message <= last_ ? std::optional(message - first_) : std::nullopt;
   }
-  const auto it = std::lower_bound(found_.begin(), found_.end(), message);
-  if (it == found_.end() || *it != message) return std::nullopt;
-  return static_cast<std::uint64_t>(it - found_.begin());
+  const auto begin = found_.begin() + static_cast<std::ptrdiff_t>(found_first_);
+  const auto end = begin + static_cast<std::ptrdiff_t>(found_count_);
+  const auto it = std::lower_bound(begin, end, message);
+  if (it == end || *it != message) return std::nullopt;
+  return static_cast<std::uint64_t>(it - begin);
 }
 
 bool Document::set_filter(const QString& wanted, filter::FilterError* error) {
@@ -211,6 +288,7 @@ bool Document::set_filter(const QString& wanted, filter::FilterError* error) {
     search_ = std::make_shared<index::Search>(*store_, frames(), std::move(*compiled));
     search_on();
   }
+  find_range();
   Q_EMIT rows_changed();
   return true;
 }
@@ -248,6 +326,7 @@ void Document::took(const index::Search::Found& found) {
   }
   last_found_ = found;
   if (!found.error.empty()) Q_EMIT trouble(text(found.error));
+  find_range();
   Q_EMIT rows_changed();
   if (!found.idle) search_on();
 }
