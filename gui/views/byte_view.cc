@@ -2,7 +2,6 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
-#include <QFontDatabase>
 #include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
@@ -10,6 +9,7 @@
 #include <algorithm>
 
 #include <rpcrdma/views/byte_view.h>
+#include <rpcrdma/views/style.h>
 #include <rpcrdma/views/theme.h>
 
 namespace rpcrdma::gui {
@@ -25,7 +25,7 @@ std::size_t size_of(const QByteArray& bytes) {
 }  // namespace
 
 ByteView::ByteView(QWidget* parent) : QAbstractScrollArea(parent) {
-  setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  setFont(fixed_font(QApplication::font()));
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Bytes"));
   viewport()->setMouseTracking(true);
@@ -110,6 +110,14 @@ void ByteView::show_byte(std::size_t offset) {
 void ByteView::resizeEvent(QResizeEvent* event) {
   QAbstractScrollArea::resizeEvent(event);
   layout();
+}
+
+void ByteView::changeEvent(QEvent* event) {
+  QAbstractScrollArea::changeEvent(event);
+  if (event->type() == QEvent::ApplicationFontChange) {
+    setFont(fixed_font(QApplication::font()));
+    layout();
+  }
 }
 
 void ByteView::paintEvent(QPaintEvent* event) {

@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <array>
 
+#include <rpcrdma/views/style.h>
+
 namespace rpcrdma::gui {
 
 namespace {
@@ -90,7 +92,7 @@ void MessageTable::set_following(bool on) {
 }
 
 int MessageTable::row_height() const {
-  return fontMetrics().height() + kPadding;
+  return row_height_of(fontMetrics());
 }
 
 std::uint64_t MessageTable::rows_per_page() const {

@@ -40,6 +40,7 @@ class ByteView : public QAbstractScrollArea {
   void field_selected(int id);
 
  protected:
+  void changeEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
