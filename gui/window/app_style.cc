@@ -77,8 +77,8 @@ void draw_header(const QStyleOptionHeader& header, QPainter& painter) {
 
 }  // namespace
 
-void fit_rows(QTableView& table) {
-  const int height = row_height_of(table.fontMetrics());
+void fit_rows(QTableView& table, const QFontMetrics& metrics) {
+  const int height = row_height_of(metrics);
   QHeaderView* const rows = table.verticalHeader();
   rows->setMinimumSectionSize(std::min(rows->minimumSectionSize(), height));
   rows->setDefaultSectionSize(height);
@@ -86,7 +86,7 @@ void fit_rows(QTableView& table) {
 
 void AppStyle::polish(QWidget* widget) {
   QProxyStyle::polish(widget);
-  if (auto* const table = qobject_cast<QTableView*>(widget)) fit_rows(*table);
+  if (auto* const table = qobject_cast<QTableView*>(widget)) fit_rows(*table, table->fontMetrics());
   auto* const header = qobject_cast<QHeaderView*>(widget);
   if (header != nullptr && header->orientation() == Qt::Horizontal) {
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);

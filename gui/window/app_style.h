@@ -28,7 +28,7 @@ class AppStyle : public QProxyStyle {
   void polish(QWidget* widget) override;
 };
 
-// Gives the rows of a table the height that suits its font.
-void fit_rows(QTableView& table);
+// Gives the rows of a table the height that suits a font.
+void fit_rows(QTableView& table, const QFontMetrics& metrics);
 
 }  // namespace rpcrdma::gui

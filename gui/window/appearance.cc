@@ -126,7 +126,7 @@ void Appearance::apply_font(int steps) {
   QApplication::setFont(font);
   const double grown = static_cast<double>(QFontMetrics(font).height()) / std::max(1, before);
   for (QWidget* const widget : QApplication::allWidgets()) {
-    if (auto* const table = qobject_cast<QTableView*>(widget)) fit_rows(*table);
+    if (auto* const table = qobject_cast<QTableView*>(widget)) fit_rows(*table, QFontMetrics(font));
     auto* const header = qobject_cast<QHeaderView*>(widget);
     if (header == nullptr || header->orientation() != Qt::Horizontal) continue;
     for (int i = 0; i < header->count(); ++i) {
