@@ -4,12 +4,14 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QIcon>
+#include <QLocale>
 #include <QSettings>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/gui_text/translation.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/version/version.h>
 
@@ -36,6 +38,7 @@ int main(int argc, char** argv) {
   const std::string_view version = rpcrdma::version::text();
   QCoreApplication::setApplicationVersion(
       QString::fromUtf8(version.data(), static_cast<qsizetype>(version.size())));
+  rpcrdma::gui::load_translation(QLocale(), rpcrdma::gui::translation_folders());
   QApplication::setWindowIcon(QIcon(":/rpcrdma-gui.svg"));
   QCommandLineParser options;
   options.setApplicationDescription(

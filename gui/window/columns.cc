@@ -1,6 +1,8 @@
 // The columns of the message table: headings, tooltips, widths, and the text of each cell.
 #include "columns.h"
 
+#include "kind_text.h"
+
 #include <array>
 
 #include <fmt/core.h>
@@ -92,7 +94,7 @@ QString cell(const index::Content& content, std::uint64_t id, Column column, Tim
       return QString::fromStdString(c->end[column == Column::kSource ? sender : 1 - sender]);
     }
     case Column::kKind:
-      return QString(content.reverse(row) ? "reverse " : "") + model::kind_name(row.kind);
+      return kind_text(row.kind, content.reverse(row));
     case Column::kXid:
       return QString("0x%1").arg(row.xid, 8, 16, QChar('0'));
     case Column::kType: {

@@ -1,6 +1,7 @@
 // Fills the tree of a message's fields, links fields to bytes, and offers filters for them.
 #include "field_tree.h"
 
+#include "kind_text.h"
 #include "sections.h"
 
 #include <QApplication>
@@ -162,7 +163,7 @@ void FieldTree::show_message(const index::Excerpt::Message* message) {
     in.thresholds = message->thresholds;
     TreeSink sink(Of::kSend, extents_, items_);
     auto* const known = new QTreeWidgetItem(
-        this, {tr("Message"), tr("%1, frame %2").arg(model::kind_name(m.kind)).arg(m.frame)});
+        this, {tr("Message"), tr("%1, frame %2").arg(kind_text(m.kind)).arg(m.frame)});
     sink.begin(known);
     filter::model_fields(in, fields_before(), sink);
     const decode::ProcedureId id = model::procedure_of(m.rpc);

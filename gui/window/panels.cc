@@ -1,6 +1,7 @@
 // Feeds the views of credits, chunks, the ladder and latency from the store, when they are visible.
 #include "panels.h"
 
+#include "kind_text.h"
 #include "message_table.h"
 
 #include <algorithm>
@@ -365,7 +366,7 @@ ChunkPicture Panels::picture_of(const index::Excerpt& excerpt, std::uint64_t id)
   const model::Call* const call = m->call.get();
   const std::string label = report::rpc_label(m->message.rpc);
   picture.title = QString("%1 0x%2 %3")
-                      .arg(model::kind_name(m->message.kind))
+                      .arg(kind_text(m->message.kind))
                       .arg(m->message.xid, 8, 16, QChar('0'))
                       .arg(QString::fromStdString(label));
   if (call == nullptr) return picture;

@@ -1,6 +1,9 @@
-// Draws the documentation's pictures of the window, from captures of Linux NFS and from a server
-// and a load that run meanwhile. Usage: gui_screenshots CAPTURES FOLDER
-#include "connections_model.h"
+// Draws pictures of the window from real captures, and from a server and a load that run meanwhile.
+//
+//   gui_screenshots CAPTURES FOLDER [MORE]
+//
+// FOLDER gets the pictures of the documentation. MORE gets each scene in three sizes (1280x800,
+// 1920x1080, and that at twice the density: 4K), light and dark, for whoever changes a view.
 #include "detail_view.h"
 #include "filter_edit.h"
 #include "findings_view.h"
@@ -10,208 +13,297 @@
 #include "support/congested.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QDropEvent>
 #include <QFile>
+#include <QMimeData>
+#include <QPainter>
 #include <QSignalSpy>
-#include <QStyleFactory>
-#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <cstdio>
 
 #include <rpcrdma/sources/playground_panel.h>
-#include <rpcrdma/views/picture.h>
+#include <rpcrdma/views/palettes.h>
 
 namespace rpcrdma::gui {
 namespace {
 
-constexpr int kBound = 30'000;
+constexpr int kBound = 30'000;  // ms
+constexpr QSize kSmall(1280, 800), kLarge(1920, 1080);
 
-QPalette dark() {
-  QPalette p;
-  const QColor base(30, 33, 38);
-  const QColor window(43, 47, 54);
-  const QColor text(222, 226, 232);
-  p.setColor(QPalette::Window, window);
-  p.setColor(QPalette::WindowText, text);
-  p.setColor(QPalette::Base, base);
-  p.setColor(QPalette::AlternateBase, QColor(36, 40, 46));
-  p.setColor(QPalette::ToolTipBase, window);
-  p.setColor(QPalette::ToolTipText, text);
-  p.setColor(QPalette::Text, text);
-  p.setColor(QPalette::PlaceholderText, QColor(140, 146, 156));
-  p.setColor(QPalette::Button, window);
-  p.setColor(QPalette::ButtonText, text);
-  p.setColor(QPalette::Mid, QColor(85, 92, 102));
-  p.setColor(QPalette::Midlight, QColor(62, 68, 77));
-  p.setColor(QPalette::Highlight, QColor(60, 120, 200));
-  p.setColor(QPalette::HighlightedText, Qt::white);
-  return p;
+// The settings name captures that were open before.
+void remember(QSettings& settings, const QString& captures) {
+  QStringList recent;
+  for (const char* const name : {"linux-nfs41.pcap", "linux-nfs3.pcap", "rules/FC-01.pcap"}) {
+    recent << QFileInfo(captures + "/" + name).absoluteFilePath();
+  }
+  settings.setValue("recent", recent);
 }
 
 class Screens {
  public:
-  Screens(QString captures, QString folder)
+  Screens(QString captures, QString folder, QString more)
       : captures_(std::move(captures)),
         folder_(std::move(folder)),
-        settings_(temporary_.filePath("settings"), QSettings::IniFormat),
-        window_(settings_) {
-    window_.resize(1440, 900);
-    window_.show();
-    window_.activateWindow();
-    static_cast<void>(QTest::qWaitForWindowActive(&window_, kBound));
+        more_(std::move(more)),
+        settings_(temporary_.filePath("settings"), QSettings::IniFormat) {
+    remember(settings_, captures_);
+    window_ = std::make_unique<MainWindow>(settings_);
+    QApplication::setPalette(light_palette());
+    window_->resize(kSmall);
+    window_->show();
+    window_->activateWindow();
+    static_cast<void>(QTest::qWaitForWindowActive(window_.get(), kBound));
   }
 
-  bool all() { return capture() && congestion() && findings() && live() && stalled(); }
+  bool all() {
+    return start() && help() && capture() && congestion() && findings() && compare() && live() &&
+           stalled();
+  }
 
  private:
-  bool save(QWidget& widget, const char* name) {
-    QTest::qWait(250);  // until the view is painted
-    const QString why = save_png(widget, folder_ + "/" + name + ".png");
-    std::printf("%s: %s\n", name, why.isEmpty() ? "drawn" : qPrintable(why));
-    return why.isEmpty();
+  // ---- Pictures ----
+
+  bool write(const QImage& image, const QString& path) {
+    const bool written = image.save(path);
+    std::printf("%s: %s\n", qPrintable(path), written ? "drawn" : "cannot be written");
+    return written;
   }
-  bool open(const char* name) { return open_path(captures_ + "/" + name); }
-  bool open_path(const QString& path) {
-    window_.open({path});
+  // `density`: pixels of the picture for each of the widget.
+  static QImage picture_of(QWidget& widget, int density) {
+    QImage image(widget.size() * density, QImage::Format_RGB32);
+    image.setDevicePixelRatio(density);
+    image.fill(widget.palette().color(QPalette::Window));
+    widget.render(&image);
+    return image;
+  }
+  // Draws a scene for the documentation, and in all sizes and themes if they are wanted.
+  bool save(const QString& name, QWidget* widget = nullptr) {
+    QWidget& shown = widget != nullptr ? *widget : *window_;
+    QTest::qWait(400);  // until charts and background work are drawn
+    if (!write(picture_of(shown, 1), folder_ + "/" + name + ".png")) return false;
+    if (more_.isEmpty() || widget != nullptr) return true;
+    const QPalette before = QApplication::palette();
+    bool good = true;
+    for (const auto& [theme, palette] :
+         {std::pair("light", light_palette()), std::pair("dark", dark_palette())}) {
+      QApplication::setPalette(palette);
+      for (const auto& [size, density] :
+           {std::pair(kSmall, 1), std::pair(kLarge, 1), std::pair(kLarge, 2)}) {
+        window_->resize(size);
+        QTest::qWait(400);
+        good = good && write(picture_of(shown, density),
+                             QString("%1/%2-%3-%4.png")
+                                 .arg(more_, name, QString::number(size.width() * density), theme));
+      }
+    }
+    QApplication::setPalette(before);
+    window_->resize(kSmall);
+    QTest::qWait(200);
+    return good;
+  }
+
+  // ---- Ways to a scene ----
+
+  Document& document() { return window_->document(); }
+  bool open(const QString& path) {
+    window_->open({path});
     return QTest::qWaitFor(
         [&] {
-          return window_.document().store().read(
+          return document().store().read(
               [](const index::Content& c) { return c.progress.finished; });
         },
         kBound);
   }
-  bool select(std::uint64_t row) {
-    window_.messages().go_to(row);
+  bool open_capture(const char* name) { return open(captures_ + "/" + name); }
+  bool wait_for_excerpt() {
     return QTest::qWaitFor(
         [&] {
-          const auto e = window_.document().excerpt();
-          return e && e->find(window_.document().selected()) != nullptr;
+          const auto e = document().excerpt();
+          return e && e->find(document().selected()) != nullptr;
         },
         kBound);
   }
+  bool select(std::uint64_t row) {
+    window_->messages().go_to(row);
+    return wait_for_excerpt();
+  }
   bool filter(const QString& text) {
-    window_.filter().setText(text);
-    Q_EMIT window_.filter().applied(text);
+    window_->use_filter(text);
     return QTest::qWaitFor(
         [&] {
-          const auto s = window_.document().searched();
+          const auto s = document().searched();
           return s.finished && s.done == s.total;
         },
         kBound);
   }
-  void raise(const char* name) {
-    window_.dock(name)->show();
-    window_.dock(name)->raise();
+  void view(const char* name) {
+    window_->show_view(name);
+    QTest::qWait(300);
+  }
+
+  // ---- Scenes ----
+
+  bool start() { return save("start"); }
+
+  bool help() {
+    auto* const button = window_->findChild<QToolButton*>("tool-help");
+    if (button == nullptr) return true;
+    button->click();
+    QTest::qWait(300);
+    for (QWidget* const top : QApplication::topLevelWidgets()) {
+      if (top == window_.get() || !top->isVisible() || top->windowType() == Qt::ToolTip) continue;
+      const bool good = save("help", top);
+      top->close();
+      return good;
+    }
+    return false;
   }
 
   bool capture() {
-    if (!open("linux-nfs41.pcap") || !filter("nfs.op == READ") || !select(2)) return false;
-    raise("chunks");
-    FieldTree& tree = window_.detail().tree();
+    if (!open_capture("linux-nfs41.pcap")) return false;
+    view("overview");
+    if (!save("overview")) return false;
+    view("messages");
+    if (!filter("nfs.op == READ") || !select(2)) return false;
+    view("chunks");
+    FieldTree& tree = window_->detail().tree();
     const auto found = tree.findItems("Handle", Qt::MatchExactly | Qt::MatchRecursive);
     if (!found.isEmpty()) tree.setCurrentItem(found.front());
-    if (!save(window_, "capture")) return false;
+    if (!save("capture")) return false;
     if (!filter({})) return false;
-    select(window_.document().row_of(window_.document().selected()).value_or(0));
-    raise("ladder");
-    QTest::qWait(400);
-    if (!save(window_, "ladder")) return false;
-    raise("latency");
-    QTest::qWait(900);
-    QTableWidget& procedures = window_.findChild<LatencyView*>()->table();
+    select(document().row_of(document().selected()).value_or(0));
+    view("ladder");
+    view("waterfall");
+    if (!save("ladder")) return false;
+    view("calls");
+    view("waterfall");
+    if (!save("calls")) return false;
+    view("latency");
+    QTableWidget& procedures = window_->findChild<LatencyView*>()->table();
     const auto reads = procedures.findItems("NFS v4 READ", Qt::MatchExactly);
     if (!reads.isEmpty()) procedures.setCurrentItem(reads.front());
-    if (!save(window_, "latency")) return false;
-    raise("chunk-sizes");
-    return save(*window_.dock("chunk-sizes")->widget(), "chunk-sizes");
-  }
-
-  bool congestion() {
-    const QString path = temporary_.filePath("congested.pcap");
-    if (!congest(path) || !open_path(path)) return false;
-    raise("congestion");
-    return save(window_, "congestion");
+    if (!save("latency")) return false;
+    view("chunk-sizes");
+    return save("chunk-sizes", window_->dock("chunk-sizes")->widget());
   }
 
   // A capture of NFS in which a switch marks packets of the client in bursts.
-  bool congest(const QString& path) {
+  bool congestion() {
     QFile plain(captures_ + "/linux-nfs3.pcap");
+    const QString path = temporary_.filePath("congested.pcap");
     QFile made(path);
     if (!plain.open(QIODevice::ReadOnly) || !made.open(QIODevice::WriteOnly)) return false;
     const auto bursts = [](std::size_t packet) { return packet % 300 > 200; };
-    return made.write(QByteArray::fromStdString(
-               testing::congested_capture(plain.readAll().toStdString(), bursts, 7).file)) > 0;
+    const bool written =
+        made.write(QByteArray::fromStdString(
+            testing::congested_capture(plain.readAll().toStdString(), bursts, 7).file)) > 0;
+    made.close();
+    if (!written || !open(path)) return false;
+    view("congestion");
+    return save("congestion", window_->dock("congestion")->widget());
   }
 
   bool findings() {
-    if (!open("rules/FC-01.pcap")) return false;
-    raise("findings");
-    window_.findings().tree().setFocus();
+    if (!open_capture("rules/FC-01.pcap")) return false;
+    view("messages");
+    view("findings");
     const auto found =
-        window_.findings().tree().findItems("FC-01", Qt::MatchExactly | Qt::MatchRecursive);
-    if (!found.isEmpty()) window_.findings().tree().setCurrentItem(found.front());
-    window_.findings().jump(1);
-    return save(window_, "findings");
+        window_->findings().tree().findItems("FC-01", Qt::MatchExactly | Qt::MatchRecursive);
+    if (!found.isEmpty()) window_->findings().tree().setCurrentItem(found.front());
+    window_->findings().jump(1);
+    static_cast<void>(wait_for_excerpt());
+    return save("findings");
+  }
+
+  // Drops a capture on each of the two sides, as from a file manager.
+  bool compare() {
+    view("compare");
+    std::vector<QWidget*> sides;
+    for (QWidget* const w : workspace("compare")->findChildren<QWidget*>()) {
+      if (w->acceptDrops() && w->isVisible()) sides.push_back(w);
+    }
+    const char* const names[] = {"linux-nfs3.pcap", "linux-nfs41.pcap"};
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, sides.size()); ++i) {
+      QMimeData data;
+      data.setUrls({QUrl::fromLocalFile(QFileInfo(captures_ + "/" + names[i]).absoluteFilePath())});
+      QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+      QApplication::sendEvent(sides[i], &drop);
+      QTest::qWait(500);
+    }
+    return save("compare");
+  }
+  QWidget* workspace(const char* name) {
+    QTabWidget& all = window_->workspaces();
+    for (int i = 0; i < all.count(); ++i) {
+      if (all.widget(i)->objectName() == name) return all.widget(i);
+    }
+    return &all;
   }
 
   bool live() {
-    raise("trial");
-    raise("credits");
-    window_.playground().start();
-    const bool some =
-        QTest::qWaitFor([&] { return window_.document().row_count() > 4000; }, kBound);
+    view("trial");
+    view("credits");
+    window_->playground().start();
+    const bool some = QTest::qWaitFor([&] { return document().row_count() > 4000; }, kBound);
     set("loss", 2);
     QTest::qWait(2500);
-    bool saved = save(window_, "live");
-    raise("endpoints");
-    raise("events");
-    saved = saved &&
-            QTest::qWaitFor(
-                [&] {
-                  const auto* const list =
-                      window_.dock("endpoints")->widget()->findChild<QTreeWidget*>();
-                  return list != nullptr && list->topLevelItemCount() >= 2;
-                },
-                kBound) &&
-            save(window_, "events");
-    raise("trial");
-    return some && saved && stop();
+    view("messages");
+    view("credits");
+    bool saved = some && save("live");
+    // Both ends are attached: a joined Call has lanes of both.
+    view("calls");
+    view("waterfall");
+    if (saved && document().row_count() > 100) {
+      document().select_message(document().message_at(document().row_count() / 2));
+      static_cast<void>(wait_for_excerpt());
+    }
+    saved = saved && save("both-ends");
+    view("endpoints");
+    view("events");
+    saved = saved && save("events");
+    view("trial");
+    return saved && stop();
   }
 
   bool stop() {
-    const QSignalSpy over(&window_.playground(), &PlaygroundPanel::stopped);
-    window_.playground().stop();
+    const QSignalSpy over(&window_->playground(), &PlaygroundPanel::stopped);
+    window_->playground().stop();
     return QTest::qWaitFor([&] { return over.count() != 0; }, kBound);
   }
   // Sets the value of a row with a slider.
   void set(const char* name, double value) {
-    QWidget* const row = window_.playground().findChild<QWidget*>(name);
+    QWidget* const row = window_->playground().findChild<QWidget*>(name);
     auto* const field = row != nullptr ? row->findChild<QDoubleSpinBox*>() : nullptr;
     if (field != nullptr) field->setValue(value);
   }
 
   // A dark picture, and a shortage of credits.
   bool stalled() {
-    QApplication::setPalette(dark());
+    QApplication::setPalette(dark_palette());
     set("loss", 0);
-    if (auto* const depth = window_.playground().findChild<QSpinBox*>("depth")) depth->setValue(16);
-    window_.playground().start();
-    const bool some =
-        QTest::qWaitFor([&] { return window_.playground().running(); }, kBound) &&
-        QTest::qWaitFor([&] { return window_.document().row_count() > 6000; }, kBound);
+    if (auto* const depth = window_->playground().findChild<QSpinBox*>("depth")) {
+      depth->setValue(16);
+    }
+    window_->playground().start();
+    const bool some = QTest::qWaitFor([&] { return window_->playground().running(); }, kBound) &&
+                      QTest::qWaitFor([&] { return document().row_count() > 6000; }, kBound);
     set("granted", 1);
     QTest::qWait(1500);
-    raise("credits");
-    const bool saved = save(window_, "dark");
+    view("messages");
+    view("credits");
+    const bool saved = save("dark");
     return some && saved && stop();
   }
 
-  QString captures_, folder_;
+  QString captures_, folder_, more_;
   QTemporaryDir temporary_;
   QSettings settings_;
-  MainWindow window_;
+  std::unique_ptr<MainWindow> window_;
 };
 
 }  // namespace
@@ -219,11 +311,15 @@ class Screens {
 
 int main(int argc, char** argv) {
   const QApplication app(argc, argv);
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: gui_screenshots CAPTURES FOLDER\n");
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: gui_screenshots CAPTURES FOLDER [MORE]\n");
     return 2;
   }
-  QApplication::setStyle(QStyleFactory::create("Fusion"));
-  rpcrdma::gui::Screens screens(argv[1], argv[2]);
+  const QString more = argc == 4 ? argv[3] : "";
+  if (!QDir().mkpath(argv[2]) || (!more.isEmpty() && !QDir().mkpath(more))) {
+    std::fprintf(stderr, "gui_screenshots: the folder cannot be made\n");
+    return 1;
+  }
+  rpcrdma::gui::Screens screens(argv[1], argv[2], more);
   return screens.all() ? 0 : 1;
 }
