@@ -138,6 +138,7 @@ void CreditChart::show_all() {
 
 void CreditChart::set_selected(std::optional<std::int64_t> ns) {
   selected_ = ns;
+  setAccessibleDescription(ns ? values_at(*ns) : QString());
   update();
 }
 

@@ -8,6 +8,7 @@
 #include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
+#include "tab_order.h"
 #include "waterfall.h"
 
 #include <QApplication>
@@ -232,6 +233,10 @@ bool MainWindow::eventFilter(QObject* object, QEvent* event) {
     if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);
   }
   return QMainWindow::eventFilter(object, event);
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+  return focus_next(*this, next);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

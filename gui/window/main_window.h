@@ -87,6 +87,7 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
 
  private:
   QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
