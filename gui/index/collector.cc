@@ -571,6 +571,7 @@ void Collector::put_credits(Content& to) {
       }
     }
     log->add(entry);
+    if (entry.exhausted()) to.activity.at(entry.time_ns).no_credit = true;
   }
 }
 
@@ -717,6 +718,12 @@ void Collector::put_congestion(Content& to) {
   }
 }
 
+void Collector::put_activity(Content& to) const {
+  for (const MessageRow& row : rows_) {
+    if (row.kind == Kind::kCall) ++to.activity.at(row.time_ns).calls;
+  }
+}
+
 // Moves the data of `from` to `into`: both are directions of one connection.
 void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
@@ -806,6 +813,7 @@ void Collector::commit(const capture::SourceStats& source) {
     put_findings(to);
     put_times(to);
     put_congestion(to);
+    put_activity(to);
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;

@@ -8,6 +8,7 @@
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/views/credit_chart.h>
 #include <rpcrdma/views/theme.h>
+#include <rpcrdma/views/time_axis.h>
 
 namespace rpcrdma::gui {
 
@@ -17,16 +18,6 @@ constexpr int kColumn = 2;                  // pixels
 constexpr int kDash = 8, kDashPeriod = 12;  // pixels
 constexpr std::int64_t kLeastWindow = 100;  // ns, the shortest window
 constexpr std::size_t kUndo = 100;
-
-// Returns a step of 1, 2 or 5 times a power of ten that gives at most `most` steps.
-double step_of(double range, double most) {
-  const double rough = range / std::max(1.0, most);
-  const double power = std::pow(10.0, std::floor(std::log10(std::max(rough, 1e-12))));
-  for (const double f : {1.0, 2.0, 5.0}) {
-    if (f * power >= rough) return f * power;
-  }
-  return 10 * power;
-}
 
 bool is_drawn(const std::vector<CreditColumn>& columns, std::uint32_t CreditColumn::*what) {
   return std::any_of(columns.begin(), columns.end(),
