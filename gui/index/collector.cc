@@ -473,6 +473,7 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
                                 : report::Roles::kLikely;
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
+  r.recorded_by_client = c->recorded && c->recorder == client;
   r.transport = transport_of(*c);
   for (session::View& view : session_.pipeline().views().of(c->index)) {
     if (client == 1) view = session::swapped_view(std::move(view));

@@ -135,7 +135,7 @@ void TimeStrip::draw_range(QPainter& painter) const {
     const int from = s.x_of(range->from_ns);
     const int to = std::max(from + 1, s.x_of(range->to_ns));
     QColor outside = palette().color(QPalette::Window);
-    outside.setAlphaF(0.68F);
+    outside.setAlphaF(0.55F);
     painter.fillRect(QRect(plot.left(), plot.top(), from - plot.left(), plot.height()), outside);
     painter.fillRect(QRect(to, plot.top(), plot.right() + 1 - to, plot.height()), outside);
     painter.fillRect(QRect(from, plot.top() - 2, to - from, 2), accent);
@@ -236,10 +236,6 @@ void TimeStrip::paintEvent(QPaintEvent* event) {
     painter.drawText(tick.left, plot.bottom() + 4 + fontMetrics().ascent(), tick.text);
   }
   draw_legend(painter);
-  if (hasFocus()) {
-    painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
-    painter.drawRect(rect().adjusted(1, 1, -1, -1));
-  }
 }
 
 }  // namespace rpcrdma::gui

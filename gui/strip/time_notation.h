@@ -11,7 +11,7 @@ namespace rpcrdma::gui {
 [[nodiscard]] inline TimeNotation notation_of(const Document& document) {
   const bool clock = document.time_format() == TimeFormat::kAbsolute;
   return {[&document](std::int64_t ns) { return document.time_text(ns); },
-          clock ? 0 : document.time_origin()};
+          clock ? 0 : document.time_origin(), clock ? QString() : QStringLiteral(" s")};
 }
 
 }  // namespace rpcrdma::gui

@@ -62,7 +62,7 @@ std::vector<TimeTick> time_ticks(const TimeScale& scale, const TimeNotation& not
   for (int most = std::max(1, scale.width / (4 * metrics.averageCharWidth())); most > 0; --most) {
     step = std::max(kLeastStep, static_cast<std::int64_t>(step_of(span, most) + 0.5));
     digits = digits_of(step);
-    const int wide = metrics.horizontalAdvance(shortened(notation.write(scale.to_ns), digits)) + 20;
+    const int wide = metrics.horizontalAdvance(shortened(notation.write(scale.to_ns), digits) + notation.unit) + 20;
     if (static_cast<double>(step) / span * scale.width >= wide) break;
   }
   const std::int64_t since = scale.from_ns - notation.origin_ns;
@@ -73,7 +73,7 @@ std::vector<TimeTick> time_ticks(const TimeScale& scale, const TimeNotation& not
     TimeTick tick;
     tick.ns = notation.origin_ns + n * step;
     tick.x = scale.x_of(tick.ns);
-    tick.text = shortened(notation.write(tick.ns), digits);
+    tick.text = shortened(notation.write(tick.ns), digits) + notation.unit;
     const int wide = metrics.horizontalAdvance(tick.text);
     tick.left = std::clamp(tick.x - wide / 2, 0, std::max(0, right - wide));
     if (!ticks.empty() && tick.left < free) continue;

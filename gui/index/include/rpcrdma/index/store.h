@@ -29,7 +29,8 @@ struct ConnectionInfo {
   std::uint8_t client = 0;         // the tracker's side that is the client
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
-  bool recorded = false;  // reported by its endpoint, not seen in packets
+  bool recorded = false;            // reported by its endpoint, not seen in packets
+  bool recorded_by_client = false;  // with `recorded`: by which end
   // Other files that show it, and how they compare: a line each.
   std::vector<std::string> views;
   // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or

@@ -15,6 +15,7 @@ struct TimeNotation {
   std::function<QString(std::int64_t)> write;
   // Round times are multiples since this moment.
   std::int64_t origin_ns = 0;
+  QString unit;  // written on axes behind each time: " s"
 };
 
 // Returns the step of 1, 2 or 5 times a power of ten that divides `range` into at most `most`
