@@ -14,7 +14,8 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kBarWidth = 5;        // pixels, with the gap
+constexpr int kBarWidth = 7;        // pixels, with the gap
+constexpr quint64 kShared = 10;     // Calls in a bucket from which on bars share them out
 constexpr double kFinest = 1.04;    // a bar is at least as wide as a bucket of base::Histogram
 constexpr int kLeastBarHeight = 3;  // pixels: one slow Call among a million is seen
 
@@ -93,6 +94,12 @@ void LatencyHistogram::rebin() {
   for (const auto& b : shown_.buckets) {
     const double from = std::log(from_of(b) / least_ns_) / step;
     const double to = std::log(to_of(b) / least_ns_) / step;
+    // A few Calls are not cut in pieces.
+    if (b.count < kShared) {
+      const double at = std::clamp((from + to) / 2, 0.0, static_cast<double>(count - 1));
+      bars_[static_cast<std::size_t>(at)].count += static_cast<double>(b.count);
+      continue;
+    }
     const auto last = std::min(count - 1, static_cast<std::size_t>(std::max(0.0, to)));
     for (auto i = static_cast<std::size_t>(std::max(0.0, from)); i <= last; ++i) {
       const auto at = static_cast<double>(i);

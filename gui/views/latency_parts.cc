@@ -68,11 +68,20 @@ int LatencyParts::note_height() const {
       .height();
 }
 
+// Names and numbers do not fit side by side.
+bool LatencyParts::is_narrow() const {
+  const int wide = width() - 2 * kPartsMargin;
+  return std::any_of(parts_.begin(), parts_.end(), [&](const auto& part) {
+    return fontMetrics().horizontalAdvance(part.name + "    " + numbers(part)) > wide;
+  });
+}
+
 QSize LatencyParts::sizeHint() const {
   const int row = fontMetrics().height() + 8;
   const int legend = parts_.empty() ? 0 : row;
+  const int lines_each = is_narrow() ? 3 : 2;
   return {360, 2 * kPartsMargin + note_height() + legend +
-                   static_cast<int>(parts_.size()) * (row + fontMetrics().height())};
+                   static_cast<int>(parts_.size()) * (lines_each * fontMetrics().height() + 5)};
 }
 
 void LatencyParts::paintEvent(QPaintEvent* event) {
@@ -104,13 +113,14 @@ void LatencyParts::paintEvent(QPaintEvent* event) {
   word(QBrush(p99), tr("to p99"));
   word(QBrush(dim, Qt::BDiagPattern), tr("not in the latency"));
   y += high + 8;
+  const bool narrow = is_narrow();
   for (const auto& part : parts_) {
     painter.setPen(text);
     painter.drawText(QRect(kPartsMargin, y, wide, high), Qt::AlignLeft, part.name);
     painter.setPen(dim);
-    // Beside the name if there is room, else it is left to the accessible description.
-    const QString values = numbers(part);
-    painter.drawText(QRect(kPartsMargin, y, wide, high), Qt::AlignRight, values);
+    if (narrow) y += high;
+    painter.drawText(QRect(kPartsMargin, y, wide, high), narrow ? Qt::AlignLeft : Qt::AlignRight,
+                     numbers(part));
     y += high + 1;
     const auto length = [&](std::int64_t ns) {
       return static_cast<int>(static_cast<double>(std::max<std::int64_t>(0, ns)) /

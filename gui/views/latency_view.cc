@@ -18,6 +18,7 @@ namespace {
 constexpr int kNumber = Qt::UserRole;     // what a cell sorts by
 constexpr int kIndex = Qt::UserRole + 1;  // of the procedure, in the first column
 constexpr int kLost = 8;                  // column
+constexpr quint64 kOwnMedian = 10;        // Calls from which on a procedure has a typical latency
 
 QString duration(std::int64_t ns) {
   return QString::fromStdString(base::format_duration(ns));
@@ -74,13 +75,13 @@ void put(QTableWidget& table, int row, int column, const QString& text, qint64 n
 
 }  // namespace
 
-std::int64_t LatencyProcedure::lost_ns() const {
-  if (p50 < 0) return 0;
+std::int64_t LatencyProcedure::lost_ns(std::int64_t typical_ns) const {
   double sum = 0;
   for (const Bucket& b : buckets) {
     const double middle = (static_cast<double>(b.from_ns) + static_cast<double>(b.to_ns)) / 2;
     // The last bucket is wider than the slowest Call.
-    const double above = std::min(middle, static_cast<double>(max)) - static_cast<double>(p50);
+    const double above =
+        std::min(middle, static_cast<double>(max)) - static_cast<double>(typical_ns);
     if (above > 0) sum += above * static_cast<double>(b.count);
   }
   return static_cast<std::int64_t>(sum);
@@ -102,18 +103,19 @@ LatencyView::LatencyView(QWidget* parent)
   caption_->setWordWrap(true);
   caption_->setContentsMargins(12, 6, 12, 6);
   caption_->setAccessibleName(tr("What the latency is"));
-  table_->horizontalHeaderItem(kLost)->setToolTip(
-      tr("What Calls took longer than the median, together"));
+  table_->horizontalHeaderItem(kLost)->setToolTip(tr(
+      "What Calls took longer than the median of their procedure, together. Procedures with fewer "
+      "than ten Calls are compared with the median of all Calls."));
   const int wide = fontMetrics().averageCharWidth();
   table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   table_->horizontalHeader()->setMinimumSectionSize(wide * 6);
   for (int column = 1; column < table_->columnCount(); ++column) {
-    table_->setColumnWidth(column, wide * (column < 3 ? 8 : 10));
+    table_->setColumnWidth(column, wide * (column < 3 ? 7 : column == kLost ? 13 : 9));
   }
   table_->horizontalHeader()->setSortIndicator(kLost, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
-  outliers_->setColumnWidth(0, wide * 11);
-  outliers_->setColumnWidth(1, wide * 18);
+  outliers_->setColumnWidth(0, wide * 10);
+  outliers_->setColumnWidth(1, wide * 15);
   outliers_->horizontalHeader()->setStretchLastSection(true);
   auto* const scroll = new QScrollArea(this);
   scroll->setWidget(parts_);
@@ -184,11 +186,30 @@ const LatencyProcedure* LatencyView::current() const {
   return at(table_->currentRow());
 }
 
+std::int64_t LatencyView::median_of_all() const {
+  std::vector<std::pair<std::int64_t, quint64>> all;
+  quint64 calls = 0;
+  for (const LatencyProcedure& p : procedures_) {
+    for (const auto& b : p.buckets) {
+      all.emplace_back((b.from_ns + b.to_ns) / 2, b.count);
+      calls += b.count;
+    }
+  }
+  std::sort(all.begin(), all.end());
+  quint64 below = 0;
+  for (const auto& [ns, count] : all) {
+    below += count;
+    if (2 * below >= calls) return ns;
+  }
+  return 0;
+}
+
 void LatencyView::set_procedures(std::vector<LatencyProcedure> procedures) {
   filling_ = true;
   procedures_ = std::move(procedures);
   // While rows are filled, they must not move.
   table_->setSortingEnabled(false);
+  const std::int64_t typical = median_of_all();
   table_->setRowCount(static_cast<int>(procedures_.size()));
   for (int row = 0; row < std::ssize(procedures_); ++row) {
     const LatencyProcedure& p = procedures_[static_cast<std::size_t>(row)];
@@ -198,7 +219,8 @@ void LatencyView::set_procedures(std::vector<LatencyProcedure> procedures) {
     put(*table_, row, 2, QString::number(p.errors), static_cast<qint64>(p.errors));
     int column = 3;
     const bool answered = !p.buckets.empty();
-    const std::int64_t lost = answered ? p.lost_ns() : -1;
+    const bool own = p.calls >= kOwnMedian && p.p50 >= 0;
+    const std::int64_t lost = answered ? p.lost_ns(own ? p.p50 : typical) : -1;
     for (const std::int64_t ns : {p.p50, p.p90, p.p99, p.p999, p.max, lost}) {
       put(*table_, row, column++, answered ? duration(ns) : QString("-"), answered ? ns : -1);
     }

@@ -25,6 +25,7 @@ class LatencyParts : public QWidget {
 
  private:
   [[nodiscard]] int note_height() const;
+  [[nodiscard]] bool is_narrow() const;
   [[nodiscard]] static QString numbers(const LatencyProcedure::Part& part);
   void fit();
 

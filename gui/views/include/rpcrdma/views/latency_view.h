@@ -41,8 +41,8 @@ struct LatencyProcedure {
   std::vector<Part> parts;
   std::vector<Outlier> outliers;  // the slowest first
 
-  // What Calls took longer than the median, together.
-  [[nodiscard]] std::int64_t lost_ns() const;
+  // What Calls took longer than `typical_ns`, together.
+  [[nodiscard]] std::int64_t lost_ns(std::int64_t typical_ns) const;
 };
 
 class LatencyView : public QWidget {
@@ -70,6 +70,7 @@ class LatencyView : public QWidget {
  private:
   [[nodiscard]] const LatencyProcedure* at(int row) const;
   void show_current();
+  [[nodiscard]] std::int64_t median_of_all() const;
 
   std::vector<LatencyProcedure> procedures_;
   TimeNotation notation_;
