@@ -475,6 +475,7 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
                                 : report::Roles::kLikely;
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
+  r.recorded_by_client = c->recorded && c->recorder == client;
   r.transport = transport_of(*c);
   for (session::View& view : analysis_.session().pipeline().views().of(c->index)) {
     if (client == 1) view = session::swapped_view(std::move(view));
@@ -573,6 +574,7 @@ void Collector::put_credits(Content& to) {
       }
     }
     log->add(entry);
+    if (entry.exhausted()) to.activity.at(entry.time_ns).no_credit = true;
   }
 }
 
@@ -719,6 +721,12 @@ void Collector::put_congestion(Content& to) {
   }
 }
 
+void Collector::put_activity(Content& to) const {
+  for (const MessageRow& row : rows_) {
+    if (row.kind == Kind::kCall) ++to.activity.at(row.time_ns).calls;
+  }
+}
+
 // Moves the data of `from` to `into`: both are directions of one connection.
 void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
@@ -842,6 +850,7 @@ void Collector::commit(const capture::SourceStats& source) {
     put_findings(to);
     put_times(to);
     put_congestion(to);
+    put_activity(to);
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;

@@ -142,6 +142,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_findings(Content& to);
   void put_times(Content& to);
   void put_congestion(Content& to);
+  void put_activity(Content& to) const;
   void put_connections(Content& to);
   static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;

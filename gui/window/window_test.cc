@@ -2,6 +2,7 @@
 // a screen; tests/gui runs it in a real window, too.
 #include "connections_model.h"
 #include "detail_view.h"
+#include "events_model.h"
 #include "events_view.h"
 #include "export.h"
 #include "filter_edit.h"
@@ -453,7 +454,9 @@ TEST_F(Window, CongestionOfTheConnectionIsDrawn) {
   EXPECT_TRUE(view.totals().contains("2 of class 3")) << view.totals().toStdString();
   Congestion::Bin sum;
   document().store().read([&](const index::Content& c) {
-    for (const Congestion::Bin& b : Panels::congestion_of(c, *document().connection()).bins) {
+    const auto shown =
+        Panels::congestion_of(c, *document().connection(), document().time_range().shown());
+    for (const Congestion::Bin& b : shown.bins) {
       sum.marked[0] += b.marked[0];
       sum.marked[1] += b.marked[1];
       sum.cnps[1] += b.cnps[1];
@@ -536,9 +539,15 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
       << window.message().toStdString();
   EXPECT_TRUE(document().is_live());
   // Endpoints report their identity first.
-  QTreeWidget& recorded = *window.findChild<EventsView*>();
+  const EventsModel& recorded = window.findChild<EventsView*>()->model();
   EXPECT_TRUE(QTest::qWaitFor(
-      [&] { return !recorded.findItems("gui-server", Qt::MatchContains, 3).isEmpty(); }, kBound));
+      [&] {
+        return !recorded
+                    .match(recorded.index(0, EventsModel::kDetails), Qt::DisplayRole, "gui-server",
+                           1, Qt::MatchContains)
+                    .isEmpty();
+      },
+      kBound));
   // Credits change.
   CreditChart& chart = *window.findChild<CreditChart*>();
   const auto most = [&] {

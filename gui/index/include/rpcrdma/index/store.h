@@ -29,7 +29,8 @@ struct ConnectionInfo {
   std::uint8_t client = 0;         // the tracker's side that is the client
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
-  bool recorded = false;  // reported by its endpoint, not seen in packets
+  bool recorded = false;            // reported by its endpoint, not seen in packets
+  bool recorded_by_client = false;  // with `recorded`: by which end
   // Other files that show it, and how they compare: a line each.
   std::vector<std::string> views;
   // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or
@@ -140,6 +141,16 @@ struct PauseBin {
   }
 };
 
+// What all connections did in an interval.
+struct ActivityBin {
+  std::uint64_t calls = 0;
+  bool no_credit = false;  // at some moment a connection could send no further Call
+  void join(const ActivityBin& other) {
+    calls += other.calls;
+    no_credit = no_credit || other.no_credit;
+  }
+};
+
 // An event that no message shows, such as a closed connection or an injected fault.
 struct Notable {
   std::uint64_t frame = 0;
@@ -195,6 +206,7 @@ struct Content {
   std::vector<std::unique_ptr<ChunkSums>> chunks;                          // by index
   std::vector<std::unique_ptr<report::Series<CongestionBin>>> congestion;  // by index
   report::Series<PauseBin> pauses;
+  report::Series<ActivityBin> activity;
   bool check_icrc = true;  // as in LoadOptions
   std::vector<FoundKind> kinds;
   Chunked<Found> found;                        // on messages, in the order found
