@@ -47,6 +47,8 @@ class Document : public QObject {
   [[nodiscard]] bool is_live() const { return live_; }
   // Never null, and the same until reset() is emitted.
   [[nodiscard]] const index::Store& store() const { return store_ ? *store_ : nothing_; }
+  // The same, for other threads: they keep it while they read it.
+  [[nodiscard]] std::shared_ptr<const index::Store> shared_store() const { return store_; }
   [[nodiscard]] const QString& title() const { return title_; }
   [[nodiscard]] QStringList files() const { return files_; }
   // Path of the file with the frames, from Loading::frames(); empty without a document.
@@ -132,7 +134,7 @@ class Document : public QObject {
   void range_changed();
 
   index::Store nothing_;
-  std::unique_ptr<index::Store> store_;
+  std::shared_ptr<index::Store> store_;
   std::unique_ptr<index::Loading> loading_;
   QString title_;
   QStringList files_;
