@@ -130,7 +130,9 @@ std::uint32_t Collector::procedure_of(const model::RpcInfo& rpc) {
   if (procedures_.size() == kMaxTexts) return 0;
   const auto ref = static_cast<std::uint32_t>(procedures_.size() + 1);
   procedures_.emplace(draft_, ref);
-  new_procedures_.push_back({rpc, report::procedure_label(rpc), report::rpc_label(rpc)});
+  std::string label = report::procedure_label(rpc);
+  std::string brief = label.starts_with("NFS v") ? label.substr(label.rfind(' ') + 1) : label;
+  new_procedures_.push_back({rpc, std::move(label), report::rpc_label(rpc), std::move(brief)});
   return ref;
 }
 
@@ -242,6 +244,7 @@ void Collector::on_message(const model::MessageSeen& event) {
   credit(m);
   touch(m.connection);
   if (m.kind == Kind::kCall && call != nullptr) {
+    note_file(*call, false);
     for (const model::CallChunk& chunk : call->chunks) {
       offered_.push_back({m.connection, static_cast<std::uint8_t>(chunk.list), chunk.length});
     }
@@ -259,8 +262,21 @@ void Collector::patch(const model::Message& m, const model::Call& call, bool ove
                       procedure_of(m.rpc), over, 0});
 }
 
+void Collector::note_file(const model::Call& call, bool over) {
+  const model::FileUse* const use = call.file_use();
+  if (use == nullptr) return;
+  CallDetail detail;
+  detail.file = files_.id_of(*use);
+  if (use->offset) detail.offset = *use->offset;
+  const auto& count = over && use->moved ? use->moved : use->count;
+  if (count && *count < CallDetail::kNoCount) detail.count = static_cast<std::uint32_t>(*count);
+  if (detail.file == 0 && !use->offset && !count) return;
+  details_.push_back({call.message.id, detail});
+}
+
 void Collector::on_identified(const model::Call& call) {
   patch(call.message, call, false);
+  note_file(call, false);
 }
 
 void Collector::on_call_end(const model::CallEnded& event) {
@@ -268,6 +284,7 @@ void Collector::on_call_end(const model::CallEnded& event) {
   const model::Message* const answer = event.answer;
   patch(call.message, call, true);
   if (answer != nullptr) patches_.back().match = answer->id;
+  note_file(call, true);
   const model::Message& m = call.message;
   const bool reverse = context_.model->reverse(m);
   Ended e{key_of(m.rpc, reverse),
@@ -284,11 +301,15 @@ void Collector::on_call_end(const model::CallEnded& event) {
     e.before = call.first_op_ns - m.time_ns;
     e.data = call.last_op_ns - call.first_op_ns;
     e.after = answer->time_ns - call.last_op_ns;
+    CallDetail detail;
+    detail.parts = CallDetail::Parts::kPackets;
+    detail.part = {ShortTime(e.before), ShortTime(e.data), ShortTime(e.after)};
+    details_.push_back({m.id, detail});
   }
   ended_.push_back(e);
   const roce::Connection& c = context_.connection(m);
   if (c.recorded && asked_.size() < kMaxAsked) {
-    asked_[asked_key(context_.model->canonical(m.connection), m.xid)] = e.key;
+    asked_[asked_key(context_.model->canonical(m.connection), m.xid)] = {e.key, m.id};
   }
 }
 
@@ -364,9 +385,21 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
   const auto between = [](std::int64_t from, std::int64_t to) {
     return from != 0 && to != 0 && to >= from ? to - from : std::int64_t{-1};
   };
-  parts_.push_back({it->second,
+  parts_.push_back({it->second.key,
                     {waited, between(end.called, end.sent), between(end.sent, end.replied),
                      between(end.replied, end.ended), end.slot_wait, end.marshal, end.post}});
+  CallDetail detail;
+  const std::int64_t before = between(end.called, end.sent);
+  if (end.side == 0) {
+    const std::int64_t idle = std::max<std::int64_t>(0, waited) + std::max<std::int64_t>(0, end.slot_wait);
+    detail.parts = CallDetail::Parts::kRequester;
+    detail.part = {ShortTime(idle), ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
+                   ShortTime(between(end.sent, end.replied))};
+  } else {
+    detail.parts = CallDetail::Parts::kResponder;
+    detail.part = {ShortTime(before), ShortTime(between(end.sent, end.replied)), ShortTime()};
+  }
+  details_.push_back({it->second.message, detail});
   asked_.erase(it);
 }
 
@@ -547,12 +580,32 @@ void Collector::put_rows(Content& to) {
   }
   to.procedures.insert(to.procedures.end(), new_procedures_.begin(), new_procedures_.end());
   to.outcomes.insert(to.outcomes.end(), new_outcomes_.begin(), new_outcomes_.end());
+  files_.put(to.files);
+  for (const Detail& d : details_) put_detail(to, d);
   for (const auto& [index, frame] : set_up_) {
     if (index >= Content::kMostConnections) continue;
     auto& frames = at(to.set_up, index);
     if (frames.size() < kMaxSetUpFrames) frames.push_back(frame);
   }
   to.marks.insert(to.marks.end(), marks_.begin(), marks_.end());
+}
+
+// Later ones complete earlier ones. An endpoint knows its parts better than packets show them.
+void Collector::put_detail(Content& to, const Detail& d) {
+  if (d.message == 0 || d.message > to.rows.size()) return;
+  MessageRow& row = to.rows[d.message - 1];
+  if (row.detail == 0) {
+    to.details.push_back(d.detail);
+    row.detail = saturated(to.details.size());
+    return;
+  }
+  CallDetail& kept = to.details[row.detail - 1];
+  if (d.detail.offset != CallDetail::kNoOffset) kept.offset = d.detail.offset;
+  if (d.detail.count != CallDetail::kNoCount) kept.count = d.detail.count;
+  if (d.detail.file != 0) kept.file = d.detail.file;
+  if (d.detail.parts == CallDetail::Parts::kNone) return;
+  kept.parts = d.detail.parts;
+  kept.part = d.detail.part;
 }
 
 void Collector::put_credits(Content& to) {
@@ -870,6 +923,7 @@ void Collector::commit(const capture::SourceStats& source) {
   marks_.clear();
   new_procedures_.clear();
   new_outcomes_.clear();
+  details_.clear();
   set_up_.clear();
   merged_.clear();
   touched_.clear();

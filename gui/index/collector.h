@@ -1,6 +1,8 @@
 // Observes the analysis of a capture and writes the results to a Store, in batches.
 #pragma once
 
+#include "file_names.h"
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -70,6 +72,10 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     bool over;
     std::uint32_t outcome;  // of a Reply that a Read chunk held
   };
+  struct Detail {  // of a Call
+    std::uint64_t message;
+    CallDetail detail;
+  };
   struct Credit {
     std::uint32_t connection;
     std::uint8_t side;
@@ -128,6 +134,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   [[nodiscard]] std::uint32_t outcome_of(const model::RpcInfo& rpc);
   void patch(const model::Message& m, const model::Call& call, bool over);
   void credit(const model::Message& m);
+  // What the Call is about, as far as its arguments and Reply show it.
+  void note_file(const model::Call& call, bool over);
   void set_up(std::uint32_t index, std::uint64_t frame);
   void on_finding(const rules::Occurrence& o);
   void parts(const trace_reader::Event& event, const trace::CallEnd& end);
@@ -138,6 +146,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   // Steps of commit().
   void put_rows(Content& to);
+  static void put_detail(Content& to, const Detail& d);
   void put_credits(Content& to);
   void put_findings(Content& to);
   void put_times(Content& to);
@@ -184,6 +193,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   // Data pending for commit().
   std::vector<MessageRow> rows_;
   std::vector<Patch> patches_;
+  std::vector<Detail> details_;
   std::vector<Credit> credits_;
   std::vector<Violation> violations_;
   std::vector<Ended> ended_;
@@ -215,7 +225,12 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::unordered_map<std::uint64_t, Waited> waited_;
   // What Calls asked for whose endpoint has not yet reported how their time was spent, by
   // connection and XID.
-  std::unordered_map<std::uint64_t, report::ProcedureKey> asked_;
+  struct Asked {
+    report::ProcedureKey key;
+    std::uint64_t message = 0;
+  };
+  std::unordered_map<std::uint64_t, Asked> asked_;
+  FileNames files_;
 };
 
 }  // namespace rpcrdma::index

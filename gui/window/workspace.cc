@@ -93,6 +93,7 @@ void MainWindow::make_center() {
   connect(overview_, &OverviewPage::view_wanted, this, &MainWindow::show_view);
   connect(overview_, &OverviewPage::filter_wanted, this, &MainWindow::use_filter);
   connect(calls_, &CallsView::filter_wanted, this, &MainWindow::use_filter);
+  connect(calls_, &CallsView::messages_wanted, this, [this] { show_view("messages"); });
   connect(start_, &StartPage::open_wanted, this, [this](const QStringList& names) {
     if (names.isEmpty()) {
       open_dialog();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/index/call_detail.h>
 #include <rpcrdma/index/chunked.h>
 #include <rpcrdma/index/credits.h>
 #include <rpcrdma/index/row.h>
@@ -196,6 +197,8 @@ struct Content {
   Chunked<MessageRow> rows;
   std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
   std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
+  Chunked<CallDetail> details;               // by MessageRow::detail - 1
+  std::vector<std::string> files{1};         // by CallDetail::file, escaped for a terminal
   std::vector<ConnectionInfo> connections;   // by index
   // Index of the connection that continues this one; otherwise its own.
   std::vector<std::uint32_t> goes_on_as;
@@ -246,7 +249,16 @@ struct Content {
   // Which end of ConnectionInfo sent the message; and whether it belongs to the reverse direction.
   [[nodiscard]] std::size_t sender(const MessageRow& row) const;
   [[nodiscard]] bool reverse(const MessageRow& row) const;
-  // Returns its Info text: "reply 0x2a RDMA_MSG credit 32 write 65536 | NFS v4 READ | ok".
+  // The Call of a message, itself or the one that it answers; null: none is known.
+  [[nodiscard]] const MessageRow* call_of(const MessageRow& row) const;
+  // Null: nothing is known of it.
+  [[nodiscard]] const CallDetail* detail(const MessageRow& call) const {
+    return call.detail != 0 ? &details[call.detail - 1] : nullptr;
+  }
+  // What a Call asks for: "READ 64 KiB at 1 MiB of big". Empty: not known.
+  [[nodiscard]] std::string request(const MessageRow& call) const;
+  // Returns its Info text, which begins with the substance: "READ 64 KiB at 1 MiB of big: 4 RDMA
+  // Writes, 12.3 ms". It repeats no column of a single number.
   [[nodiscard]] std::string summary(const MessageRow& row) const;
   [[nodiscard]] std::size_t footprint() const;  // bytes of rows, credits and findings
 };
