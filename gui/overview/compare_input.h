@@ -15,14 +15,14 @@
 namespace rpcrdma::gui {
 
 struct CompareInput {
-  QString name;                    // for people
-  std::vector<std::string> paths;  // captures, read as one; or one report of analyze --json
+  QString name = {};                    // for people
+  std::vector<std::string> paths = {};  // captures, read as one; or one report of analyze --json
   // Only Calls and Replies in this time, since 1970; both ends are inside.
   struct Range {
     std::int64_t from_ns = 0, to_ns = 0;
     friend bool operator==(const Range&, const Range&) = default;
   };
-  std::optional<Range> range;
+  std::optional<Range> range = std::nullopt;
   bool check_icrc = true;
 
   [[nodiscard]] bool empty() const { return paths.empty(); }

@@ -108,7 +108,9 @@ void FindingWidget::set(const FindingCard& card, const QString& when) {
   when_->setText(when);
   text_->setText(card.text);
   QStringList about{card.rule, card.count == 1 ? tr("once") : tr("%L1 times").arg(card.count)};
-  if (!card.side.isEmpty()) about << tr("at fault: %1").arg(card.side);
+  if (!card.side.isEmpty()) {
+    about << (card.sign == Sign::kNote ? card.side : tr("at fault: %1").arg(card.side));
+  }
   if (!card.connections.isEmpty()) about << card.connections;
   about_->setText(about.join(" · "));
   about_->setToolTip(tool_tip(about_->text()));

@@ -294,8 +294,14 @@ std::vector<FindingCard> finding_cards(const Report& r) {
         cards[i].connections += Words::tr(" and %1 more").arg(ids.size() - kNamed);
     }
   }
-  std::stable_sort(cards.begin(), cards.end(),
-                   [](const FindingCard& a, const FindingCard& b) { return a.sign < b.sign; });
+  // A diagnosis says what went wrong; other rules say by what it shows.
+  const auto is_diagnosis = [](const FindingCard& card) {
+    const rules::Rule* const rule = rules::find_rule(card.rule.toStdString());
+    return rule != nullptr && rule->where == rules::Where::kDiagnosis;
+  };
+  std::stable_sort(cards.begin(), cards.end(), [&](const FindingCard& a, const FindingCard& b) {
+    return std::pair(a.sign, !is_diagnosis(a)) < std::pair(b.sign, !is_diagnosis(b));
+  });
   return cards;
 }
 
@@ -367,12 +373,15 @@ OverviewModel overview_of(const Report& r, bool growing) {
   for (const report::Finding& f : r.findings) {
     m.counts[static_cast<std::size_t>(f.severity)] += f.count;
   }
-  m.cards = finding_cards(r);
-  if (m.cards.empty()) m.nothing = nothing_found(r, verdict, growing);
-  if (m.cards.size() > OverviewModel::kMostCards) {
-    m.more_cards = m.cards.size() - OverviewModel::kMostCards;
-    m.cards.resize(OverviewModel::kMostCards);
+  for (FindingCard& card : finding_cards(r)) {
+    auto& list = card.sign == Sign::kNote ? m.notes : m.cards;
+    if (list.size() < OverviewModel::kMostCards) {
+      list.push_back(std::move(card));
+    } else {
+      ++m.more_cards;
+    }
   }
+  if (m.cards.empty()) m.nothing = nothing_found(r, verdict, growing);
   m.observer = observer_of(r);
   m.tiles = overview_tiles(r, growing);
   m.connections = connections_by_trouble(r);

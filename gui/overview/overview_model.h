@@ -102,8 +102,9 @@ struct OverviewModel {
   QString judged = {};   // "91 rules judged; 3 withheld"
   QStringList reasons;   // why rules were withheld or not judged
   std::array<std::uint64_t, 3> counts{};  // findings by severity
-  std::vector<FindingCard> cards;         // the worst first
-  std::uint64_t more_cards = 0;
+  std::vector<FindingCard> cards;         // errors and warnings, the worst first
+  std::vector<FindingCard> notes;
+  std::uint64_t more_cards = 0;  // of both
   std::vector<OverviewTile> tiles;
   std::vector<OverviewConnection> connections;  // the most troubled first
   std::uint64_t more_connections = 0;

@@ -51,10 +51,19 @@ TEST(Overview, ARuleOfASpecificationIsNamedByItsSentence) {
   EXPECT_TRUE(m.cards.front().title.startsWith("Broken rule: "));
 }
 
-TEST(Overview, TheWorstFindingsComeFirst) {
+TEST(Overview, TheWorstFindingsComeFirstAndDiagnosesBeforeOtherRules) {
+  const OverviewModel m = overview_of(report_of("cases/hung-32-calls-90s.pcap"), false);
+  ASSERT_EQ(m.cards.size(), 2u);
+  EXPECT_EQ(m.cards[0].rule, "STALL");
+  EXPECT_EQ(m.cards[1].rule, "HDR-10");
+  EXPECT_NE(m.cards[0].spans.at(0).since_ns, 0);
+}
+
+TEST(Overview, NotesAreNoProblem) {
   const OverviewModel m = overview_of(report_of("linux-nfs41.pcap"), false);
-  EXPECT_TRUE(std::is_sorted(m.cards.begin(), m.cards.end(),
-                             [](const auto& a, const auto& b) { return a.sign < b.sign; }));
+  EXPECT_TRUE(m.cards.empty());
+  EXPECT_EQ(m.nothing, "No problem found in 100 messages.");
+  EXPECT_FALSE(m.notes.empty());
 }
 
 // A rule is judged, or withheld, or its data are not there; each is in one of these numbers.
@@ -170,9 +179,9 @@ TEST(Overview, TextsFromOutsideAreOneLine) {
   f.peer = "p\u202e";
   r.findings = {f};
   const OverviewModel m = overview_of(r, false);
-  ASSERT_EQ(m.cards.size(), 1u);
+  ASSERT_EQ(m.notes.size(), 1u);
   for (const QString& text :
-       {m.cards[0].rule, m.cards[0].text, m.cards[0].side, m.cards[0].title}) {
+       {m.notes[0].rule, m.notes[0].text, m.notes[0].side, m.notes[0].title}) {
     EXPECT_FALSE(text.contains('\n'));
     EXPECT_FALSE(text.contains(QChar(0x1b)));
     EXPECT_FALSE(text.contains(QChar(0x202e)));

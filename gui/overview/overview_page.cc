@@ -19,7 +19,7 @@ constexpr int kUpdateEveryMs = 500;
 constexpr int kGap = 8;
 constexpr int kMargin = 12;
 constexpr int kWide = 1100;      // two columns from here on
-constexpr int kTileWidth = 168;  // at least
+constexpr int kTileWidth = 160;  // at least
 
 double share(std::uint64_t n, std::uint64_t most) {
   return n == 0 || most == 0 ? -1 : static_cast<double>(n) / static_cast<double>(most);
@@ -112,9 +112,6 @@ void OverviewPage::make_head() {
   card_grid_ = new QGridLayout;
   card_grid_->setSpacing(kGap);
   all->addLayout(card_grid_);
-  more_findings_ = new QPushButton(page_);
-  connect(more_findings_, &QPushButton::clicked, this, [this] { Q_EMIT view_wanted("findings"); });
-  all->addWidget(more_findings_, 0, Qt::AlignLeft);
   tile_grid_ = new QGridLayout;
   tile_grid_->setSpacing(kGap);
   all->addLayout(tile_grid_);
@@ -182,7 +179,17 @@ void OverviewPage::make_tables() {
   columns_->setSpacing(kGap);
   columns_->addLayout(left, 1);
   columns_->addLayout(right, 1);
-  static_cast<QVBoxLayout*>(page_->layout())->addLayout(columns_);
+  auto* const all = static_cast<QVBoxLayout*>(page_->layout());
+  all->addLayout(columns_);
+  notes_title_ = plain_label(page_);
+  notes_title_->setText(tr("Notes"));
+  all->addWidget(notes_title_);
+  note_grid_ = new QGridLayout;
+  note_grid_->setSpacing(kGap);
+  all->addLayout(note_grid_);
+  more_findings_ = new QPushButton(page_);
+  connect(more_findings_, &QPushButton::clicked, this, [this] { Q_EMIT view_wanted("findings"); });
+  all->addWidget(more_findings_, 0, Qt::AlignLeft);
 }
 
 void OverviewPage::note_change() {
@@ -234,7 +241,10 @@ void OverviewPage::show_head() {
   sentence_->setText(known ? model_.sentence : tr("Reading ..."));
   const QString judged =
       model_.judged + (model_.judged.isEmpty() || model_.judged.endsWith('.') ? "" : ".");
-  scope_->setText(known ? tr("%1. %2").arg(model_.scope, judged) : QString());
+  // With nothing found, the line below says what was judged.
+  QString scope = known ? model_.scope + "." : QString();
+  if (model_.nothing.isEmpty()) scope += " " + judged;
+  scope_->setText(scope);
   why_->setVisible(!model_.reasons.isEmpty());
   reasons_->setText(model_.reasons.join('\n'));
   reasons_->setVisible(why_->isChecked() && !model_.reasons.isEmpty());
@@ -263,22 +273,26 @@ FindingWidget* OverviewPage::make_card() {
 }
 
 // Cards are kept and filled again, so that the keyboard's focus and the scroll position stay.
-void OverviewPage::show_cards() {
-  while (cards_.size() > model_.cards.size()) {
-    delete cards_.back();
-    cards_.pop_back();
+void OverviewPage::fill_cards(std::vector<FindingWidget*>& widgets,
+                              const std::vector<FindingCard>& cards) {
+  while (widgets.size() > cards.size()) {
+    delete widgets.back();
+    widgets.pop_back();
   }
-  while (cards_.size() < model_.cards.size()) cards_.push_back(make_card());
-  for (std::size_t i = 0; i < cards_.size(); ++i) {
-    const FindingCard& card = model_.cards[i];
+  while (widgets.size() < cards.size()) widgets.push_back(make_card());
+  for (std::size_t i = 0; i < widgets.size(); ++i) {
+    const FindingCard& card = cards[i];
     const bool open = expanded_.contains(card.key());
-    {
-      const QSignalBlocker quiet(cards_[i]->advice_button());
-      cards_[i]->set(card, when_of(card));
-    }
-    cards_[i]->only().setVisible(!filter_of(card).isEmpty());
-    cards_[i]->set_expanded(open);
+    widgets[i]->set(card, when_of(card));
+    widgets[i]->only().setVisible(!filter_of(card).isEmpty());
+    widgets[i]->set_expanded(open);
   }
+}
+
+void OverviewPage::show_cards() {
+  fill_cards(cards_, model_.cards);
+  fill_cards(notes_, model_.notes);
+  notes_title_->setVisible(!notes_.empty());
   while (tiles_.size() > model_.tiles.size()) {
     delete tiles_.back();
     tiles_.pop_back();
@@ -397,14 +411,15 @@ void OverviewPage::arrange() {
     }
   };
   place(*card_grid_, cards_, wide && cards_.size() > 1 ? 2 : 1);
+  place(*note_grid_, notes_, wide && notes_.size() > 1 ? 2 : 1);
   const int tiles = std::clamp((width - 2 * kMargin + kGap) / (kTileWidth + kGap), 1, 5);
   place(*tile_grid_, tiles_, tiles);
 }
 
 void OverviewPage::dress() {
   sentence_->setFont(scaled(font(), 1.6, QFont::Normal));
-  for (QLabel* const title :
-       {connections_.title, slowest_.title, files_.title, mounts_.title, congestion_}) {
+  for (QLabel* const title : {connections_.title, slowest_.title, files_.title, mounts_.title,
+                              congestion_, notes_title_}) {
     title->setFont(scaled(font(), 1.1, QFont::DemiBold));
   }
   nothing_->setFont(scaled(font(), 1.1, QFont::Normal));

@@ -72,6 +72,7 @@ class OverviewPage : public QWidget {
   void arrange();
   void dress();
   [[nodiscard]] FindingWidget* make_card();
+  void fill_cards(std::vector<FindingWidget*>& widgets, const std::vector<FindingCard>& cards);
   [[nodiscard]] QString when_of(const FindingCard& card) const;
   [[nodiscard]] QString filter_of(const FindingCard& card) const;
   [[nodiscard]] QString time(std::int64_t ns) const;
@@ -96,7 +97,9 @@ class OverviewPage : public QWidget {
   QLabel *sentence_ = nullptr, *scope_ = nullptr, *nothing_ = nullptr, *reasons_ = nullptr;
   QPushButton* why_ = nullptr;
   QGridLayout* card_grid_ = nullptr;
-  std::vector<FindingWidget*> cards_;
+  std::vector<FindingWidget*> cards_, notes_;
+  QLabel* notes_title_ = nullptr;
+  QGridLayout* note_grid_ = nullptr;
   std::set<QString> expanded_;
   QPushButton* more_findings_ = nullptr;
   QGridLayout* tile_grid_ = nullptr;

@@ -45,12 +45,16 @@ QString rate_text(double rate) {
   return QString("%L1").arg(rate, 0, 'f', rate < 10 ? 1 : 0);
 }
 
+QString calls_text(std::uint64_t calls) {
+  return calls == 1 ? Words::tr("1 Call") : Words::tr("%L1 Calls").arg(calls);
+}
+
 OverviewTile rate_tile(const Report& r, bool growing) {
   OverviewTile tile{.title = Words::tr("Calls/s"), .value = "-", .note = {}};
   const auto& t = r.traffic;
   const std::uint64_t calls = sum_of(t, [](const TrafficBin& b) { return b.calls; });
   const std::int64_t length = r.capture.last_ns - r.capture.first_ns;
-  const QString all = calls == 1 ? Words::tr("1 Call") : Words::tr("%L1 Calls").arg(calls);
+  const QString all = calls_text(calls);
   if (growing && !t.empty() && length > kRecentNs) {
     const std::int64_t bins = std::max<std::int64_t>(1, kRecentNs >> t.shift());
     // The last bin is not over.
@@ -91,8 +95,8 @@ OverviewTile latency_tile(const Report& r) {
   tile.value = QString("%1 / %2").arg(Words::duration(all.quantile(0.5)),
                                       Words::duration(p99.value_or(all.max())));
   const QString observer = observer_of(r);
-  tile.note = observer.isEmpty() ? Words::tr("%L1 Calls").arg(all.count())
-                                 : Words::tr("%1; %L2 Calls").arg(observer).arg(all.count());
+  tile.note = calls_text(all.count());
+  if (!observer.isEmpty()) tile.note = observer + "; " + tile.note;
   tile.lines.push_back(line_of(r.traffic, Course::kSecond, Words::tr("p99"),
                                [](const TrafficBin& b) { return b.latency_quantile(0.99); }));
   tile.lines.push_back(line_of(r.traffic, Course::kMain, Words::tr("p50"),
@@ -157,9 +161,14 @@ OverviewTile bytes_tile(const Report& r) {
     return tile;
   }
   tile.value = Words::bytes(sum);
-  tile.note = Words::tr("Read %1, Write %2, Reply %3; inline %4")
-                  .arg(Words::bytes(moved[0]), Words::bytes(moved[1]), Words::bytes(moved[2]),
-                       Words::bytes(in_line));
+  const std::array<QString, 3> names{Words::tr("Read %1"), Words::tr("Write %1"),
+                                     Words::tr("Reply %1")};
+  QStringList parts;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i] != 0) parts << names[i].arg(Words::bytes(moved[i]));
+  }
+  parts << Words::tr("inline %1").arg(Words::bytes(in_line));
+  tile.note = parts.join(", ");
   tile.lines.push_back(line_of(r.traffic, Course::kMain, Words::tr("RDMA Read"),
                                [](const TrafficBin& b) { return b.read_bytes; }));
   tile.lines.push_back(line_of(r.traffic, Course::kSecond, Words::tr("RDMA Write"),

@@ -46,7 +46,7 @@ TileWidget::TileWidget(QWidget* parent) : Card(parent) {
 
 QSize TileWidget::minimumSizeHint() const {
   const QFontMetrics small(font());
-  return {150, 2 * kTileMargin + 2 * small.height() + QFontMetrics(value_font(font())).height() +
+  return {150, 2 * kTileMargin + 3 * small.height() + QFontMetrics(value_font(font())).height() +
                    6 + kCourse};
 }
 
@@ -139,7 +139,12 @@ void TileWidget::paintEvent(QPaintEvent* event) {
   const QColor text = palette().color(QPalette::Text);
   write(font(), secondary_text(palette()), tile_.title);
   write(value_font(font()), text, tile_.value);
-  write(font(), secondary_text(palette()), tile_.note);
+  // A note may take two lines.
+  painter.setFont(font());
+  painter.setPen(secondary_text(palette()));
+  painter.drawText(QRect(kTileMargin, y, width, 2 * small.height()),
+                   Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, tile_.note);
+  y += 2 * small.height();
   if (!tile_.lines.empty()) {
     draw_course(painter, QRectF(kTileMargin, y + 6, width, height() - y - 6 - kTileMargin));
   }

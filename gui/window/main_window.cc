@@ -8,6 +8,7 @@
 #include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
+#include "problem_line.h"
 #include "waterfall.h"
 
 #include <QApplication>
@@ -59,6 +60,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setVisible(false);
   progress_->setAccessibleName(tr("Reading progress"));
   integrity_ = new IntegrityBar(document_, this);
+  auto* const problem = new ProblemLine(document_, *dock("findings"), *workspaces_, this);
+  connect(problem, &QToolButton::clicked, this, [this] {
+    show_view("findings");
+    findings_->select_worst();
+  });
+  statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
   statusBar()->addPermanentWidget(counts_);
