@@ -99,15 +99,17 @@ T& at(std::vector<T>& list, std::size_t i) {
 
 }  // namespace
 
-Collector::Collector(Store& store, const LoadOptions& options, bool join_views)
+Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
+                     bool join_views)
     : store_(store),
-      session_(
-          {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
-           .rules = rules::Findings::Options{options.profile,
-                                             [this](const rules::Occurrence& o) { on_finding(o); }},
-           .join_views = join_views},
-          {.after_rules = {this}, .events = {this}}),
-      context_(session_.context()) {
+      sources_(sources),
+      analysis_({.profile = options.profile,
+                 .model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
+                 .after_rules = {this},
+                 .event_observers = {this},
+                 .on_occurrence = [this](const rules::Occurrence& o) { on_finding(o); },
+                 .join_views = join_views}),
+      context_(analysis_.context()) {
   store_.write([&](Content& c) { c.check_icrc = options.check_icrc; });
 }
 
@@ -474,7 +476,7 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
   r.transport = transport_of(*c);
-  for (session::View& view : session_.pipeline().views().of(c->index)) {
+  for (session::View& view : analysis_.session().pipeline().views().of(c->index)) {
     if (client == 1) view = session::swapped_view(std::move(view));
     std::string line = "also in " + report::view_name(view);
     const char* before = ": ";
@@ -777,7 +779,7 @@ void Collector::put_connections(Content& to) {
 }
 
 void Collector::put_integrity(Content& to, const capture::SourceStats& source) const {
-  const session::Pipeline& pipeline = session_.pipeline();
+  const session::Pipeline& pipeline = analysis_.session().pipeline();
   const session::FrameCounts& frames = pipeline.frames();
   Integrity& i = to.integrity;
   i.frames = frames.total;
@@ -791,15 +793,49 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.note = source.note;
   i.events = pipeline.events();
   i.finished = finished_;
-  if (finished_) i.capture_gaps = session_.checker().capture_gaps();
+  if (finished_) i.capture_gaps = analysis_.session().checker().capture_gaps();
   to.first_ns = frames.first_ns;
   to.last_ns = frames.last_ns;
   to.progress.bytes_read = source.bytes_read;
   to.progress.bytes_total = source.bytes_total;
 }
 
+// Adds the findings that follow from the totals, which the rules do not report.
+void Collector::put_conclusions(Content& to) const {
+  for (const report::Finding& f : report_->findings) {
+    const rules::Rule* const rule = f.concluded ? rules::find_rule(f.rule) : nullptr;
+    if (rule == nullptr || to.kinds.size() == kMaxKinds) continue;
+    ++to.found_total[static_cast<std::size_t>(f.severity)];
+    if (f.connection != 0 && f.connection <= to.connections.size()) {
+      ++to.connections[f.connection - 1].findings[static_cast<std::size_t>(f.severity)];
+    }
+    FoundKind& kind = to.kinds.emplace_back();
+    kind.rule = rule;
+    kind.severity = f.severity;
+    kind.connection = f.connection;
+    kind.peer = f.peer;
+    kind.role = f.role;
+    kind.count = f.count;
+    kind.spans = f.spans;
+    kind.text = f.text;
+    kind.advice = f.advice;
+    for (const std::uint64_t frame : f.frames) kind.places.push_back({0, frame});
+  }
+}
+
+void Collector::report_if_due(const capture::SourceStats& source) {
+  constexpr int kShare = 20;  // a snapshot takes at most this part of the time
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < next_report_) return;
+  report_ = std::make_shared<const report::Report>(analysis_.snapshot(source, sources_));
+  const auto end = std::chrono::steady_clock::now();
+  next_report_ = end + std::max(kReportEvery, kShare * (end - begin));
+}
+
 void Collector::commit(const capture::SourceStats& source) {
+  if (!finished_) report_if_due(source);
   store_.write([&](Content& to) {
+    to.report = report_;
     put_rows(to);
     put_connections(to);
     put_credits(to);
@@ -809,6 +845,7 @@ void Collector::commit(const capture::SourceStats& source) {
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;
+    if (finished_) put_conclusions(to);
   });
   rows_.clear();
   patches_.clear();
@@ -831,8 +868,9 @@ void Collector::commit(const capture::SourceStats& source) {
 }
 
 void Collector::finish(const capture::SourceStats& source) {
-  session_.pipeline().finish();
-  session_.finish_rules();
+  analysis_.pipeline().finish();
+  analysis_.finish(source, sources_);
+  report_ = std::make_shared<const report::Report>(analysis_.take_report());
   finished_ = true;
   commit(source);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,18 +13,19 @@
 
 #include <rpcrdma/index/loading.h>
 #include <rpcrdma/index/store.h>
+#include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::index {
 
 class Collector final : public model::Observer, public trace_reader::Observer {
  public:
   // `store` must outlive this.
-  // `join_views`: as in session::Options.
-  Collector(Store& store, const LoadOptions& options, bool join_views = true);
+  // `sources`: the number of files or endpoints; `join_views`: as in session::Options.
+  Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
+            bool join_views = true);
 
-  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
+  [[nodiscard]] session::Pipeline& pipeline() { return analysis_.pipeline(); }
 
   // Frames from here on come from this live endpoint.
   void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
@@ -143,10 +145,20 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_connections(Content& to);
   static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;
+  void put_conclusions(Content& to) const;
+  void report_if_due(const capture::SourceStats& source);
 
   Store& store_;
-  session::Session session_;
+  std::uint64_t sources_;
+  report::Analysis analysis_;
   const report::Context& context_;
+
+  // The latest report, and when the next one is due: a capture with many connections and procedures
+  // takes long to sum up.
+  std::shared_ptr<const report::Report> report_;
+  std::chrono::steady_clock::time_point next_report_ =
+      std::chrono::steady_clock::now() + kReportEvery;
+  static constexpr std::chrono::steady_clock::duration kReportEvery = std::chrono::seconds(1);
 
   // What matches a message although it is no Call: an RDMA_ERROR can answer one of the latest
   // OPTIONAL messages, and an RDMA_DONE releases the Read chunks of one of the latest Replies.

@@ -209,7 +209,8 @@ struct Content {
   Integrity integrity;
   std::vector<LiveEndpoint> endpoints;  // in the order of Loading::endpoints()
   Progress progress;
-  // The analysis of what has been read, from time to time; null: none yet.
+  // What `rpcrdma analyze` would report about what has been read, about once a second and at the
+  // end; null: none yet.
   std::shared_ptr<const report::Report> report;
   std::int64_t first_ns = 0;  // of the first frame
   std::int64_t last_ns = 0;
