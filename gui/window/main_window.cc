@@ -8,6 +8,7 @@
 #include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
+#include "problem_line.h"
 #include "tab_order.h"
 #include "waterfall.h"
 
@@ -60,6 +61,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setVisible(false);
   progress_->setAccessibleName(tr("Reading progress"));
   integrity_ = new IntegrityBar(document_, this);
+  auto* const problem = new ProblemLine(document_, *dock("findings"), *workspaces_, this);
+  connect(problem, &QToolButton::clicked, this, [this] {
+    show_view("findings");
+    findings_->select_worst();
+  });
+  statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
   statusBar()->addPermanentWidget(counts_);
