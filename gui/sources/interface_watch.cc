@@ -46,6 +46,7 @@ void InterfaceWatch::list() {
     return answer;
   }).then(this, [this](const std::shared_ptr<Answer>& answer) {
     asking_ = false;
+    has_listed_ = true;
     problem_ = answer->problem;
     seen_.clear();
     for (const Interface& i : answer->interfaces) seen_.push_back({i, packets_of(i), {}});

@@ -24,6 +24,7 @@ class InterfaceWatch : public QObject {
   };
   // As sorted_interfaces(); empty before the first listed().
   [[nodiscard]] const std::vector<Seen>& seen() const { return seen_; }
+  [[nodiscard]] bool has_listed() const { return has_listed_; }
   // Why there is no list; empty: there is one.
   [[nodiscard]] const QString& problem() const { return problem_; }
 
@@ -45,6 +46,7 @@ class InterfaceWatch : public QObject {
   QString problem_;
   qint64 looked_ms_ = 0;
   bool asked_ = false;
+  bool has_listed_ = false;
   bool asking_ = false;
 };
 
