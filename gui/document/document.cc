@@ -144,6 +144,11 @@ bool Document::capture(const QString& interface, const QString& filter) {
   return take(std::move(store), std::move(*loading), interface, {}, true);
 }
 
+void Document::close() {
+  if (store_ == nullptr) return;
+  take(nullptr, nullptr, {}, {}, false);
+}
+
 void Document::stop() {
   if (loading_) loading_->cancel();
 }

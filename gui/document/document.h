@@ -37,6 +37,8 @@ class Document : public QObject {
   // `endpoints`: names or sockets; attaches to those that are reachable.
   bool attach(const QStringList& endpoints);
   bool capture(const QString& interface, const QString& filter);
+  // Shows nothing again.
+  void close();
   // Whether the next document checks ICRCs; true at first.
   void set_check_icrc(bool check) { check_icrc_ = check; }
   [[nodiscard]] bool check_icrc() const { return check_icrc_; }

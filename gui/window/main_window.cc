@@ -9,14 +9,15 @@
 #include "message_table.h"
 #include "panels.h"
 #include "problem_line.h"
+#include "start_page.h"
 #include "tab_order.h"
 #include "waterfall.h"
+#include "worker.h"
 
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
-#include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
@@ -26,14 +27,9 @@
 
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/sources/playground_panel.h>
 
 namespace rpcrdma::gui {
-
-namespace {
-
-constexpr int kRecent = 12;
-
-}  // namespace
 
 MainWindow::MainWindow(QSettings& settings, QWidget* parent)
     : QMainWindow(parent), settings_(settings) {
@@ -85,6 +81,8 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::rows_changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::finished, this, &MainWindow::show_progress);
+  connect(&document_, &Document::finished, this, &MainWindow::note_facts);
+  connect(&document_, &Document::report_changed, this, &MainWindow::note_facts);
   connect(&document_, &Document::trouble, this, &MainWindow::show_trouble);
   connect(messages_, &MessageTable::opened, this, [this] { detail_->tree().setFocus(); });
   connect(messages_, &MessageTable::following_changed, follow_, &QAction::setChecked);
@@ -141,18 +139,10 @@ void MainWindow::attach(const QStringList& endpoints) {
 }
 
 void MainWindow::attach_now(const QStringList& endpoints) {
-  if (document_.attach(endpoints)) messages_->set_following(true);
-}
-
-void MainWindow::note_recent(const QStringList& names) {
-  QStringList recent = settings_.value("recent").toStringList();
-  for (const QString& name : names) {
-    if (name == "-") continue;
-    const QString path = QFileInfo(name).absoluteFilePath();
-    recent.removeAll(path);
-    recent.prepend(path);
-  }
-  settings_.setValue("recent", QStringList(recent.mid(0, kRecent)));
+  if (!document_.attach(endpoints)) return;
+  messages_->set_following(true);
+  of_trial_ = !endpoints.isEmpty() && endpoints == playground_->endpoints();
+  show_title();
 }
 
 void MainWindow::use_filter(const QString& text) {
@@ -187,7 +177,7 @@ void MainWindow::show_progress() {
   }
   counts_->setText(document_.is_empty() ? QString() : text);
   const bool reading = !document_.is_empty() && !progress.finished;
-  stop_->setEnabled(reading);
+  update_actions();
   progress_->setVisible(reading && progress.bytes_total != 0);
   if (progress.bytes_total != 0) {
     progress_->setRange(0, 1000);
@@ -198,7 +188,7 @@ void MainWindow::show_progress() {
 
 void MainWindow::show_title() {
   QStringList parts;
-  if (!document_.is_empty()) parts << one_line(document_.title());
+  if (!document_.is_empty()) parts << one_line(what_is_shown());
   if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
   parts << tr("rpcrdma-gui");
   setWindowTitle(parts.join(" - "));
@@ -209,10 +199,17 @@ void MainWindow::show_page() {
   const bool work = !document_.is_empty();
   if (work == (pages_->currentIndex() == 1)) return;
   pages_->setCurrentIndex(work ? 1 : 0);
-  if (work) restoreState(layout_);
+  if (work) {
+    restoreState(layout_);
+    return;
+  }
+  layout_ = saveState();
+  for (QDockWidget* const d : findChildren<QDockWidget*>()) d->hide();
+  start_->setFocus();
 }
 
 void MainWindow::document_reset() {
+  of_trial_ = false;
   show_trouble({});
   show_page();
   note_sight();
@@ -222,6 +219,7 @@ void MainWindow::document_reset() {
 
 // Shows a problem in one line of the status bar, without a dialog.
 void MainWindow::show_trouble(const QString& text) {
+  if (pages_->currentIndex() == 0) start_->show_problem(text);
   trouble_->setText(one_line(text));
   trouble_->setToolTip(tool_tip(text));
 }
@@ -247,10 +245,18 @@ bool MainWindow::focusNextPrevChild(bool next) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+  if (!event->mimeData()->hasUrls()) return;
+  event->acceptProposedAction();
+  start_->set_dragging(true);
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {
+  start_->set_dragging(false);
+  QMainWindow::dragLeaveEvent(event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  start_->set_dragging(false);
   QStringList names;
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) names << url.toLocalFile();

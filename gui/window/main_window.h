@@ -8,6 +8,7 @@
 #include <QMainWindow>
 #include <QProgressBar>
 #include <QSettings>
+#include <memory>
 #include <span>
 
 class QDockWidget;
@@ -25,6 +26,7 @@ class DetailView;
 class EndpointList;
 class FilterEdit;
 class FindingsView;
+class HelpWindow;
 class IntegrityBar;
 class LiveState;
 class MessageTable;
@@ -35,6 +37,7 @@ class PlaygroundPanel;
 class StartPage;
 class TimeStrip;
 class Waterfall;
+class Worker;
 
 // A view that the user can go to.
 struct ViewName {
@@ -79,12 +82,17 @@ class MainWindow : public QMainWindow {
   void ignore_icrcs();
   // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
+  // Back to the start page.
+  void close_document();
+  // Reads the files again.
+  void reload();
   // Writes the filter into its box and applies it.
   void use_filter(const QString& text);
 
  protected:
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
   bool focusNextPrevChild(bool next) override;
@@ -108,6 +116,14 @@ class MainWindow : public QMainWindow {
   void make_sources();
   void show_recent();
   void note_recent(const QStringList& names);
+  void note_facts();
+  void begin_trial(const QString& preset);
+  void session_actions(QMenu& file);
+  void save_session();
+  void help_menu();
+  void show_help(const QString& topic);
+  [[nodiscard]] QString what_is_shown() const;
+  void update_actions();
   void show_layouts();
   void keep_layout(const QString& name);
   void take_layout(const QString& name);
@@ -146,6 +162,12 @@ class MainWindow : public QMainWindow {
   QSplitter* messages_and_ladder_ = nullptr;
   QAction* pause_ = nullptr;
   QAction* save_ = nullptr;
+  QAction* save_all_ = nullptr;
+  QAction* close_ = nullptr;
+  QAction* reload_ = nullptr;
+  HelpWindow* help_ = nullptr;
+  bool of_trial_ = false;  // the document shows the playground of this window
+  std::unique_ptr<Worker> save_worker_;
   QMenu* recent_ = nullptr;
   QMenu* layouts_ = nullptr;
   QMenu* view_ = nullptr;

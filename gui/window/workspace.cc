@@ -108,8 +108,15 @@ void MainWindow::make_center() {
       attach(endpoints);
     }
   });
-  connect(start_, &StartPage::trial_wanted, this, [this] { show_view("trial"); });
-  connect(start_, &StartPage::capture_wanted, this, [this] { show_view("interfaces"); });
+  connect(start_, &StartPage::trial_wanted, this, &MainWindow::begin_trial);
+  connect(start_, &StartPage::capture_wanted, this, [this](const QString& interface) {
+    if (interface.isEmpty()) {
+      show_view("interfaces");
+    } else {
+      interfaces_->start(interface);
+    }
+  });
+  connect(start_, &StartPage::help_wanted, this, &MainWindow::show_help);
 }
 
 // Hidden views are not drawn.
@@ -228,7 +235,7 @@ void MainWindow::make_sources() {
   QDockWidget* before = dock("detail");
   const std::tuple<const char*, QString, QWidget*> all[] = {
       {"endpoints", tr("Live endpoints"), endpoints_},
-      {"trial", tr("Playground"), playground_},
+      {"trial", tr("Try it"), playground_},
       {"interfaces", tr("Capture"), interfaces_},
   };
   for (const auto& [name, title, widget] : all) {
@@ -239,7 +246,11 @@ void MainWindow::make_sources() {
   }
   connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach_now);
   connect(endpoints_, &EndpointList::trouble, this, &MainWindow::show_trouble);
-  connect(playground_, &PlaygroundPanel::started, this, &MainWindow::attach);
+  connect(playground_, &PlaygroundPanel::started, this, [this](const QStringList& endpoints) {
+    attach(endpoints);
+    show_view("trial");  // its settings beside what they do
+  });
+  connect(playground_, &PlaygroundPanel::title_changed, this, &MainWindow::show_title);
   connect(interfaces_, &InterfaceList::capture, this,
           [this](const QString& interface, const QString& filter) {
             const QMetaObject::Connection why =
