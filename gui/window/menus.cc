@@ -80,6 +80,8 @@ void MainWindow::edit_menu() {
     filter_->setFocus();
     filter_->selectAll();
   });
+  edit->addAction(tr("&Save the filter as a button..."), QKeySequence(tr("Ctrl+D")), this,
+                  &MainWindow::save_filter);
   edit->addAction(tr("&Clear the filter"), QKeySequence(tr("Ctrl+Shift+X")), this, [this] {
     filter_->clear();
     apply_filter({});

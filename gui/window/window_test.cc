@@ -154,7 +154,8 @@ TEST_F(Window, AFilterThatIsWrongSaysWhereAndChangesNothing) {
   edit.popup()->hide();
   QTest::keyClick(&edit, Qt::Key_Return);
   EXPECT_TRUE(edit.error().contains("character")) << edit.error().toStdString();
-  EXPECT_EQ(window.message(), edit.error());
+  EXPECT_EQ(edit.error_label().text(), edit.error());
+  EXPECT_TRUE(edit.error_label().isVisible());
   EXPECT_EQ(rows(), 100u);
 }
 
@@ -371,6 +372,8 @@ TEST_F(Window, ColumnsAreChosenAndKept) {
 }
 
 TEST_F(Window, ALayoutIsKeptAndTakenAgain) {
+  // The start page has no docks.
+  open("linux-nfs41.pcap");
   QMenu* layouts = nullptr;
   for (QMenu* const menu : window.findChildren<QMenu*>()) {
     if (menu->title() == "&Layouts") layouts = menu;
@@ -441,10 +444,9 @@ TEST_F(Window, CongestionOfTheConnectionIsDrawn) {
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
   file.write(QByteArray::fromStdString(made.file));
   file.close();
-  window.dock("congestion")->show();
-  window.dock("congestion")->raise();
   window.open({path});
   ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
+  window.show_view("congestion");
   const auto& view = *window.findChild<CongestionView*>();
   EXPECT_TRUE(QTest::qWaitFor([&] { return view.lines().size() == 3; }, kBound));
   EXPECT_EQ(view.lines(),
@@ -477,9 +479,8 @@ TEST_F(Window, CongestionOfTheConnectionIsDrawn) {
 }
 
 TEST_F(Window, ACaptureWithoutCongestionDrawsNone) {
-  window.dock("congestion")->show();
-  window.dock("congestion")->raise();
   open("linux-nfs3.pcap");
+  window.show_view("congestion");
   const auto& view = *window.findChild<CongestionView*>();
   EXPECT_EQ(view.lines(), QStringList());
   EXPECT_EQ(view.totals(), QString());

@@ -4,6 +4,7 @@
 #include "connections_model.h"
 #include "detail_view.h"
 #include "events_view.h"
+#include "filter_bar.h"
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "main_window.h"
@@ -83,6 +84,7 @@ void MainWindow::make_center() {
   auto* const column = new QVBoxLayout(work);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
+  column->addWidget(filter_bar_);
   column->addWidget(strip_);
   column->addWidget(workspaces_, 1);
   pages_ = new QStackedWidget(this);
