@@ -20,7 +20,7 @@ struct RowText {
   QString value;
   QString tip;
   QIcon icon;
-  std::optional<Sign> sign;  // in place of the icon
+  std::optional<FileSign> sign;  // in place of the icon
   bool faint = false;        // it cannot be used
   bool strong = false;       // the title is a heading
   bool removable = false;    // Delete, and a cross under the mouse
@@ -70,6 +70,6 @@ class RowList : public QWidget {
 };
 
 // Draws the sign, which differs in shape and in colour.
-void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette& palette);
+void draw_sign(QPainter& painter, const QRectF& rect, FileSign sign, const QPalette& palette);
 
 }  // namespace rpcrdma::gui

@@ -102,7 +102,7 @@ QWidget* StartPage::make_problem() {
   drawn.setDevicePixelRatio(devicePixelRatio());
   drawn.fill(Qt::transparent);
   QPainter painter(&drawn);
-  draw_sign(painter, {0, 0, 20, 20}, Sign::kError, palette());
+  draw_sign(painter, {0, 0, 20, 20}, FileSign::kError, palette());
   painter.end();
   sign->setPixmap(drawn);
   problem_text_ = new QLabel(frame);
@@ -150,14 +150,14 @@ QWidget* StartPage::make_left() {
 QWidget* StartPage::make_middle() {
   auto* const side = new QWidget(this);
   QVBoxLayout* const column = column_of(side);
-  open_ = new Card("open", tr("Open a capture or recording"), tr("Ctrl+O"),
+  open_ = new SourceCard("open", tr("Open a capture or recording"), tr("Ctrl+O"),
                    tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
   open_->heading().setObjectName("open");
   drop_ = second_line(tr("Or drop files anywhere on this page."), open_);
   open_->column().addWidget(drop_);
   connect(&open_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT open_wanted({}); });
 
-  auto* const attach = new Card("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
+  auto* const attach = new SourceCard("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
                                 tr("Lists all of your endpoints, to choose several"), side);
   attach->heading().setObjectName("attach");
   endpoints_ = new RowList("endpoints", attach);
@@ -169,7 +169,7 @@ QWidget* StartPage::make_middle() {
     Q_EMIT attach_wanted(key.split('\n'));
   });
 
-  auto* const trial = new Card("trial", tr("Try it: a server and a load in this window"),
+  auto* const trial = new SourceCard("trial", tr("Try it: a server and a load in this window"),
                                tr("Ctrl+T"), tr("Shows all settings"), side);
   trial->heading().setObjectName("trial");
   auto* const grid = new QGridLayout;
@@ -190,7 +190,7 @@ QWidget* StartPage::make_middle() {
   trial->column().addLayout(grid);
   connect(&trial->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT trial_wanted({}); });
 
-  auto* const capture = new Card("capture", tr("Capture from an interface"), tr("Ctrl+I"),
+  auto* const capture = new SourceCard("capture", tr("Capture from an interface"), tr("Ctrl+I"),
                                  tr("Lists all interfaces, and takes a capture filter"), side);
   capture->heading().setObjectName("capture");
   interfaces_ = new RowList("interfaces", capture);

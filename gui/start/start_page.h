@@ -9,7 +9,7 @@ class QVBoxLayout;
 
 namespace rpcrdma::gui {
 
-class Card;
+class SourceCard;
 class EndpointWatch;
 class InterfaceWatch;
 class RecentList;
@@ -52,7 +52,7 @@ class StartPage : public QWidget {
   QWidget* problem_ = nullptr;
   QLabel* problem_text_ = nullptr;
   RecentList* recent_ = nullptr;
-  Card* open_ = nullptr;
+  SourceCard* open_ = nullptr;
   QLabel* drop_ = nullptr;
   RowList* endpoints_ = nullptr;
   RowList* interfaces_ = nullptr;
