@@ -1,10 +1,8 @@
-// The list of live endpoints: a thread asks new ones for their roles.
+// The list of live endpoints, and the start of the kernel's.
 #include "note.h"
 
-#include <QDateTime>
 #include <QHeaderView>
 #include <QPushButton>
-#include <QTimer>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <QtConcurrentRun>
@@ -15,29 +13,14 @@
 #include <rpcrdma/kernel_launch/launch.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/sources/endpoint_watch.h>
 
 namespace rpcrdma::gui {
 
 namespace {
 
-using Endpoints = base::Expected<std::vector<trace::RunningEndpoint>>;
-
-constexpr int kPollEach = 1000;  // ms
 constexpr int kPathRole = Qt::UserRole;
 enum Column { kName, kRole, kProcess, kSince, kColumns };
-
-QString since_text(std::int64_t since_ns) {
-  if (since_ns == 0) return {};
-  const QDateTime since = QDateTime::fromMSecsSinceEpoch(since_ns / 1'000'000);
-  const bool today = since.date() == QDate::currentDate();
-  return since.toString(today ? QStringLiteral("HH:mm:ss") : QStringLiteral("yyyy-MM-dd HH:mm"));
-}
-
-QStringList paths_of(const std::vector<trace::RunningEndpoint>& endpoints) {
-  QStringList paths;
-  for (const trace::RunningEndpoint& e : endpoints) paths << QString::fromStdString(e.path);
-  return paths;
-}
 
 }  // namespace
 
@@ -45,10 +28,7 @@ struct EndpointList::Impl {
   QTreeWidget* tree = nullptr;
   QPushButton* button = nullptr;
   Note* note = nullptr;
-  QTimer* timer = nullptr;
-  QStringList known;    // sockets that existed at the last inquiry
-  bool asking = false;  // a thread is asking
-  bool asked = false;   // at least once, so `known` is valid
+  EndpointWatch* watch = nullptr;
   StartKernel start;
   bool starting = false;
   std::shared_ptr<void> kernel;  // the started endpoint
@@ -60,10 +40,9 @@ struct EndpointList::Impl {
 
 void EndpointList::Impl::add(const trace::RunningEndpoint& endpoint) const {
   const QString path = QString::fromStdString(endpoint.path);
-  const QString role = endpoint.role.empty() ? EndpointList::tr("(no answer)")
-                                             : QString::fromStdString(endpoint.role);
+  const QString role = role_text(endpoint);
   auto* item =
-      new QTreeWidgetItem(tree, {QString::fromStdString(endpoint.name), role,
+      new QTreeWidgetItem(tree, {one_line(QString::fromStdString(endpoint.name)), one_line(role),
                                  QString::number(endpoint.process), since_text(endpoint.since)});
   item->setData(kName, kPathRole, path);
   item->setTextAlignment(kProcess, Qt::AlignRight | Qt::AlignVCenter);
@@ -95,11 +74,7 @@ void EndpointList::Impl::show(const Endpoints& endpoints) {
     return;
   }
   for (const trace::RunningEndpoint& e : *endpoints) add(e);
-  if (std::ranges::none_of(*endpoints, [](const trace::RunningEndpoint& e) {
-        return e.name == kernel::kEndpointName;
-      })) {
-    add_kernel();
-  }
+  if (!watch->has_kernel()) add_kernel();
   for (int i = 0; i < tree->topLevelItemCount(); ++i) {
     QTreeWidgetItem* item = tree->topLevelItem(i);
     const QString path = item->data(kName, kPathRole).toString();
@@ -150,13 +125,12 @@ EndpointList::EndpointList(QWidget* parent, StartKernel start)
   layout->addLayout(row);
   setFocusProxy(m.tree);
 
-  m.timer = new QTimer(this);
-  m.timer->setInterval(kPollEach);
+  m.watch = new EndpointWatch(this);
   const auto emit_attach = [this] {
     const QStringList sockets = selected();
     if (!sockets.isEmpty()) attach_to(sockets);
   };
-  connect(m.timer, &QTimer::timeout, this, &EndpointList::refresh);
+  connect(m.watch, &EndpointWatch::changed, this, [this] { impl_->show(impl_->watch->found()); });
   connect(m.button, &QPushButton::clicked, this, emit_attach);
   connect(m.tree, &QTreeWidget::itemActivated, this, emit_attach);
   connect(m.tree, &QTreeWidget::itemSelectionChanged, this,
@@ -212,31 +186,17 @@ void EndpointList::attach_to(const QStringList& endpoints) {
 }
 
 void EndpointList::refresh() {
-  if (impl_->asking) return;
-  // Listing names is cheap; endpoints are asked for their roles only when the names change.
-  const auto found = trace::find_endpoints();
-  QStringList paths = found ? paths_of(*found) : QStringList();
-  if (found && impl_->asked && paths == impl_->known) return;
-  impl_->asking = true;
-  QtConcurrent::run([] {
-    return std::make_shared<Endpoints>(trace::list_endpoints());
-  }).then(this, [this, paths = std::move(paths)](const std::shared_ptr<Endpoints>& endpoints) {
-    impl_->asking = false;
-    impl_->asked = true;
-    impl_->known = paths;
-    impl_->show(*endpoints);
-  });
+  impl_->watch->look();
 }
 
 void EndpointList::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  refresh();
-  impl_->timer->start();
+  impl_->watch->start();
 }
 
 void EndpointList::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
-  impl_->timer->stop();
+  impl_->watch->stop();
 }
 
 }  // namespace rpcrdma::gui

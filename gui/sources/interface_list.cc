@@ -1,13 +1,13 @@
-// The list of network interfaces: a thread lists them, since libpcap may take long.
+// The list of network interfaces.
 #include "note.h"
 
+#include <QCheckBox>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTreeWidget>
 #include <QVBoxLayout>
-#include <QtConcurrentRun>
 #include <utility>
 
 #include <rpcrdma/gui_text/plain_text.h>
@@ -17,63 +17,74 @@ namespace rpcrdma::gui {
 
 namespace {
 
-using Interfaces = capture::Expected<std::vector<capture::ListedInterface>>;
-
-// Returns advice for a user without the permission to capture.
-QString rights_hint() {
-  return InterfaceList::tr(
-      "Capturing requires the capability cap_net_raw. Without it, run `sudo rpcrdma capture` to "
-      "write a file and open that, or attach to live endpoints, which requires no privileges.");
-}
+enum InterfaceColumn { kInterface, kDescription, kTraffic };
+constexpr int kInterfaceRole = Qt::UserRole;
 
 }  // namespace
 
 struct InterfaceList::Impl {
-  Lister lister;
+  InterfaceWatch* watch = nullptr;
   QTreeWidget* tree = nullptr;
   QLineEdit* filter = nullptr;
   QPushButton* button = nullptr;
   QPushButton* again = nullptr;
+  QCheckBox* all = nullptr;  // shows those that carry no RDMA, too
   Note* note = nullptr;
-  bool asked = false;
-  bool asking = false;
 
-  void show(const Interfaces& interfaces) const;
+  void show() const;
+  void show_rates() const;
 };
 
-void InterfaceList::Impl::show(const Interfaces& interfaces) const {
+void InterfaceList::Impl::show() const {
   tree->clear();
-  if (!interfaces) {
-    note->say(QString::fromStdString(interfaces.error().message) + ".\n" + rights_hint());
-  } else if (interfaces->empty()) {
-    note->say(InterfaceList::tr("No interface is available for capture. ") + rights_hint());
+  if (!watch->problem().isEmpty()) {
+    note->say(watch->problem() + ".\n" + capture_rights_hint());
+  } else if (watch->seen().empty()) {
+    note->say(InterfaceList::tr("No interface is available for capture. ") + capture_rights_hint());
   } else {
     note->say({});
-    for (const capture::ListedInterface& i : *interfaces) {
-      const QString name = QString::fromStdString(i.name);
-      const QString description = QString::fromStdString(i.description);
-      auto* item = new QTreeWidgetItem(tree, {name, description});
-      item->setToolTip(0, tool_tip(description.isEmpty() ? name : description));
-      item->setToolTip(1, tool_tip(description));
+    for (const InterfaceWatch::Seen& s : watch->seen()) {
+      const QString description = one_line(describe(s.interface));
+      auto* item = new QTreeWidgetItem(tree, {one_line(s.interface.name), description});
+      item->setData(kInterface, kInterfaceRole, s.interface.name);
+      item->setTextAlignment(kTraffic, Qt::AlignRight | Qt::AlignVCenter);
+      item->setToolTip(kInterface,
+                       tool_tip(description.isEmpty() ? s.interface.name : description));
+      item->setToolTip(kDescription, tool_tip(description));
+      item->setHidden(!s.interface.usual && !all->isChecked());
+      if (s.interface.device.isEmpty()) continue;
+      QFont bold = tree->font();
+      bold.setBold(true);
+      item->setFont(kInterface, bold);
+      item->setFont(kDescription, bold);
     }
-    tree->resizeColumnToContents(0);
+    show_rates();
+    for (const int column : {kInterface, kDescription}) tree->resizeColumnToContents(column);
     tree->setCurrentItem(tree->topLevelItem(0));
   }
   tree->setEnabled(tree->topLevelItemCount() != 0);
 }
 
-InterfaceList::InterfaceList(QWidget* parent, Lister lister)
+void InterfaceList::Impl::show_rates() const {
+  const auto count = static_cast<std::size_t>(tree->topLevelItemCount());
+  if (count != watch->seen().size()) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    tree->topLevelItem(static_cast<int>(i))->setText(kTraffic, rate_text(watch->seen()[i]));
+  }
+}
+
+InterfaceList::InterfaceList(QWidget* parent, InterfaceWatch::Lister lister)
     : QWidget(parent), impl_(std::make_unique<Impl>()) {
   Impl& m = *impl_;
-  m.lister = std::move(lister);
+  m.watch = new InterfaceWatch(std::move(lister), this);
   m.tree = new QTreeWidget(this);
   m.tree->setObjectName("interfaces");
-  m.tree->setHeaderLabels({tr("Interface"), tr("Description")});
+  m.tree->setHeaderLabels({tr("Interface"), tr("Description"), tr("Traffic")});
   m.tree->setRootIsDecorated(false);
   m.tree->setAllColumnsShowFocus(true);
   m.tree->setUniformRowHeights(true);
   m.tree->setAccessibleName(tr("Interfaces"));
-  m.tree->setToolTip(tr("Network interfaces of this machine"));
+  m.tree->setToolTip(tr("Network interfaces of this machine, those with RDMA devices first"));
   m.filter = new QLineEdit(this);
   m.filter->setObjectName("filter");
   m.filter->setPlaceholderText(tr("RoCE packets"));
@@ -81,13 +92,16 @@ InterfaceList::InterfaceList(QWidget* parent, Lister lister)
   m.filter->setAccessibleName(tr("Capture filter"));
   m.filter->setToolTip(
       tr("Packets to capture, in tcpdump's syntax (pcap-filter(7)); empty: RoCE packets"));
-  auto* label = new QLabel(tr("Capture &filter:"), this);
+  auto* label = new QLabel(tr("Capture filter:"), this);
   label->setBuddy(m.filter);
   m.note = new Note(this);
   m.note->setObjectName("note");
   m.again = new QPushButton(tr("&Refresh"), this);
   m.again->setToolTip(tr("List the interfaces again"));
-  m.button = new QPushButton(tr("&Capture"), this);
+  m.all = new QCheckBox(tr("All interfaces"), this);
+  m.all->setObjectName("all");
+  m.all->setToolTip(tr("Lists bluetooth, nflog, dbus and other sources without RDMA, too"));
+  m.button = new QPushButton(tr("Ca&pture"), this);
   m.button->setObjectName("capture");
   m.button->setToolTip(tr("Capture from the selected interface"));
   m.button->setEnabled(false);
@@ -96,6 +110,7 @@ InterfaceList::InterfaceList(QWidget* parent, Lister lister)
   row->addWidget(m.filter, 1);
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(m.again);
+  buttons->addWidget(m.all);
   buttons->addStretch();
   buttons->addWidget(m.button);
   auto* layout = new QVBoxLayout(this);
@@ -106,13 +121,14 @@ InterfaceList::InterfaceList(QWidget* parent, Lister lister)
   setFocusProxy(m.tree);
 
   const auto emit_capture = [this] {
-    if (selected().isEmpty()) return;
-    show_problem({});
-    Q_EMIT capture(selected(), filter());
+    if (!selected().isEmpty()) start(selected());
   };
   connect(m.button, &QPushButton::clicked, this, emit_capture);
   connect(m.tree, &QTreeWidget::itemActivated, this, emit_capture);
   connect(m.filter, &QLineEdit::returnPressed, this, emit_capture);
+  connect(m.all, &QCheckBox::toggled, this, [this] { impl_->show(); });
+  connect(m.watch, &InterfaceWatch::listed, this, [this] { impl_->show(); });
+  connect(m.watch, &InterfaceWatch::rates_changed, this, [this] { impl_->show_rates(); });
   connect(m.again, &QPushButton::clicked, this, &InterfaceList::refresh);
   connect(m.tree, &QTreeWidget::itemSelectionChanged, this,
           [this] { impl_->button->setEnabled(!selected().isEmpty()); });
@@ -122,7 +138,7 @@ InterfaceList::~InterfaceList() = default;
 
 QString InterfaceList::selected() const {
   const auto items = impl_->tree->selectedItems();
-  return items.isEmpty() ? QString() : items.front()->text(0);
+  return items.isEmpty() ? QString() : items.front()->data(kInterface, kInterfaceRole).toString();
 }
 
 QString InterfaceList::filter() const {
@@ -130,23 +146,26 @@ QString InterfaceList::filter() const {
 }
 
 void InterfaceList::refresh() {
-  if (std::exchange(impl_->asking, true)) return;
-  impl_->asked = true;
-  QtConcurrent::run([lister = impl_->lister] {
-    return std::make_shared<Interfaces>(lister());
-  }).then(this, [this](const std::shared_ptr<Interfaces>& interfaces) {
-    impl_->asking = false;
-    impl_->show(*interfaces);
-  });
+  impl_->watch->list();
+}
+
+void InterfaceList::start(const QString& interface) {
+  show_problem({});
+  Q_EMIT capture(interface, filter());
 }
 
 void InterfaceList::show_problem(const QString& problem) {
-  impl_->note->say(problem.isEmpty() ? QString() : problem + ".\n" + rights_hint());
+  impl_->note->say(problem.isEmpty() ? QString() : problem + ".\n" + capture_rights_hint());
 }
 
 void InterfaceList::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
-  if (!impl_->asked) refresh();
+  impl_->watch->start();
+}
+
+void InterfaceList::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  impl_->watch->stop();
 }
 
 }  // namespace rpcrdma::gui

@@ -9,7 +9,9 @@
 #include <QGroupBox>
 #include <QLineEdit>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QVBoxLayout>
+#include <cmath>
 
 namespace rpcrdma::gui {
 
@@ -48,9 +50,25 @@ QSpinBox* threshold() {
 PlaygroundForm::PlaygroundForm(QWidget* parent) : QWidget(parent) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(setup_ = make_setup());
+  setup_ = make_setup();
   layout->addWidget(make_load());
   layout->addWidget(make_faults());
+  // Few change these, and there are many of them.
+  setup_shown_ = new QToolButton(this);
+  setup_shown_->setObjectName("setup_shown");
+  setup_shown_->setText(tr("Settings at start: version, credits, sizes"));
+  setup_shown_->setToolTip(tr("What the next start uses; fixed while the playground runs"));
+  setup_shown_->setCheckable(true);
+  setup_shown_->setAutoRaise(true);
+  setup_shown_->setArrowType(Qt::RightArrow);
+  setup_shown_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  setup_->hide();
+  connect(setup_shown_, &QToolButton::toggled, this, [this](bool shown) {
+    setup_->setVisible(shown);
+    setup_shown_->setArrowType(shown ? Qt::DownArrow : Qt::RightArrow);
+  });
+  layout->addWidget(setup_shown_);
+  layout->addWidget(setup_);
   layout->addStretch();
   granted_->set_most(credits_->value());
   granted_->set_value(credits_->value());
@@ -62,39 +80,39 @@ PlaygroundForm::PlaygroundForm(QWidget* parent) : QWidget(parent) {
 
 QGroupBox* PlaygroundForm::make_setup() {
   const playground::PlaygroundOptions standard;
-  auto* group = new QGroupBox(tr("Settings at start"));
+  auto* group = new QGroupBox;
   auto* form = new QFormLayout(group);
   version_ = described(new QComboBox, "version", tr("Version"),
                        tr("RPC-over-RDMA version; 1 is RFC 8166"));
   version_->addItems({"1", "2"});
-  form->addRow(tr("RPC-over-RDMA &version"), version_);
+  form->addRow(tr("RPC-over-RDMA version"), version_);
   credits_ = described(number(1, playground::kMostCredits, static_cast<int>(standard.credits)),
                        "credits", tr("Credits"), tr("Credits that the server posts Receives for"));
-  form->addRow(tr("&Credits"), credits_);
+  form->addRow(tr("Credits"), credits_);
   depth_ = described(number(1, playground::kMostDepth, static_cast<int>(standard.depth)), "depth",
                      tr("Calls in flight"), tr("Maximum number of Calls in flight"));
-  form->addRow(tr("Calls i&n flight"), depth_);
+  form->addRow(tr("Calls in flight"), depth_);
   server_inline_ = described(threshold(), "server_inline", tr("Server's inline threshold"),
                              tr("The longest message that the server sends or receives inline"));
-  form->addRow(tr("&Server's inline threshold"), server_inline_);
+  form->addRow(tr("Server's inline threshold"), server_inline_);
   client_inline_ = described(threshold(), "client_inline", tr("Client's inline threshold"),
                              tr("The longest message that the client sends or receives inline"));
-  form->addRow(tr("C&lient's inline threshold"), client_inline_);
+  form->addRow(tr("Client's inline threshold"), client_inline_);
   procedures_ = described(
       new QLineEdit(QString::fromStdString(standard.procedures)), "procedures", tr("Procedures"),
       tr("Procedures of program ECHO: null, echo, sink, source, echo-bulk, list, "
          "sleep; a list with weights: echo:8,source:2; mix: all except sleep"));
-  form->addRow(tr("&Procedures"), procedures_);
+  form->addRow(tr("Procedures"), procedures_);
   sizes_ =
       described(new QLineEdit(QString::fromStdString(standard.sizes)), "sizes", tr("Sizes"),
                 tr("Bytes of data: a size, a range, or a list of both: 4k, 512-64k, 0,4k,1Mi"));
-  form->addRow(tr("S&izes"), sizes_);
-  forward_ = described(new QCheckBox(tr("Calls &from the client")), "forward",
+  form->addRow(tr("Sizes"), sizes_);
+  forward_ = described(new QCheckBox(tr("Calls from the client")), "forward",
                        tr("Calls from the client"), tr("Calls in the forward direction"));
   forward_->setChecked(standard.forward);
   form->addRow(forward_);
   reverse_ =
-      described(new QCheckBox(tr("Calls from the server (re&verse direction)")), "reverse",
+      described(new QCheckBox(tr("Calls from the server (reverse direction)")), "reverse",
                 tr("Calls from the server"), tr("Calls over the same connection (RFC 8167)"));
   form->addRow(reverse_);
   return group;
@@ -108,8 +126,8 @@ QGroupBox* PlaygroundForm::make_load() {
                                  kMostRate, 1e6, 100, tr("/s")),
                     "rate", tr("Rate"), {});
   rate_->set_value(standard.rate);
-  form->addRow(tr("&Rate"), rate_);
-  paused_ = described(new QCheckBox(tr("&Pause: no new Calls")), "paused", tr("Pause"),
+  form->addRow(tr("Rate"), rate_);
+  paused_ = described(new QCheckBox(tr("Pause: no new Calls")), "paused", tr("Pause"),
                       tr("Calls in flight still end"));
   form->addRow(paused_);
   granted_ = described(
@@ -117,12 +135,12 @@ QGroupBox* PlaygroundForm::make_load() {
                    32, 32, 1, {}),
       "granted", tr("Credit grant"), {});
   granted_->set_least(1);
-  form->addRow(tr("Credit &grant"), granted_);
+  form->addRow(tr("Credit grant"), granted_);
   stalls_ =
       described(new ShareRow(tr("Stalls"), tr("Share of the Calls whose Reply the server delays"),
                              100, 100, 1, tr(" %")),
                 "stalls", tr("Stalls"), {});
-  form->addRow(tr("Server s&talls"), stalls_);
+  form->addRow(tr("Server stalls"), stalls_);
   stall_ = described(number(1, kMostStall, static_cast<int>(standard.stall / fabric::kMillisecond)),
                      "stall", tr("Length of a stall"), tr("How long the server delays them"));
   stall_->setSuffix(tr(" ms"));
@@ -166,7 +184,7 @@ QGroupBox* PlaygroundForm::make_faults() {
                         "op=write rate=0.01 (docs/faults.md). Press Enter"));
   rules_->setPlaceholderText("drop op=ack nth=10-12");
   rules_->setClearButtonEnabled(true);
-  form->addRow(tr("Further r&ules"), rules_);
+  form->addRow(tr("Further rules"), rules_);
   connect(rules_, &QLineEdit::editingFinished, this, &PlaygroundForm::faults_changed);
   return group;
 }
@@ -209,6 +227,40 @@ playground::Load PlaygroundForm::load() const {
 
 std::uint32_t PlaygroundForm::granted() const {
   return static_cast<std::uint32_t>(granted_->value());
+}
+
+void PlaygroundForm::use(const Preset& preset) {
+  loss_->set_value(preset.loss * 100);
+  for (ShareRow* const row : {duplication_, reordering_, corruption_, delay_}) row->set_value(0);
+  if (!rules_->text().isEmpty()) {
+    rules_->clear();
+    Q_EMIT faults_changed();
+  }
+  paused_->setChecked(false);
+  granted_->set_value(preset.granted == 0 ? credits_->value() : preset.granted);
+  stalls_->set_value(preset.stalls * 100);
+}
+
+const Preset* PlaygroundForm::preset() const {
+  const playground::Faults now = faults();
+  for (const Preset& p : presets()) {
+    playground::Faults wanted;
+    wanted.loss = p.loss;
+    const auto most = static_cast<std::uint32_t>(credits_->value());
+    if (std::abs(now.loss - wanted.loss) > 1e-6) continue;
+    wanted.loss = now.loss;
+    if (now == wanted && granted() == (p.granted == 0 ? most : p.granted) &&
+        std::abs(stalls_->value() - p.stalls * 100) < 0.01) {
+      return &p;
+    }
+  }
+  return nullptr;
+}
+
+QString PlaygroundForm::short_title() const {
+  if (const Preset* const p = preset()) return preset_title(*p).toLower();
+  if (loss_->value() > 0) return tr("%1 % loss").arg(loss_->value(), 0, 'g', 3);
+  return {};
 }
 
 void PlaygroundForm::set_running(bool running) {

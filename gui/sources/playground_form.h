@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include <rpcrdma/playground/playground.h>
+#include <rpcrdma/sources/presets.h>
 
 class QCheckBox;
 class QComboBox;
@@ -11,6 +12,7 @@ class QFormLayout;
 class QGroupBox;
 class QLineEdit;
 class QSpinBox;
+class QToolButton;
 
 namespace rpcrdma::gui {
 
@@ -25,6 +27,13 @@ class PlaygroundForm : public QWidget {
   [[nodiscard]] playground::Faults faults() const;
   [[nodiscard]] playground::Load load() const;
   [[nodiscard]] std::uint32_t granted() const;
+
+  // Sets what a preset has, and none of the other faults.
+  void use(const Preset& preset);
+  // The preset that the fields match; null: none.
+  [[nodiscard]] const Preset* preset() const;
+  // What to call a trial with these settings: "2 % loss"; empty: only "Trial".
+  [[nodiscard]] QString short_title() const;
 
   // While running, fields that are read only at the start are disabled.
   void set_running(bool running);
@@ -41,6 +50,7 @@ class PlaygroundForm : public QWidget {
   ShareRow* add_share(QFormLayout* form, const char* object, const QString& name,
                       const QString& tip);
 
+  QToolButton* setup_shown_ = nullptr;
   QGroupBox* setup_ = nullptr;
   QComboBox* version_ = nullptr;
   QSpinBox* credits_ = nullptr;

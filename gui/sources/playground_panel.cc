@@ -53,6 +53,8 @@ struct PlaygroundPanel::Impl {
   QLabel* state = nullptr;  // what is running
   QLabel* force = nullptr;  // faults in force
   std::vector<QLabel*> counters;
+  std::vector<QPushButton*> presets;  // as presets()
+  QString title;
   QTimer timer;
   QElapsedTimer since;      // since the counters were last shown
   std::uint64_t calls = 0;  // as last shown
@@ -63,6 +65,8 @@ struct PlaygroundPanel::Impl {
   void show_counters();
   void show_state();
   void show_force(const playground::Faults& faults) const;
+  // Marks the preset that the settings match. Returns whether the title has changed.
+  bool show_preset();
   void take(const fabric::Expected<void>& done) const {
     note->say(done ? QString() : QString::fromStdString(done.error().message));
   }
@@ -134,6 +138,17 @@ void PlaygroundPanel::Impl::show_force(const playground::Faults& faults) const {
                    : PlaygroundPanel::tr("Faults in force: %1").arg(QString::fromStdString(text)));
 }
 
+bool PlaygroundPanel::Impl::show_preset() {
+  const Preset* const now = form->preset();
+  for (std::size_t i = 0; i < presets.size(); ++i) {
+    presets[i]->setChecked(now == &gui::presets()[i]);
+  }
+  const QString what = form->short_title();
+  QString text =
+      what.isEmpty() ? PlaygroundPanel::tr("Trial") : PlaygroundPanel::tr("Trial, %1").arg(what);
+  return std::exchange(title, std::move(text)) != title;
+}
+
 PlaygroundPanel::PlaygroundPanel(QWidget* parent)
     : QWidget(parent), impl_(std::make_unique<Impl>()) {
   Impl& m = *impl_;
@@ -179,6 +194,26 @@ PlaygroundPanel::PlaygroundPanel(QWidget* parent)
   row->addWidget(m.state, 1);
   row->addWidget(m.button, 0, Qt::AlignTop);
   auto* layout = new QVBoxLayout(this);
+  auto* heading = new QLabel(tr("Try it: a server and a load in this window"), this);
+  QFont semibold = heading->font();
+  semibold.setWeight(QFont::DemiBold);
+  heading->setFont(semibold);
+  heading->setWordWrap(true);
+  auto* choices = new QGridLayout;
+  choices->setSpacing(6);
+  for (const Preset& preset : presets()) {
+    auto* choice = new QPushButton(preset_title(preset), this);
+    choice->setObjectName(QString("preset-") + preset.name);
+    choice->setCheckable(true);
+    choice->setToolTip(preset_tip(preset));
+    choice->setAccessibleDescription(preset_tip(preset));
+    const int at = static_cast<int>(m.presets.size());
+    choices->addWidget(choice, at / 3, at % 3);
+    m.presets.push_back(choice);
+    connect(choice, &QPushButton::clicked, this, [this, name = preset.name] { use(name); });
+  }
+  layout->addWidget(heading);
+  layout->addLayout(choices);
   layout->addWidget(scroll, 1);
   layout->addWidget(m.note);
   layout->addWidget(m.force);
@@ -204,6 +239,13 @@ PlaygroundPanel::PlaygroundPanel(QWidget* parent)
   connect(m.form, &PlaygroundForm::grant_changed, this, [this] {
     if (running()) impl_->take(impl_->running->set_granted(impl_->form->granted()));
   });
+  const auto note_settings = [this] {
+    if (impl_->show_preset()) Q_EMIT title_changed();
+  };
+  connect(m.form, &PlaygroundForm::faults_changed, this, note_settings);
+  connect(m.form, &PlaygroundForm::load_changed, this, note_settings);
+  connect(m.form, &PlaygroundForm::grant_changed, this, note_settings);
+  m.show_preset();
   m.show_state();
 }
 
@@ -217,6 +259,18 @@ QStringList PlaygroundPanel::endpoints() const {
   if (!running()) return {};
   return {QString::fromStdString(impl_->running->server_endpoint()),
           QString::fromStdString(impl_->running->load_endpoint())};
+}
+
+QString PlaygroundPanel::title() const {
+  return impl_->title;
+}
+
+void PlaygroundPanel::use(const QString& preset) {
+  const Preset* const found = find_preset(preset);
+  if (found == nullptr) return;
+  impl_->form->use(*found);
+  if (impl_->show_preset()) Q_EMIT title_changed();
+  start();
 }
 
 void PlaygroundPanel::start() {

@@ -69,4 +69,30 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
   return saved;
 }
 
+capture::Expected<std::unique_ptr<capture::Source>> open_session(const Document& document) {
+  const auto mark =
+      document.store().read([](const index::Content& c) -> std::optional<capture::Mark> {
+        if (c.marks.empty()) return std::nullopt;
+        return c.marks.front();
+      });
+  if (!mark) return capture::fail("there are no frames to save");
+  return capture::open_file_at(document.frames(), *mark);
+}
+
+capture::Expected<std::uint64_t> save_frames(capture::Source& from, const QString& path) {
+  auto file = capture::FrameFile::create(path.toStdString());
+  if (!file) return tl::unexpected(file.error());
+  std::uint64_t frames = 0;
+  capture::Frame frame;
+  for (;;) {
+    const auto more = from.next(frame);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    if (auto written = (*file)->write(frame); !written) return tl::unexpected(written.error());
+    ++frames;
+  }
+  if (auto flushed = (*file)->flush(); !flushed) return tl::unexpected(flushed.error());
+  return frames;
+}
+
 }  // namespace rpcrdma::gui

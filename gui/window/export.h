@@ -3,8 +3,10 @@
 
 #include <QString>
 #include <cstdint>
+#include <memory>
 
 #include <rpcrdma/capture/error.h>
+#include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::gui {
 
@@ -18,5 +20,13 @@ struct SavedMessages {
 // completely as here. Errors: the file cannot be written, or the capture can no longer be read.
 [[nodiscard]] capture::Expected<SavedMessages> save_messages(const Document& document,
                                                              const QString& path);
+
+// Every frame of the document, from its first one on, for save_frames(). Errors: there is none, or
+// it can no longer be read.
+[[nodiscard]] capture::Expected<std::unique_ptr<capture::Source>> open_session(
+    const Document& document);
+// Writes all frames that `from` has; returns how many. Takes long: not in the interface's thread.
+[[nodiscard]] capture::Expected<std::uint64_t> save_frames(capture::Source& from,
+                                                           const QString& path);
 
 }  // namespace rpcrdma::gui

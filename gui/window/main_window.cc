@@ -2,20 +2,26 @@
 #include "main_window.h"
 
 #include "detail_view.h"
+#include "filter_bar.h"
 #include "filter_edit.h"
+#include "filter_values.h"
 #include "findings_view.h"
 #include "integrity_bar.h"
 #include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
+#include "problem_line.h"
+#include "start_page.h"
 #include "tab_order.h"
 #include "waterfall.h"
+#include "worker.h"
 
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
@@ -25,14 +31,9 @@
 
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/sources/endpoint_list.h>
+#include <rpcrdma/sources/playground_panel.h>
 
 namespace rpcrdma::gui {
-
-namespace {
-
-constexpr int kRecent = 12;
-
-}  // namespace
 
 MainWindow::MainWindow(QSettings& settings, QWidget* parent)
     : QMainWindow(parent), settings_(settings) {
@@ -41,6 +42,9 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   setDockNestingEnabled(true);
   filter_ = new FilterEdit(this);
   filter_->set_history(settings_.value("filters").toStringList());
+  filter_->set_values(new FilterValues(document_, this));
+  saved_filters_ = new SavedFilters(settings_, this);
+  filter_bar_ = new FilterBar(document_, *saved_filters_, this);
   messages_ = new MessageTable(document_, this);
   detail_ = new DetailView(document_, this);
   waterfall_ = new Waterfall(document_, this);
@@ -60,6 +64,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setVisible(false);
   progress_->setAccessibleName(tr("Reading progress"));
   integrity_ = new IntegrityBar(document_, this);
+  auto* const problem = new ProblemLine(document_, *dock("findings"), *workspaces_, this);
+  connect(problem, &QToolButton::clicked, this, [this] {
+    show_view("findings");
+    findings_->select_worst();
+  });
+  statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
   statusBar()->addPermanentWidget(counts_);
@@ -71,13 +81,19 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   make_menus();
   make_toolbar();
   connect(filter_, &FilterEdit::applied, this, &MainWindow::apply_filter);
-  connect(filter_, &FilterEdit::checked, this, &MainWindow::show_trouble);
+  const auto note_saved = [this] { filter_->set_saved(saved_filters_->has(filter_->text())); };
+  connect(filter_, &FilterEdit::textChanged, this, note_saved);
+  connect(saved_filters_, &SavedFilters::changed, this, note_saved);
+  connect(filter_, &FilterEdit::save_wanted, this, &MainWindow::save_filter);
+  connect(filter_bar_, &FilterBar::filter_wanted, this, &MainWindow::use_filter);
   connect(detail_, &DetailView::filter_wanted, this, &MainWindow::use_filter);
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
   connect(live_, &LiveState::changed, this, &MainWindow::show_title);
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::rows_changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::finished, this, &MainWindow::show_progress);
+  connect(&document_, &Document::finished, this, &MainWindow::note_facts);
+  connect(&document_, &Document::report_changed, this, &MainWindow::note_facts);
   connect(&document_, &Document::trouble, this, &MainWindow::show_trouble);
   connect(messages_, &MessageTable::opened, this, [this] { detail_->tree().setFocus(); });
   connect(messages_, &MessageTable::following_changed, follow_, &QAction::setChecked);
@@ -134,23 +150,36 @@ void MainWindow::attach(const QStringList& endpoints) {
 }
 
 void MainWindow::attach_now(const QStringList& endpoints) {
-  if (document_.attach(endpoints)) messages_->set_following(true);
-}
-
-void MainWindow::note_recent(const QStringList& names) {
-  QStringList recent = settings_.value("recent").toStringList();
-  for (const QString& name : names) {
-    if (name == "-") continue;
-    const QString path = QFileInfo(name).absoluteFilePath();
-    recent.removeAll(path);
-    recent.prepend(path);
-  }
-  settings_.setValue("recent", QStringList(recent.mid(0, kRecent)));
+  if (!document_.attach(endpoints)) return;
+  messages_->set_following(true);
+  of_trial_ = !endpoints.isEmpty() && endpoints == playground_->endpoints();
+  show_title();
 }
 
 void MainWindow::use_filter(const QString& text) {
   filter_->setText(text);
   apply_filter(text);
+}
+
+void MainWindow::prepare_filter(const QString& text) {
+  filter_->setText(text);
+  filter_->setFocus();
+}
+
+void MainWindow::save_filter() {
+  const QString text = filter_->text().trimmed();
+  if (text.isEmpty()) return show_trouble(tr("There is no filter to save"));
+  if (!filter_->error().isEmpty()) return show_trouble(tr("The filter has an error"));
+  auto* const dialog = new QInputDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Save the filter"));
+  dialog->setLabelText(tr("Name of the button:"));
+  connect(dialog, &QInputDialog::textValueSelected, this, [this, text](const QString& name) {
+    if (!name.trimmed().isEmpty() && !saved_filters_->save(name, text)) {
+      show_trouble(tr("There are %1 saved filters: remove one first").arg(SavedFilters::kMost));
+    }
+  });
+  dialog->open();
 }
 
 void MainWindow::apply_filter(const QString& text) {
@@ -160,7 +189,7 @@ void MainWindow::apply_filter(const QString& text) {
     return;
   }
   settings_.setValue("filters", filter_->history());
-  messages_->setFocus();
+  if (filter_->hasFocus()) messages_->setFocus();
 }
 
 void MainWindow::show_progress() {
@@ -180,7 +209,7 @@ void MainWindow::show_progress() {
   }
   counts_->setText(document_.is_empty() ? QString() : text);
   const bool reading = !document_.is_empty() && !progress.finished;
-  stop_->setEnabled(reading);
+  update_actions();
   progress_->setVisible(reading && progress.bytes_total != 0);
   if (progress.bytes_total != 0) {
     progress_->setRange(0, 1000);
@@ -191,7 +220,7 @@ void MainWindow::show_progress() {
 
 void MainWindow::show_title() {
   QStringList parts;
-  if (!document_.is_empty()) parts << one_line(document_.title());
+  if (!document_.is_empty()) parts << one_line(what_is_shown());
   if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
   parts << tr("rpcrdma-gui");
   setWindowTitle(parts.join(" - "));
@@ -202,10 +231,17 @@ void MainWindow::show_page() {
   const bool work = !document_.is_empty();
   if (work == (pages_->currentIndex() == 1)) return;
   pages_->setCurrentIndex(work ? 1 : 0);
-  if (work) restoreState(layout_);
+  if (work) {
+    restoreState(layout_);
+    return;
+  }
+  layout_ = saveState();
+  for (QDockWidget* const d : findChildren<QDockWidget*>()) d->hide();
+  start_->setFocus();
 }
 
 void MainWindow::document_reset() {
+  of_trial_ = false;
   show_trouble({});
   show_page();
   note_sight();
@@ -215,6 +251,7 @@ void MainWindow::document_reset() {
 
 // Shows a problem in one line of the status bar, without a dialog.
 void MainWindow::show_trouble(const QString& text) {
+  if (pages_->currentIndex() == 0) start_->show_problem(text);
   trouble_->setText(one_line(text));
   trouble_->setToolTip(tool_tip(text));
 }
@@ -240,10 +277,18 @@ bool MainWindow::focusNextPrevChild(bool next) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+  if (!event->mimeData()->hasUrls()) return;
+  event->acceptProposedAction();
+  start_->set_dragging(true);
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {
+  start_->set_dragging(false);
+  QMainWindow::dragLeaveEvent(event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  start_->set_dragging(false);
   QStringList names;
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) names << url.toLocalFile();

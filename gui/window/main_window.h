@@ -8,6 +8,7 @@
 #include <QMainWindow>
 #include <QProgressBar>
 #include <QSettings>
+#include <memory>
 #include <span>
 
 class QDockWidget;
@@ -23,8 +24,10 @@ class ComparePage;
 class ConnectionsModel;
 class DetailView;
 class EndpointList;
+class FilterBar;
 class FilterEdit;
 class FindingsView;
+class HelpWindow;
 class IntegrityBar;
 class LiveState;
 class MessageTable;
@@ -32,9 +35,11 @@ class OverviewPage;
 class InterfaceList;
 class Panels;
 class PlaygroundPanel;
+class SavedFilters;
 class StartPage;
 class TimeStrip;
 class Waterfall;
+class Worker;
 
 // A view that the user can go to.
 struct ViewName {
@@ -54,6 +59,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] Document& document() { return document_; }
   [[nodiscard]] MessageTable& messages() { return *messages_; }
   [[nodiscard]] FilterEdit& filter() { return *filter_; }
+  [[nodiscard]] FilterBar& filter_bar() { return *filter_bar_; }
+  [[nodiscard]] SavedFilters& saved_filters() { return *saved_filters_; }
   [[nodiscard]] DetailView& detail() { return *detail_; }
   [[nodiscard]] FindingsView& findings() { return *findings_; }
   [[nodiscard]] QTableView& connections() { return *connections_; }
@@ -79,12 +86,21 @@ class MainWindow : public QMainWindow {
   void ignore_icrcs();
   // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
+  // Back to the start page.
+  void close_document();
+  // Reads the files again.
+  void reload();
   // Writes the filter into its box and applies it.
   void use_filter(const QString& text);
+  // Writes the filter into its box, for the user to change it.
+  void prepare_filter(const QString& text);
+  // Asks for a name, and saves the filter in the box as a button.
+  void save_filter();
 
  protected:
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
   bool focusNextPrevChild(bool next) override;
@@ -108,6 +124,14 @@ class MainWindow : public QMainWindow {
   void make_sources();
   void show_recent();
   void note_recent(const QStringList& names);
+  void note_facts();
+  void begin_trial(const QString& preset);
+  void session_actions(QMenu& file);
+  void save_session();
+  void help_menu();
+  void show_help(const QString& topic);
+  [[nodiscard]] QString what_is_shown() const;
+  void update_actions();
   void show_layouts();
   void keep_layout(const QString& name);
   void take_layout(const QString& name);
@@ -125,6 +149,8 @@ class MainWindow : public QMainWindow {
   QSettings& settings_;
   Document document_;
   FilterEdit* filter_ = nullptr;
+  SavedFilters* saved_filters_ = nullptr;
+  FilterBar* filter_bar_ = nullptr;
   MessageTable* messages_ = nullptr;
   DetailView* detail_ = nullptr;
   FindingsView* findings_ = nullptr;
@@ -146,6 +172,12 @@ class MainWindow : public QMainWindow {
   QSplitter* messages_and_ladder_ = nullptr;
   QAction* pause_ = nullptr;
   QAction* save_ = nullptr;
+  QAction* save_all_ = nullptr;
+  QAction* close_ = nullptr;
+  QAction* reload_ = nullptr;
+  HelpWindow* help_ = nullptr;
+  bool of_trial_ = false;  // the document shows the playground of this window
+  std::unique_ptr<Worker> save_worker_;
   QMenu* recent_ = nullptr;
   QMenu* layouts_ = nullptr;
   QMenu* view_ = nullptr;

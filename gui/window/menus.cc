@@ -25,6 +25,7 @@ void MainWindow::make_menus() {
   edit_menu();
   view_menu();
   go_menu();
+  help_menu();
 }
 
 void MainWindow::file_menu() {
@@ -55,6 +56,7 @@ void MainWindow::file_menu() {
   file->addSeparator();
   save_ = file->addAction(tr("Save &messages as pcapng..."), QKeySequence::Save, this,
                           &MainWindow::export_messages);
+  session_actions(*file);
   file->addAction(tr("Save &picture of a view..."), QKeySequence(tr("Ctrl+Shift+S")), this,
                   &MainWindow::export_picture);
   file->addSeparator();
@@ -78,6 +80,8 @@ void MainWindow::edit_menu() {
     filter_->setFocus();
     filter_->selectAll();
   });
+  edit->addAction(tr("&Save the filter as a button..."), QKeySequence(tr("Ctrl+D")), this,
+                  &MainWindow::save_filter);
   edit->addAction(tr("&Clear the filter"), QKeySequence(tr("Ctrl+Shift+X")), this, [this] {
     filter_->clear();
     apply_filter({});

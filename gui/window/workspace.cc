@@ -4,6 +4,7 @@
 #include "connections_model.h"
 #include "detail_view.h"
 #include "events_view.h"
+#include "filter_bar.h"
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "main_window.h"
@@ -83,6 +84,7 @@ void MainWindow::make_center() {
   auto* const column = new QVBoxLayout(work);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
+  column->addWidget(filter_bar_);
   column->addWidget(strip_);
   column->addWidget(workspaces_, 1);
   pages_ = new QStackedWidget(this);
@@ -93,6 +95,7 @@ void MainWindow::make_center() {
   connect(overview_, &OverviewPage::view_wanted, this, &MainWindow::show_view);
   connect(overview_, &OverviewPage::filter_wanted, this, &MainWindow::use_filter);
   connect(calls_, &CallsView::filter_wanted, this, &MainWindow::use_filter);
+  connect(calls_, &CallsView::messages_wanted, this, [this] { show_view("messages"); });
   connect(start_, &StartPage::open_wanted, this, [this](const QStringList& names) {
     if (names.isEmpty()) {
       open_dialog();
@@ -107,8 +110,15 @@ void MainWindow::make_center() {
       attach(endpoints);
     }
   });
-  connect(start_, &StartPage::trial_wanted, this, [this] { show_view("trial"); });
-  connect(start_, &StartPage::capture_wanted, this, [this] { show_view("interfaces"); });
+  connect(start_, &StartPage::trial_wanted, this, &MainWindow::begin_trial);
+  connect(start_, &StartPage::capture_wanted, this, [this](const QString& interface) {
+    if (interface.isEmpty()) {
+      show_view("interfaces");
+    } else {
+      interfaces_->start(interface);
+    }
+  });
+  connect(start_, &StartPage::help_wanted, this, &MainWindow::show_help);
 }
 
 // Hidden views are not drawn.
@@ -227,7 +237,7 @@ void MainWindow::make_sources() {
   QDockWidget* before = dock("detail");
   const std::tuple<const char*, QString, QWidget*> all[] = {
       {"endpoints", tr("Live endpoints"), endpoints_},
-      {"trial", tr("Playground"), playground_},
+      {"trial", tr("Try it"), playground_},
       {"interfaces", tr("Capture"), interfaces_},
   };
   for (const auto& [name, title, widget] : all) {
@@ -238,7 +248,11 @@ void MainWindow::make_sources() {
   }
   connect(endpoints_, &EndpointList::attach, this, &MainWindow::attach_now);
   connect(endpoints_, &EndpointList::trouble, this, &MainWindow::show_trouble);
-  connect(playground_, &PlaygroundPanel::started, this, &MainWindow::attach);
+  connect(playground_, &PlaygroundPanel::started, this, [this](const QStringList& endpoints) {
+    attach(endpoints);
+    show_view("trial");  // its settings beside what they do
+  });
+  connect(playground_, &PlaygroundPanel::title_changed, this, &MainWindow::show_title);
   connect(interfaces_, &InterfaceList::capture, this,
           [this](const QString& interface, const QString& filter) {
             const QMetaObject::Connection why =

@@ -3,22 +3,19 @@
 
 #include <QString>
 #include <QWidget>
-#include <functional>
 #include <memory>
 
-#include <rpcrdma/capture/source.h>
+#include <rpcrdma/sources/interface_watch.h>
 
 namespace rpcrdma::gui {
 
-// Lists the interfaces when it is first shown, and on Refresh. If listing fails, it shows the
-// reason and what to do instead.
+// Lists the interfaces when it is first shown, and on Refresh, those with RDMA devices first. If
+// listing fails, it shows the reason and what to do instead.
 class InterfaceList : public QWidget {
   Q_OBJECT
  public:
-  // Called in a thread of its own.
-  using Lister = std::function<capture::Expected<std::vector<capture::ListedInterface>>()>;
-
-  explicit InterfaceList(QWidget* parent = nullptr, Lister lister = &capture::list_interfaces);
+  explicit InterfaceList(QWidget* parent = nullptr,
+                         InterfaceWatch::Lister lister = &capture::list_interfaces);
   ~InterfaceList() override;
 
   [[nodiscard]] QString selected() const;  // empty: none
@@ -26,6 +23,8 @@ class InterfaceList : public QWidget {
 
  public Q_SLOTS:
   void refresh();
+  // Starts a capture from the interface, as if the user had chosen it.
+  void start(const QString& interface);
   // Shows why capturing failed, until the next attempt.
   void show_problem(const QString& problem);
 
@@ -34,6 +33,7 @@ class InterfaceList : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
 
  private:
   struct Impl;

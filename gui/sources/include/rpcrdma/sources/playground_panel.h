@@ -18,7 +18,12 @@ class PlaygroundPanel : public QWidget {
   // Sockets of the running playground, the server's first; empty if it does not run.
   [[nodiscard]] QStringList endpoints() const;
 
+  // "Trial, 2 % loss": by the settings of the moment.
+  [[nodiscard]] QString title() const;
+
  public Q_SLOTS:
+  // Takes the settings of a preset (presets.h), and starts if it does not run.
+  void use(const QString& preset);
   // Starts a playground with the settings in the fields, in a thread of its own. Errors appear in
   // the panel.
   void start();
@@ -28,6 +33,7 @@ class PlaygroundPanel : public QWidget {
   // Emitted with the sockets, as for endpoints(), for trace::connect_endpoint().
   void started(const QStringList& endpoints);
   void stopped();
+  void title_changed();
 
  private:
   struct Impl;
