@@ -8,7 +8,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-// Of one hue: for marks and for words, in a light and in a dark window.
+// A hue: for marks and for words, in a light and in a dark window.
 struct Hue {
   QRgb light, light_text, dark, dark_text;
 };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kWide = 2;  // pixels
 
-// Of push buttons and fields: tool buttons show nothing.
+// Fields and tabs do; tool buttons show nothing.
 bool shows_its_focus(const QWidget& widget) {
   return qobject_cast<const QLineEdit*>(&widget) != nullptr ||
          qobject_cast<const QAbstractSpinBox*>(&widget) != nullptr ||

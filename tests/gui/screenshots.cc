@@ -32,7 +32,8 @@
 namespace rpcrdma::gui {
 namespace {
 
-constexpr int kBound = 30'000;  // ms
+constexpr int kBound = 30'000;     // ms
+constexpr QSize kPage(1440, 900);  // of the documentation
 constexpr QSize kSmall(1280, 800), kLarge(1920, 1080);
 
 // The settings name captures that were open before.
@@ -54,7 +55,7 @@ class Screens {
     remember(settings_, captures_);
     window_ = std::make_unique<MainWindow>(settings_);
     QApplication::setPalette(light_palette());
-    window_->resize(kSmall);
+    window_->resize(kPage);
     window_->show();
     window_->activateWindow();
     static_cast<void>(QTest::qWaitForWindowActive(window_.get(), kBound));
@@ -102,7 +103,7 @@ class Screens {
       }
     }
     QApplication::setPalette(before);
-    window_->resize(kSmall);
+    window_->resize(kPage);
     QTest::qWait(200);
     return good;
   }
