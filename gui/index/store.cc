@@ -5,6 +5,18 @@
 
 namespace rpcrdma::index {
 
+const char* observer_name(SeenBy observer) {
+  switch (observer) {
+    case SeenBy::kClient:
+      return "client's view";
+    case SeenBy::kServer:
+      return "server's view";
+    case SeenBy::kPackets:
+      break;
+  }
+  return "packets";
+}
+
 namespace {
 
 // Returns the parts of a message that its names depend on.

@@ -415,7 +415,11 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
   std::vector<LadderItem> items;
   const std::uint32_t id =
       store.read([&](const index::Content& c) { return c.connection_id(connection); });
+  index::SeenBy observer = index::SeenBy::kPackets;
   store.read([&](const index::Content& c) {
+    if (const index::ConnectionInfo* const info = c.connection(connection)) {
+      observer = info->observer;
+    }
     for (const index::Excerpt::Message& m : excerpt.messages) {
       if (m.id == 0 || m.id > c.rows.size()) continue;
       const index::MessageRow& row = c.rows[m.id - 1];
@@ -442,6 +446,8 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
   });
   for (const index::Excerpt::Event& e : excerpt.events) {
     if (e.connection != 0 && e.connection != id) continue;
+    // Other views of the connection show the same operations.
+    if (e.kind == index::Excerpt::Event::Kind::kOperation && e.observer != observer) continue;
     LadderItem item;
     switch (e.kind) {
       case index::Excerpt::Event::Kind::kOperation:
