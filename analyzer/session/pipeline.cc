@@ -391,7 +391,10 @@ void Pipeline::frame(const capture::Frame& frame) {
 }
 
 void Pipeline::expect(const capture::Source& source) {
-  const auto files = source.files();
+  expect(source.files());
+}
+
+void Pipeline::expect(std::span<const capture::MergedFile> files) {
   if (std::none_of(files.begin(), files.end(), [](const auto& file) { return file.recording; }))
     return;
   views_.expect(files);

@@ -45,6 +45,7 @@ struct Views::Member {
   Group* group = nullptr;
   bool flip = false;                 // its side 0 is side 1 of the group
   bool followed = false;             // the model gets it
+  bool gone = false;                 // its source has ended
   std::array<ViewQueue, 2> shown;    // its latest messages, by side of the group, while followed
   std::unique_ptr<ViewMatch> match;  // null: it is followed, or no view is
   // Operations that began while the model did not get them.
@@ -136,6 +137,7 @@ bool Views::compatible(const Member& m, const Group& g, bool& flip, bool& qpn) {
 // Whether `m` can be one more view of `g`: a source has one connection there, or both halves of one
 // whose set-up it does not show.
 bool Views::is_vacant(const Member& m, const Group& g) {
+  if (g.followed != nullptr && g.followed->gone) return false;
   const auto is_half = [](const roce::Connection& c) {
     return !c.recorded && c.side[0].qpn_known != c.side[1].qpn_known;
   };
@@ -394,6 +396,36 @@ void Views::leave_for_good(Member& m) {
   members_.erase(index);
 }
 
+// Leaves the other views to themselves: the model has no way to continue this one with them.
+void Views::give_up(Member& m) {
+  Group& g = *m.group;
+  m.gone = true;
+  if (g.members.size() == 1) return;
+  std::vector<View> ended = std::move(g.ended);
+  g.ended.clear();
+  for (Member* other : g.members) {
+    if (other->match == nullptr) continue;
+    finish_match(*other);
+    if (ended.size() < kEnded) ended.push_back(view(*other));
+    other->match.reset();
+  }
+  g.followed = nullptr;
+  const bool flip = m.flip;
+  leave(m);
+  own_group(m);
+  m.group->followed = &m;
+  m.group->had_followed = true;
+  for (View& v : ended) m.group->ended.push_back(flip ? swapped_view(std::move(v)) : std::move(v));
+}
+
+void Views::source_ended(std::uint32_t file) {
+  std::vector<Member*> of_file;
+  members_.for_each([&](const std::unique_ptr<Member>& m) {
+    if (m->file == file && m->followed && !is_over(*m->c)) of_file.push_back(m.get());
+  });
+  for (Member* m : of_file) give_up(*m);
+}
+
 void Views::on_close(const roce::Connection& c) {
   Member* const m = find(c.index);
   if (m == nullptr) return to_.on_close(c);
@@ -509,6 +541,17 @@ std::vector<View> Views::of(std::uint32_t connection) const {
     if (m->match != nullptr) add(view(*m));
   }
   for (const View& v : here->group->ended) add(v);
+  return all;
+}
+
+std::vector<std::uint32_t> Views::files_of(std::uint32_t connection) const {
+  const Member* const here = find(connection);
+  std::vector<std::uint32_t> all;
+  if (here == nullptr || !here->followed) return all;
+  all.push_back(here->file);
+  for (const Member* m : here->group->members) {
+    if (m != here) all.push_back(m->file);
+  }
   return all;
 }
 

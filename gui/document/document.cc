@@ -60,6 +60,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   store_ = std::move(store);
   title_ = title;
   files_ = files;
+  attached_.clear();
   live_ = live;
   finished_shown_ = trouble_shown_ = false;
   searching_ = false;
@@ -122,6 +123,7 @@ bool Document::attach(const QStringList& endpoints) {
     return false;
   }
   const bool taken = take(std::move(store), std::move(*loading), attached.join(", "), {}, true);
+  attached_ = attached;
   // Earlier problems are no longer shown.
   if (!refused.isEmpty()) Q_EMIT trouble(refused.join("; "));
   return taken;
@@ -150,6 +152,16 @@ bool Document::capture(const QString& interface, const QString& filter) {
 void Document::close() {
   if (store_ == nullptr) return;
   take(nullptr, nullptr, {}, {}, false);
+}
+
+void Document::set_join_views(bool join) {
+  if (join == join_views_) return;
+  join_views_ = join;
+  if (!attached_.isEmpty()) {
+    attach(QStringList(attached_));
+  } else if (!files_.isEmpty() && files_.front() != "-") {
+    open(QStringList(files_));
+  }
 }
 
 void Document::stop() {

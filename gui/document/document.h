@@ -41,6 +41,10 @@ class Document : public QObject {
   // Whether the next document checks ICRCs; true at first.
   void set_check_icrc(bool check) { check_icrc_ = check; }
   [[nodiscard]] bool check_icrc() const { return check_icrc_; }
+  // Whether several sources that show a connection are joined to one; true at first. Otherwise each
+  // view is a connection of its own. A change reads or attaches again.
+  void set_join_views(bool join);
+  [[nodiscard]] bool join_views() const { return join_views_; }
   // Stops reading; what was read stays.
   void stop();
 
@@ -140,6 +144,7 @@ class Document : public QObject {
   [[nodiscard]] index::LoadOptions load_options() const {
     index::LoadOptions options;
     options.check_icrc = check_icrc_;
+    options.join_views = join_views_;
     return options;
   }
   bool take(std::unique_ptr<index::Store> store, std::unique_ptr<index::Loading> loading,
@@ -157,6 +162,8 @@ class Document : public QObject {
   QStringList files_;
   bool live_ = false;
   bool check_icrc_ = true;
+  bool join_views_ = true;
+  QStringList attached_;  // endpoints, to attach to again
   bool finished_shown_ = false;
   bool trouble_shown_ = false;
   std::shared_ptr<std::atomic<bool>> noted_;  // a change is queued for this thread

@@ -99,8 +99,7 @@ T& at(std::vector<T>& list, std::size_t i) {
 
 }  // namespace
 
-Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
-                     bool join_views)
+Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sources)
     : store_(store),
       sources_(sources),
       analysis_({.profile = options.profile,
@@ -108,7 +107,7 @@ Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sou
                  .after_rules = {this},
                  .event_observers = {this},
                  .on_occurrence = [this](const rules::Occurrence& o) { on_finding(o); },
-                 .join_views = join_views}),
+                 .join_views = options.join_views}),
       context_(analysis_.context()) {
   store_.write([&](Content& c) { c.check_icrc = options.check_icrc; });
 }
@@ -347,8 +346,8 @@ void Collector::on_merge(const roce::Merge& event) {
 void Collector::on_evict(const roce::Connection& connection) {
   options_.erase(connection.index);
   read_replies_.erase(connection.index);
+  peers_of_.erase(connection.index);
   evict_.push_back(info(connection.index));
-  endpoint_of_.erase(connection.index);
   touched_.erase(connection.index);
 }
 
@@ -373,6 +372,11 @@ void Collector::on_pause(const model::PauseSeen& event) {
 
 void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& end) {
   if (event.connection == nullptr) return;
+  // The parts add up to the latency only if the same observer measured both. Packets are joined
+  // with the endpoint that made the Call.
+  const bool same_observer =
+      event.connection->recorded ? event.connection->recorder == event.local : end.side == 0;
+  if (!same_observer) return;
   const auto key = asked_key(context_.model->canonical(event.connection->index), end.xid);
   std::int64_t waited = -1;
   if (const auto it = waited_.find(key); it != waited_.end()) {
@@ -410,7 +414,6 @@ void Collector::on_event(const trace_reader::Event& event) {
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
       if (index != none) set_up(index, event.meta.frame);
-      if (index != none && endpoint_) endpoint_of_[index] = *endpoint_;
       break;
     case trace::EventType::kCredits: {
       const auto credits = trace::read_event<trace::Credits>(event.view);
@@ -459,9 +462,15 @@ void Collector::on_event(const trace_reader::Event& event) {
 
 void Collector::endpoint_ended(std::uint32_t endpoint) {
   ended_endpoints_.insert(endpoint);
-  for (const auto& [connection, of] : endpoint_of_) {
-    if (of == endpoint) touch(connection);
+  const session::Views& views = analysis_.session().pipeline().views();
+  for (std::uint32_t i = 0; i < context_.connections->connection_count(); ++i) {
+    const std::vector<std::uint32_t> files = views.files_of(i);
+    if (std::find(files.begin(), files.end(), endpoint) == files.end()) continue;
+    touch(i);
+    // What the views have in common ends here.
+    peers_of_[i].assign(files.begin() + 1, files.end());
   }
+  analysis_.pipeline().source_ended(endpoint);
 }
 
 void Collector::on_finding(const rules::Occurrence& o) {
@@ -508,10 +517,15 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
                                 : report::Roles::kLikely;
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
-  r.recorded_by_client = c->recorded && c->recorder == client;
   r.transport = transport_of(*c);
-  for (session::View& view : analysis_.session().pipeline().views().of(c->index)) {
+  const auto observer_of = [](bool recorded, bool by_client) {
+    return !recorded ? SeenBy::kPackets : by_client ? SeenBy::kClient : SeenBy::kServer;
+  };
+  r.observer = observer_of(c->recorded, c->recorder == client);
+  const session::Session& session = analysis_.session();
+  for (session::View& view : session.pipeline().views().of(c->index)) {
     if (client == 1) view = session::swapped_view(std::move(view));
+    r.other_observers.push_back(observer_of(view.recorder >= 0, view.recorder == 0));
     std::string line = "also in " + report::view_name(view);
     const char* before = ": ";
     for (const std::string& part : report::view_text(view)) {
@@ -541,9 +555,16 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
     r.ended = std::string("closed by the ") +
               (static_cast<std::size_t>(c->closed_by) == client ? "client" : "server");
   }
-  const auto endpoint = endpoint_of_.find(c->index);
-  r.endpoint_ended = c->state < roce::State::kRejected && endpoint != endpoint_of_.end() &&
-                     ended_endpoints_.contains(endpoint->second);
+  if (c->state < roce::State::kRejected && !ended_endpoints_.empty()) {
+    std::vector<std::uint32_t> files = session.pipeline().views().files_of(c->index);
+    r.endpoint_ended = !files.empty() && ended_endpoints_.contains(files.front());
+    if (const auto peers = peers_of_.find(c->index); peers != peers_of_.end()) {
+      files.insert(files.end(), peers->second.begin(), peers->second.end());
+    }
+    r.peer_ended = files.size() > 1 && std::any_of(files.begin() + 1, files.end(), [&](auto file) {
+                     return ended_endpoints_.contains(file);
+                   });
+  }
   r.direction = {cm.caller[client], cm.caller[server]};
   r.messages = cm.messages;
   r.inline_bytes = cm.inline_bytes;

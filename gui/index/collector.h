@@ -23,15 +23,12 @@ namespace rpcrdma::index {
 class Collector final : public model::Observer, public trace_reader::Observer {
  public:
   // `store` must outlive this.
-  // `sources`: the number of files or endpoints; `join_views`: as in session::Options.
-  Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
-            bool join_views = true);
+  // `sources`: the number of files or endpoints.
+  Collector(Store& store, const LoadOptions& options, std::uint64_t sources);
 
   [[nodiscard]] session::Pipeline& pipeline() { return analysis_.pipeline(); }
 
-  // Frames from here on come from this live endpoint.
-  void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
-  // The endpoint sends nothing more.
+  // The endpoint sends nothing more. Others that show its connections go on without it.
   void endpoint_ended(std::uint32_t endpoint);
 
   // Called for frame Content::kMarkEvery * n + 1, for each n in order.
@@ -183,9 +180,9 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   static void note_latest(Latest& latest, const model::Message& m);
   std::map<std::uint32_t, Latest> options_, read_replies_;  // by connection, where there are any
 
-  std::optional<std::uint32_t> endpoint_;                         // the source of the frames
-  std::unordered_map<std::uint32_t, std::uint32_t> endpoint_of_;  // by connection, of live ones
   std::unordered_set<std::uint32_t> ended_endpoints_;
+  // Endpoints that had another view of a connection when that view's or its own endpoint ended.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> peers_of_;
 
   std::uint64_t messages_ = 0;  // number of rows so far
   bool finished_ = false;

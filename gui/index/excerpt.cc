@@ -67,8 +67,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   void on_message(const model::MessageSeen& event) override {
     const model::Message& m = event.message;
     const std::uint64_t row = begun_ ? row_of(m) : 0;
-    if (row == 0) return;
-    seen_.insert(row);
+    if (row == 0 && !is_of_other_view(m)) return;
+    if (row != 0) seen_.insert(row);
     if (excerpt_.messages.size() == kMaxMessages) {
       excerpt_.cut = true;
       return;
@@ -211,6 +211,22 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     return text == i->end[0] ? 0 : text == i->end[1] ? 1 : static_cast<std::uint8_t>(side);
   }
 
+  // A message in the stretch that another view shows: the store has it from the followed one.
+  [[nodiscard]] bool is_of_other_view(const model::Message& m) const {
+    if (!begun_ || m.frame < stretch_.first_frame || m.frame > stretch_.last_frame) return false;
+    const roce::Connection& c = context_.connection(m);
+    const ConnectionInfo* const i = info(c);
+    if (i == nullptr) return false;
+    const auto& others = i->other_observers;
+    return std::find(others.begin(), others.end(), observer_of(i, c)) != others.end();
+  }
+
+  // Who shows the connection.
+  [[nodiscard]] static SeenBy observer_of(const ConnectionInfo* i, const roce::Connection& c) {
+    if (!c.recorded) return SeenBy::kPackets;
+    return end_of(i, c, c.recorder) == 0 ? SeenBy::kClient : SeenBy::kServer;
+  }
+
   // Returns the store's ID of the message.
   [[nodiscard]] std::uint64_t row_of(const model::Message& m) const {
     const auto it = known_.rows.find(m.frame);
@@ -232,6 +248,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     made.thresholds = context_.model->connection(c.index).thresholds;
     made.id = row_of(m);
     const ConnectionInfo* const i = info(c);
+    made.observer = observer_of(i, c);
     if (i != nullptr) {
       made.connection = i->id;
       made.thresholds = i->thresholds;
@@ -287,6 +304,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     made.from_ns = made.to_ns = h.meta.time_ns;
     made.connection = i != nullptr ? i->id : 0;
     made.sender = end_of(i, h.connection, static_cast<std::size_t>(h.sender));
+    made.observer = observer_of(i, h.connection);
     made.text = std::move(h.text);
     return &made;
   }
@@ -371,6 +389,24 @@ const Excerpt::Message* Excerpt::find(std::uint64_t id) const {
     if (m.id == id) return &m;
   }
   return nullptr;
+}
+
+const Excerpt::Message* Excerpt::find_as(const Message& like, SeenBy observer) const {
+  const Message* found = nullptr;
+  for (const Message& m : messages) {
+    if (m.observer != observer || m.connection != like.connection) continue;
+    if (m.message.kind != like.message.kind || m.message.xid != like.message.xid ||
+        m.reverse != like.reverse) {
+      continue;
+    }
+    // An XID can come again later: the nearest one.
+    const auto distance = [&](const Message& of) {
+      return of.message.frame < like.message.frame ? like.message.frame - of.message.frame
+                                                   : of.message.frame - like.message.frame;
+    };
+    if (found == nullptr || distance(m) < distance(*found)) found = &m;
+  }
+  return found;
 }
 
 Stretch stretch_of(const Content& content, std::uint64_t id) {

@@ -2,6 +2,7 @@
 // other sources are copied to a file while they arrive, so that every frame can be read again in
 // the same way.
 #include "collector.h"
+#include "interleave.h"
 #include "pump.h"
 
 #include <algorithm>
@@ -72,6 +73,13 @@ bool is_pipe(const std::string& path) {
   struct stat status {};
   if (path == "-") return ::fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode);
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+// What happens on connections, as opposed to what describes them.
+bool is_traffic(trace::EventType type) {
+  using trace::EventType;
+  return type == EventType::kMessage || type == EventType::kOperation ||
+         type == EventType::kOperationEnd || type == EventType::kCallEnd;
 }
 
 // Returns the endpoint's name, if this event holds it.
@@ -146,6 +154,7 @@ struct Loading::Impl {
     if (!trouble.empty()) stats.damage += (stats.damage.empty() ? "" : "; ") + trouble;
     stats.frames = kept;
     collector.commit(stats);
+    store.write([this](Content& c) { c.progress.buffer_bytes = spool->mark().offset; });
     committed = Clock::now();
     changed();
   }
@@ -256,12 +265,13 @@ struct Loading::Impl {
   }
 
   void read_endpoints(std::vector<Stream> streams) {
-    // Each endpoint shows its own connections, also if two of them are attached.
-    Collector collector(store, options, sources, false);
+    Collector collector(store, options, sources);
     struct Open {
       std::string name;
       capture::LiveStream stream;
       trace_reader::StreamEnd end;
+      bool begun = false;  // it has shown a message or an operation
+      bool over = false;   // it ended, and its last frames have been taken
     };
     std::vector<Open> open;
     for (Stream& s : streams) {
@@ -270,10 +280,25 @@ struct Loading::Impl {
     store.write([&open](Content& c) {
       for (const Open& o : open) c.endpoints.push_back({.name = o.name, .why = {}});
     });
+    // Live endpoints are all of this machine, so connections with the same addresses and QPNs are
+    // the same.
+    constexpr std::uint32_t kThisRun = 1;
+    std::vector<capture::MergedFile> files;
+    for (const Open& o : open) {
+      files.push_back({.path = o.name, .recording = true, .run = kThisRun});
+    }
+    if (options.join_views) collector.pipeline().expect(files);
+    Interleave order(open.size());
+    bool fresh = false;  // frames that are not committed yet
+    const auto take_next = [&](const capture::Frame& frame) {
+      take(collector, frame);
+      fresh = true;
+    };
     const auto look = [&](std::size_t i, std::span<const std::uint8_t> data) {
       const auto event = trace::event_in_pdu(data);
       const auto view = event ? trace::view_event(*event) : std::nullopt;
       if (!view) return;
+      open[i].begun |= is_traffic(static_cast<trace::EventType>(view->header.type));
       open[i].end.take(*view);
       if (auto name = endpoint_name(*view)) {
         store.write([&](Content& c) { c.endpoints[i].name = std::move(*name); });
@@ -282,14 +307,11 @@ struct Loading::Impl {
     capture::SourceStats stats;
     std::string error;
     std::vector<pollfd> waits;
-    bool fresh = false;  // frames that are not committed yet
     while (!cancelled) {
       waits.clear();
       waits.push_back({wakeup.fd(), POLLIN, 0});
       for (const Open& o : open) waits.push_back({o.stream.fd(), POLLIN, 0});
-      const bool any =
-          std::any_of(open.begin(), open.end(), [](const Open& o) { return o.stream.fd() >= 0; });
-      if (!any) break;
+      if (std::all_of(open.begin(), open.end(), [](const Open& o) { return o.over; })) break;
       const auto left = kCommitEvery - (Clock::now() - committed);
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
       int bound = fresh ? static_cast<int>(std::clamp<std::int64_t>(ms + 1, 0, 100)) : -1;
@@ -297,6 +319,11 @@ struct Loading::Impl {
       const bool begins = std::any_of(
           open.begin(), open.end(), [](const Open& o) { return o.stream.deadline().has_value(); });
       if (begins && bound < 0) bound = 100;
+      if (const auto due = order.due()) {
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
+        const auto most = static_cast<int>(std::clamp<std::int64_t>(wait, 0, 1000));
+        bound = bound < 0 ? most : std::min(bound, most);
+      }
       if (::poll(waits.data(), waits.size(), bound) < 0 && errno != EINTR) break;
       for (std::size_t i = 0; i < open.size(); ++i) {
         if (open[i].stream.fd() < 0) continue;
@@ -305,13 +332,18 @@ struct Loading::Impl {
         } else {
           open[i].stream.read([&](capture::Frame frame) {
             frame.file = static_cast<std::uint32_t>(i);
-            collector.set_endpoint(frame.file);
             if (frame.link == capture::LinkType::kUpperPdu) look(i, frame.data);
-            take(collector, frame);
-            fresh = true;
+            if (open.size() == 1) return take_next(frame);
+            order.add(i, frame, !open[i].begun, Clock::now());
           });
         }
-        if (open[i].stream.fd() >= 0) continue;
+        if (open[i].stream.fd() < 0) order.end(i);
+      }
+      order.pass(Clock::now(), take_next);
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        // Frames of others that belong before its last ones may still come.
+        if (open[i].over || open[i].stream.fd() >= 0 || !order.is_empty(i)) continue;
+        open[i].over = true;
         const std::string& why = open[i].stream.why();
         if (!why.empty()) error += (error.empty() ? "" : "; ") + open[i].name + ": " + why;
         collector.endpoint_ended(static_cast<std::uint32_t>(i));
@@ -331,6 +363,7 @@ struct Loading::Impl {
         fresh = false;
       }
     }
+    order.drain(take_next);
     end(collector, stats, error);
   }
 };

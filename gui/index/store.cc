@@ -3,6 +3,18 @@
 
 namespace rpcrdma::index {
 
+const char* observer_name(SeenBy observer) {
+  switch (observer) {
+    case SeenBy::kClient:
+      return "client's view";
+    case SeenBy::kServer:
+      return "server's view";
+    case SeenBy::kPackets:
+      break;
+  }
+  return "packets";
+}
+
 std::size_t Content::sender(const MessageRow& row) const {
   const std::size_t side =
       canonical(row.connection) == row.connection ? row.sender : 1U - row.sender;

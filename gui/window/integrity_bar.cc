@@ -4,6 +4,7 @@
 
 #include <rpcrdma/capture/unread.h>
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/report/context.h>
 #include <rpcrdma/rules/capture_quality.h>
 
 namespace rpcrdma::gui {
@@ -66,9 +67,26 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     w.whole = false;
   }
   if (!i.note.empty()) full << QString::fromStdString(i.note) + '.';
-  if (!i.damage.empty()) {
-    full << QString::fromStdString(i.damage) + '.';
+  const QString damage = !i.damage.empty()  ? QString::fromStdString(i.damage)
+                         : i.file_cut_short ? tr("the file ends within a record")
+                                            : QString();
+  if (!damage.isEmpty()) {
+    full << damage + '.';
+    w.line += "; " + damage;
     w.whole = false;
+  }
+  if (content.report != nullptr && content.report->capture.packets.icrc_bad != 0) {
+    const roce::PacketStats& packets = content.report->capture.packets;
+    const QString wrong =
+        tr("%1 of %2 ICRCs wrong").arg(packets.icrc_bad).arg(packets.icrc_bad + packets.icrc_good);
+    full << wrong + '.';
+    w.line += "; " + wrong;
+    w.whole = false;
+  }
+  if (const quint64 kept = content.progress.buffer_bytes; kept != 0 && live) {
+    const QString size = tr("buffer %1").arg(QString::fromStdString(report::format_bytes(kept)));
+    full << tr("What is live is kept in an unnamed file in /var/tmp: %1.").arg(size);
+    w.line += "; " + size;
   }
   quint64 lost = 0;
   for (const index::ConnectionInfo& c : content.connections) {
@@ -118,7 +136,7 @@ void IntegrityBar::update_text() {
   const Words w = document_.store().read(
       [this](const index::Content& c) { return words(c, document_.is_live()); });
   full_ = w.full;
-  setText(w.line);
+  setText(one_line(w.line));
   setToolTip(tool_tip(full_));
   QPalette colours = parentWidget() != nullptr ? parentWidget()->palette() : palette();
   if (!w.whole) colours.setColor(QPalette::ButtonText, severity_colour(colours, 1));

@@ -3,6 +3,9 @@
 
 #include "colours.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
 
@@ -13,6 +16,18 @@ namespace {
 // Returns "12:00:00 UTC", the format of event times.
 QString clock(std::int64_t ns) {
   return QString::fromStdString(report::format_clock(ns).substr(0, 8)) + " UTC";
+}
+
+// Calls that have no answer yet.
+std::uint64_t calls_in_flight(const index::Content& content) {
+  std::uint64_t calls = 0;
+  for (const index::ConnectionInfo& c : content.connections) {
+    if (c.id == 0 || c.state >= roce::State::kRejected || c.endpoint_ended) continue;
+    for (const model::CallerCounts& d : c.direction) {
+      calls += d.calls - std::min(d.calls, d.replies + d.errors + d.unmatched_calls);
+    }
+  }
+  return calls;
 }
 
 QString ended_text(const index::LiveEndpoint& e) {
@@ -33,10 +48,13 @@ LiveState::LiveState(Document& document, QWidget* parent) : QLabel(parent), docu
   setMinimumWidth(1);  // a long text must not widen the window
   connect(&document_, &Document::changed, this, &LiveState::update_text);
   connect(&document_, &Document::reset, this, &LiveState::update_text);
+  // A source that is silent announces no change.
+  clock_.setInterval(std::chrono::milliseconds(500));
+  connect(&clock_, &QTimer::timeout, this, &LiveState::update_text);
   update_text();
 }
 
-LiveState::Words LiveState::words(const index::Content& content, bool live) {
+LiveState::Words LiveState::words(const index::Content& content, bool live, qint64 silent_ms) {
   Words w;
   if (!live) return w;
   constexpr std::size_t kNamed = 2;  // endpoints that are named; the others are counted
@@ -58,14 +76,24 @@ LiveState::Words LiveState::words(const index::Content& content, bool live) {
   w.title = w.live ? tr("LIVE") : p.cancelled ? tr("stopped") : tr("ended");
   w.line = w.live ? w.title : tr("%1 %2").arg(w.title, clock(p.finished_ns));
   if (!ended.isEmpty()) w.line += (w.live ? "; " : ": ") + ended.join("; ");
+  constexpr qint64 kStalledMs = 2000;
+  if (w.live && silent_ms > kStalledMs) {
+    if (const std::uint64_t calls = calls_in_flight(content); calls != 0) {
+      w.line += tr("; stalled for %1 s, %2 Calls in flight").arg(silent_ms / 1000).arg(calls);
+      w.whole = false;
+    }
+  }
   w.line = one_line(w.line);
   return w;
 }
 
 void LiveState::update_text() {
   shown_ = document_.is_empty() ? Words{} : document_.store().read([this](const index::Content& c) {
-    return words(c, document_.is_live());
+    if (c.rows.size() != messages_ || !silent_.isValid()) silent_.start();
+    messages_ = c.rows.size();
+    return words(c, document_.is_live(), silent_.elapsed());
   });
+  if (shown_.live != clock_.isActive()) shown_.live ? clock_.start() : clock_.stop();
   setText(shown_.line);
   setToolTip(tool_tip(shown_.line));
   setVisible(!shown_.line.isEmpty());

@@ -3,7 +3,9 @@
 
 #include "document.h"
 
+#include <QElapsedTimer>
 #include <QLabel>
+#include <QTimer>
 
 namespace rpcrdma::gui {
 
@@ -19,7 +21,8 @@ class LiveState : public QLabel {
     bool live = false;  // more data may arrive
     bool whole = true;  // each endpoint that ended closed its connections
   };
-  [[nodiscard]] static Words words(const index::Content& content, bool live);
+  // `silent_ms`: for how long no message has come.
+  [[nodiscard]] static Words words(const index::Content& content, bool live, qint64 silent_ms);
 
   // The words shown last.
   [[nodiscard]] const Words& shown() const { return shown_; }
@@ -32,6 +35,9 @@ class LiveState : public QLabel {
 
   Document& document_;
   Words shown_;
+  QTimer clock_;
+  std::uint64_t messages_ = 0;  // when the last one came
+  QElapsedTimer silent_;
 };
 
 }  // namespace rpcrdma::gui

@@ -336,7 +336,8 @@ QString Panels::latency_caption() const {
   document_.store().read([&](const index::Content& c) {
     for (const index::ConnectionInfo& i : c.connections) {
       if (i.id == 0 || i.messages == 0) continue;
-      ++(!i.recorded ? packets : i.recorded_by_client ? client : server);
+      using index::SeenBy;
+      ++(i.observer == SeenBy::kPackets ? packets : i.observer == SeenBy::kClient ? client : server);
     }
   });
   QStringList views;
@@ -543,7 +544,11 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
   std::vector<LadderItem> items;
   const std::uint32_t id =
       store.read([&](const index::Content& c) { return c.connection_id(connection); });
+  index::SeenBy observer = index::SeenBy::kPackets;
   store.read([&](const index::Content& c) {
+    if (const index::ConnectionInfo* const info = c.connection(connection)) {
+      observer = info->observer;
+    }
     for (const index::Excerpt::Message& m : excerpt.messages) {
       if (m.id == 0 || m.id > c.rows.size()) continue;
       const index::MessageRow& row = c.rows[m.id - 1];
@@ -570,6 +575,8 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
   });
   for (const index::Excerpt::Event& e : excerpt.events) {
     if (e.connection != 0 && e.connection != id) continue;
+    // Other views of the connection show the same operations.
+    if (e.kind == index::Excerpt::Event::Kind::kOperation && e.observer != observer) continue;
     LadderItem item;
     switch (e.kind) {
       case index::Excerpt::Event::Kind::kOperation:

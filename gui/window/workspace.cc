@@ -188,8 +188,14 @@ void MainWindow::make_docks() {
   connections_->setWordWrap(false);
   connections_->horizontalHeader()->setHighlightSections(false);
   const int wide = fontMetrics().averageCharWidth();
-  const int widths[] = {6, 22, 22, 11, 20, 9, 13, 13, 20, 9, 9, 13, 9, 18, 11, 12, 11, 12};
-  for (int i = 0; i < 18; ++i) connections_->setColumnWidth(i, wide * (widths[i] + 1));
+  const int widths[] = {6, 24, 24, 17, 34, 8, 10, 9, 16, 11, 14, 7, 9, 8, 12, 20};
+  for (int i = 0; i < static_cast<int>(std::size(widths)); ++i) {
+    connections_->setColumnWidth(i, wide * (widths[i] + 1));
+  }
+  // A third click on a title sorts by trouble again.
+  connections_->horizontalHeader()->setSortIndicatorClearable(true);
+  connections_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  connections_->setSortingEnabled(true);
   connect(connections_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& now) {
             if (now.isValid()) document_.select_connection(connections_model_->index_of(now.row()));

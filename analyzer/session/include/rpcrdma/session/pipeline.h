@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <rpcrdma/capture/fragments.h>
@@ -62,6 +63,11 @@ class Pipeline {
   // Announces the source of frame(): if it merges files, they may show the same connections. run()
   // does this itself.
   void expect(const capture::Source& source);
+  // The same for live streams; Frame::file counts them.
+  void expect(std::span<const capture::MergedFile> files);
+  // No frame of this file follows: where its view of a connection was followed, the next one of
+  // another file begins a new connection.
+  void source_ended(std::uint32_t file) { views_.source_ended(file); }
   // Reads one frame, in this thread: for live sources.
   void frame(const capture::Frame& frame);
   // Processes one packet without a frame: for tests that build packets.

@@ -54,6 +54,10 @@ class Views final : public roce::Listener {
   [[nodiscard]] std::vector<View> of(std::uint32_t connection) const;
   // The file that shows the connection; empty: unknown.
   [[nodiscard]] std::string file_of(std::uint32_t connection) const;
+  // The files that show a connection which the report follows: first the one that it follows.
+  [[nodiscard]] std::vector<std::uint32_t> files_of(std::uint32_t connection) const;
+  // No more will come from this file. Other views do not wait for the connections that it shows.
+  void source_ended(std::uint32_t file);
   // The connection is another view of one that the report follows.
   [[nodiscard]] bool is_other_view(std::uint32_t connection) const;
   // Messages that were not counted, since another view shows them.
@@ -102,6 +106,7 @@ class Views final : public roce::Listener {
   void compare(Member& m);
   void follow(Member& m);
   void follow_best(Group& g);
+  void give_up(Member& m);
   void decide(Member& m, const roce::SendMessage* send);
   [[nodiscard]] bool followed(const roce::Connection& c, const roce::SendMessage* send = nullptr);
   static void show(Member& m, std::size_t side, const ViewedMessage& seen);

@@ -19,7 +19,10 @@ namespace rpcrdma::index {
 
 struct Excerpt {
   struct Message {
-    std::uint64_t id = 0;                     // as in the store; 0: not in the store
+    // As in the store; 0: not in the store. So it is for a message of another view of the
+    // connection, which the store does not list.
+    std::uint64_t id = 0;
+    SeenBy observer = SeenBy::kPackets;       // who shows it
     model::Message message;                   // with its bytes
     std::shared_ptr<const model::Call> call;  // its Call; null: not in the stretch
     // Both sides, for the tree's items before and after the fields of the bytes.
@@ -38,10 +41,11 @@ struct Excerpt {
     std::uint64_t frame = 0;
     std::uint64_t last_frame = 0;
     std::int64_t from_ns = 0, to_ns = 0;
-    std::uint32_t connection = 0;  // ID
-    std::uint8_t sender = 0;       // 0 client, 1 server
-    std::uint64_t call = 0;        // ID of the Call that it serves; 0: not known
-    bool read = false;             // kOperation: an RDMA Read
+    std::uint32_t connection = 0;        // ID
+    std::uint8_t sender = 0;             // 0 client, 1 server
+    SeenBy observer = SeenBy::kPackets;  // who shows it
+    std::uint64_t call = 0;              // ID of the Call that it serves; 0: not known
+    bool read = false;                   // kOperation: an RDMA Read
     bool complete = true, suspect = false;
     std::uint64_t bytes = 0;
     std::string text;  // in a few words
@@ -51,6 +55,9 @@ struct Excerpt {
   bool cut = false;               // the stretch had more than fits into an excerpt
 
   [[nodiscard]] const Message* find(std::uint64_t id) const;
+  // The same message as another observer shows it; null: it is not in the stretch, or nobody else
+  // shows it.
+  [[nodiscard]] const Message* find_as(const Message& like, SeenBy observer) const;
 };
 
 // The part of a capture to read again.

@@ -22,6 +22,9 @@ struct LoadOptions {
   rules::Profile profile = rules::Profile::k8166;
   std::optional<wire::Dialect> dialect;  // of version 2; nothing: determined from the messages
   bool check_icrc = true;                // false: accept packets whatever their ICRC
+  // Several sources that show the same connection are one connection: the client's view, or the
+  // packets, is followed, and the others are compared with it. False: each is one of its own.
+  bool join_views = true;
   unsigned threads = 0;  // maximum number of threads for a file; 0: as many as cores
   // Data that cannot be read twice is kept in an unnamed file in this folder.
   std::string folder = "/var/tmp";

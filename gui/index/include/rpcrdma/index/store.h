@@ -23,6 +23,11 @@
 
 namespace rpcrdma::index {
 
+// Who shows a connection: the packets between its ends, or the endpoint at one end. Times and
+// latencies are as seen there.
+enum class SeenBy : std::uint8_t { kPackets, kClient, kServer };
+[[nodiscard]] const char* observer_name(SeenBy observer);  // "packets", "client's view", ...
+
 // The current state of a connection.
 struct ConnectionInfo {
   std::uint32_t id = 0;            // as in reports; 0: not an RPC-over-RDMA connection
@@ -30,9 +35,11 @@ struct ConnectionInfo {
   std::uint8_t client = 0;         // the tracker's side that is the client
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
-  bool recorded = false;            // reported by its endpoint, not seen in packets
-  bool recorded_by_client = false;  // with `recorded`: by which end
-  // Other files that show it, and how they compare: a line each.
+  bool recorded = false;  // reported by its endpoint, not seen in packets
+  // Whose view it is, and what else shows the same connection.
+  SeenBy observer = SeenBy::kPackets;
+  std::vector<SeenBy> other_observers;
+  // The other views, and how they compare: a line each.
   std::vector<std::string> views;
   // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or
   // "device" if the provider does not see the peer's operations.
@@ -59,6 +66,8 @@ struct ConnectionInfo {
   std::int64_t first_ns = 0, last_ns = 0;
   // The live endpoint that reported it ended without closing it.
   bool endpoint_ended = false;
+  // The live endpoint at the other end, which shows it too, ended without closing it.
+  bool peer_ended = false;
   // Number of findings on it, by rules::Severity.
   std::array<std::uint64_t, 3> findings{};
 };
@@ -186,6 +195,7 @@ struct LiveEndpoint {
 
 struct Progress {
   std::uint64_t bytes_read = 0, bytes_total = 0;  // of the file as stored; total 0: not known
+  std::uint64_t buffer_bytes = 0;  // of the file that keeps what cannot be read twice; 0: none
   bool finished = false;
   bool cancelled = false;
   std::string error;             // why reading ended early
