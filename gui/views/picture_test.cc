@@ -20,7 +20,7 @@ namespace {
 ChunkSizes sizes() {
   ChunkSizes all;
   all.sizes[1][17] = 40;
-  all.rates = {{0.5, {0, 1e6, 0}}, {1.5, {0, 2e6, 0}}};
+  all.rates = {{0, 1'000'000'000, {0, 1e6, 0}}, {1'000'000'000, 2'000'000'000, {0, 2e6, 0}}};
   return all;
 }
 
@@ -62,7 +62,11 @@ TEST(Picture, ADarkWindowIsDrawnDark) {
   ChunkSizesView sizes_view;
   sizes_view.set_sizes(sizes());
   CongestionView congestion;
-  congestion.set_congestion({1, {{0, {3, 0}, {0, 1}, {}}, {1, {1, 0}, {0, 1}, {}}}, "totals"});
+  Congestion signs;
+  signs.bins = {{0, 1'000'000'000, {3, 0}, {0, 1}, {}},
+                {1'000'000'000, 2'000'000'000, {1, 0}, {0, 1}, {}}};
+  signs.totals = "totals";
+  congestion.set_congestion(signs);
   for (QWidget* const view : std::initializer_list<QWidget*>{&bytes, &chunks, &ladder, &credits,
                                                              &latency, &sizes_view, &congestion}) {
     show(*view, 500, 300);

@@ -70,14 +70,15 @@ const index::CreditLog* StoreCredits::log(const index::Content& c, int direction
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> StoreCredits::range() const {
-  return store_.read([this](const index::Content& c) {
-    std::optional<std::pair<std::int64_t, std::int64_t>> all;
-    for (const int direction : {0, 1}) {
+  const bool any = store_.read([this](const index::Content& c) {
+    const auto has = [&](int direction) {
       const index::CreditLog* const l = log(c, direction);
-      if (l != nullptr && l->size() != 0) all = {c.first_ns, std::max(c.first_ns, c.last_ns)};
-    }
-    return all;
+      return l != nullptr && l->size() != 0;
+    };
+    return has(0) || has(1);
   });
+  if (!any) return std::nullopt;
+  return std::pair{time_.bounds().from_ns, time_.bounds().to_ns};
 }
 
 std::vector<CreditColumn> StoreCredits::columns(int direction, std::int64_t from_ns,
@@ -200,12 +201,14 @@ void Panels::show_times() {
 void Panels::show_range() {
   credits->set_window(window_of(document_.time_range()));
   ladder_timer_.start();
+  if (latency_timer_.isActive()) return;
   show_statistics();
+  latency_timer_.start();
 }
 
 void Panels::reset() {
   if (latency_cancelled_) *latency_cancelled_ = true;
-  latency_cancelled_.reset();
+  counting_.reset();
   credits->set_source(nullptr);
   source_.reset();
   chunks->set_picture({});
@@ -242,7 +245,8 @@ void Panels::changed() {
 void Panels::show_connection() {
   const auto connection = document_.connection();
   if (!connection) return;
-  auto source = std::make_unique<StoreCredits>(document_.store(), *connection);
+  auto source =
+      std::make_unique<StoreCredits>(document_.store(), document_.time_range(), *connection);
   credits->set_source(source.get());
   source_ = std::move(source);
   credits->set_window(window_of(document_.time_range()));
@@ -285,7 +289,7 @@ void Panels::show_latency() {
     return;
   }
   if (latency_cancelled_) *latency_cancelled_ = true;
-  latency_cancelled_.reset();
+  counting_.reset();
   std::vector<LatencyProcedure> all =
       document_.store().read([](const index::Content& c) { return latency_of(c); });
   const bool parts =
@@ -301,8 +305,11 @@ void Panels::show_latency() {
 
 // Counts in another thread; what is shown stays until then.
 void Panels::show_range_latency(TimeRange::Span range) {
+  // While the document grows, a count that takes long must come to its end.
+  if (counting_ == range) return;
   if (latency_cancelled_) *latency_cancelled_ = true;
   latency_worker_->drop_waiting();
+  counting_ = range;
   const auto cancelled = latency_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   latency_worker_->post(
       this,
@@ -312,6 +319,7 @@ void Panels::show_range_latency(TimeRange::Span range) {
       },
       [this, cancelled](const RangeLatency& counted) {
         if (*cancelled) return;
+        counting_.reset();
         std::vector<LatencyProcedure> all;
         for (const index::ProcedureTimes& t : counted.procedures) all.push_back(latency_of(t));
         QString caption = latency_caption();
@@ -346,7 +354,8 @@ QString Panels::latency_caption() const {
   QString text = tr("From a Call to its Reply, %1. Waiting for a credit comes before the Call is "
                     "sent: latency leaves it out.")
                      .arg(views.join(tr(" and ")));
-  if (views.size() > 1) text += '\n' + tr("Connections differ in who measured them.");
+  if (views.size() > 1)
+    text += '\n' + tr("Connections differ in who measured them, and percentiles mix them.");
   return text;
 }
 
@@ -385,9 +394,18 @@ void Panels::show_sizes() {
 void Panels::show_congestion() {
   const auto connection = document_.connection();
   if (!connection || !in_sight(congestion)) return;
-  const TimeRange::Span range = document_.time_range().shown();
+  // Pause frames can come before the first message.
+  const TimeRange::Span range =
+      document_.time_range().range().value_or(TimeRange::Span{INT64_MIN, INT64_MAX});
   Congestion shown = document_.store().read(
       [&](const index::Content& c) { return congestion_of(c, *connection, range); });
+  const TimeRange::Span axis = document_.time_range().shown();
+  shown.from_ns = axis.from_ns;
+  shown.to_ns = axis.to_ns;
+  if (!document_.time_range().range() && !shown.bins.empty()) {
+    shown.from_ns = std::min(shown.from_ns, shown.bins.front().from_ns);
+    shown.to_ns = std::max(shown.to_ns, shown.bins.back().to_ns);
+  }
   shown.part = document_.time_range().range().has_value();
   congestion->set_congestion(shown);
 }
@@ -456,8 +474,6 @@ Congestion Panels::congestion_of(const index::Content& content, std::uint32_t co
   if (const QString line = pauses_line(content.pauses); !line.isEmpty()) totals << line;
   shown.totals = totals.join('\n');
   if (all.empty()) return shown;
-  shown.from_ns = range.from_ns;
-  shown.to_ns = range.to_ns;
   const std::size_t client = info->client;
   for (std::int64_t n = all.first(); n <= all.last(); ++n) {
     const Joined& from = all.bin(n);
