@@ -71,6 +71,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   searching_ = false;
   found_.clear();
   all_rows_ = 0;
+  first_frame_ns_ = 0;
   find_range();
   selected_ = 0;
   connection_.reset();

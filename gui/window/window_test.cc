@@ -441,10 +441,9 @@ TEST_F(Window, CongestionOfTheConnectionIsDrawn) {
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
   file.write(QByteArray::fromStdString(made.file));
   file.close();
-  window.dock("congestion")->show();
-  window.dock("congestion")->raise();
   window.open({path});
   ASSERT_TRUE(QTest::qWaitFor([&] { return finished(); }, kBound));
+  window.show_view("congestion");
   const auto& view = *window.findChild<CongestionView*>();
   EXPECT_TRUE(QTest::qWaitFor([&] { return view.lines().size() == 3; }, kBound));
   EXPECT_EQ(view.lines(),
