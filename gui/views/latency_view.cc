@@ -116,7 +116,7 @@ LatencyView::LatencyView(QWidget* parent)
   table_->horizontalHeader()->setSortIndicator(kLost, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
   outliers_->setColumnWidth(0, wide * 11);
-  outliers_->setColumnWidth(1, wide * 15);
+  outliers_->setColumnWidth(1, fontMetrics().horizontalAdvance("00:00:00.000000") + 2 * wide);
   outliers_->horizontalHeader()->setStretchLastSection(true);
   auto* const scroll = new QScrollArea(this);
   scroll->setWidget(parts_);

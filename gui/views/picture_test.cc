@@ -48,7 +48,8 @@ TEST(Picture, ChartsAreLinesAndWordsInASvg) {
   view.set_sizes(sizes());
   const SvgText drawn = svg_of(view);
   EXPECT_EQ(drawn.images, 0);
-  EXPECT_TRUE(drawn.texts.contains("Chunks by size")) << drawn.texts.join('\n').toStdString();
+  EXPECT_TRUE(drawn.texts.contains("Chunks by size: less than, bytes"))
+      << drawn.texts.join('\n').toStdString();
 }
 
 // Every view follows a palette that changes while it is visible.
