@@ -82,6 +82,7 @@ void ChunkSizesView::draw() {
       last = std::max(last, power);
     }
   }
+  if (first > last) chart.setTitle(chart_text(tr("No chunks on this connection")));
   if (first <= last) {
     auto* const bars = new QStackedBarSeries;
     QStringList labels;
@@ -124,6 +125,9 @@ void ChunkSizesView::draw_rates() {
   const std::array<QString, 3> names = list_names();
   QChart& rates = *rates_->chart();
   clear_chart(rates);
+  rates.setTitle(chart_text(!shown_.rates.empty() ? tr("MiB/s through chunks")
+                            : shown_.part         ? tr("No bytes through chunks in this range")
+                                                  : tr("No bytes through chunks")));
   if (!shown_.rates.empty()) {
     std::int64_t from = shown_.from_ns;
     std::int64_t to = shown_.to_ns;
