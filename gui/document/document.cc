@@ -13,6 +13,15 @@ namespace {
 
 constexpr int kStatusEveryMs = 50;
 
+// From shortly before the first message: captures can begin long before a connection does.
+TimeRange::Span bounds_of(const index::Content& c) {
+  TimeRange::Span all{c.first_ns, std::max(c.first_ns, c.last_ns)};
+  if (c.rows.empty()) return all;
+  const std::int64_t first = std::min(c.rows[0].time_ns, all.to_ns);
+  all.from_ns = std::max(all.from_ns, first - (all.to_ns - first) / 50);
+  return all;
+}
+
 QString text(const std::string& s) {
   return QString::fromStdString(s);
 }
@@ -66,6 +75,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   searching_ = false;
   found_.clear();
   all_rows_ = 0;
+  first_frame_ns_ = 0;
   find_range();
   selected_ = 0;
   connection_.reset();
@@ -190,7 +200,8 @@ void Document::announce_change() {
     all_rows_ = c.rows.size();
     over = c.progress.finished;
     error = c.progress.error;
-    bounds = {c.first_ns, std::max(c.first_ns, c.last_ns)};
+    first_frame_ns_ = c.first_ns;
+    bounds = bounds_of(c);
     latest = c.report;
   });
   time_range_.set_bounds(bounds);
@@ -216,7 +227,7 @@ void Document::set_time_format(TimeFormat format) {
 }
 
 std::int64_t Document::time_origin() const {
-  return time_reference_.value_or(time_range_.bounds().from_ns);
+  return time_reference_.value_or(first_frame_ns_);
 }
 
 void Document::set_time_reference(std::optional<std::int64_t> ns) {

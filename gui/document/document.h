@@ -184,6 +184,7 @@ class Document : public QObject {
   TimeRange time_range_;
   TimeFormat time_format_ = TimeFormat::kRelative;
   std::optional<std::int64_t> time_reference_;
+  std::int64_t first_frame_ns_ = 0;
   std::shared_ptr<const report::Report> report_;
   bool paused_ = false;
 

@@ -3,6 +3,7 @@
 #include <QBarCategoryAxis>
 #include <QBarSet>
 #include <QHBoxLayout>
+#include <QLegend>
 #include <QLineSeries>
 #include <QStackedBarSeries>
 #include <QValueAxis>
@@ -35,6 +36,10 @@ ChunkSizesView::ChunkSizesView(QWidget* parent)
       sizes_(make_chart(tr("Chunks by size"), tr("Chunks by size"), this)),
       rates_(make_chart(tr("MiB/s through chunks"), tr("Bytes through chunks over time"), this)) {
   setAccessibleName(tr("Sizes and rates of chunks"));
+  // Docks at the bottom are wide and low: beside the bars, the legend leaves room for the labels.
+  for (QChartView* const view : {sizes_, rates_}) {
+    view->chart()->legend()->setAlignment(Qt::AlignRight);
+  }
   auto* const all = new QHBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->addWidget(sizes_);
@@ -66,7 +71,8 @@ void ChunkSizesView::draw() {
   const std::array<QString, 3> names = list_names();
   QChart& chart = *sizes_->chart();
   clear_chart(chart);
-  chart.setTitle(chart_text(shown_.part ? tr("Chunks by size, whole time") : tr("Chunks by size")));
+  chart.setTitle(chart_text(shown_.part ? tr("Chunks by size: less than, bytes; whole time")
+                                        : tr("Chunks by size: less than, bytes")));
   std::size_t first = 33;
   std::size_t last = 0;
   for (const auto& list : shown_.sizes) {
@@ -76,6 +82,7 @@ void ChunkSizesView::draw() {
       last = std::max(last, power);
     }
   }
+  if (first > last) chart.setTitle(chart_text(tr("No chunks on this connection")));
   if (first <= last) {
     auto* const bars = new QStackedBarSeries;
     QStringList labels;
@@ -102,7 +109,6 @@ void ChunkSizesView::draw() {
       small.setPointSizeF(small.pointSizeF() * (labels.size() > 14 ? 0.6 : 0.75));
       size->setLabelsFont(small);
     }
-    size->setTitleText(tr("less than, bytes"));
     auto* const count = new QValueAxis;
     count->setRange(0, most * 1.05);
     set_ticks(*count, 5);
@@ -119,6 +125,9 @@ void ChunkSizesView::draw_rates() {
   const std::array<QString, 3> names = list_names();
   QChart& rates = *rates_->chart();
   clear_chart(rates);
+  rates.setTitle(chart_text(!shown_.rates.empty() ? tr("MiB/s through chunks")
+                            : shown_.part         ? tr("No bytes through chunks in this range")
+                                                  : tr("No bytes through chunks")));
   if (!shown_.rates.empty()) {
     std::int64_t from = shown_.from_ns;
     std::int64_t to = shown_.to_ns;

@@ -1,6 +1,7 @@
 #include "charts.h"
 
 #include <QLabel>
+#include <QLegend>
 #include <QLineSeries>
 #include <QVBoxLayout>
 #include <QValueAxis>
@@ -64,6 +65,7 @@ CongestionView::CongestionView(QWidget* parent)
   totals_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   totals_->setAccessibleName(tr("Signals of congestion of the connection"));
   totals_->setContentsMargins(6, 2, 6, 0);
+  chart_->chart()->legend()->setAlignment(Qt::AlignRight);
   auto* const all = new QVBoxLayout(this);
   all->setContentsMargins(0, 0, 0, 0);
   all->setSpacing(0);

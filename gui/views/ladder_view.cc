@@ -62,6 +62,11 @@ void LadderView::set_peers(const QString& left, const QString& right) {
   viewport()->update();
 }
 
+void LadderView::set_time_writer(std::function<QString(std::int64_t)> write) {
+  write_time_ = std::move(write);
+  viewport()->update();
+}
+
 void LadderView::set_items(std::vector<LadderItem> items, std::int64_t start_ns) {
   setting_ = true;
   // Items are added and removed in front: this one keeps its place on screen.
@@ -170,7 +175,8 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
   const std::int64_t since = item.from_ns - (before != nullptr ? before->from_ns : start_ns_);
   const QString time =
       before == nullptr
-          ? QString::fromStdString(base::format_duration(since))
+          ? (write_time_ ? write_time_(item.from_ns)
+                         : QString::fromStdString(base::format_duration(since)))
           : "+" + QString::fromStdString(base::format_duration(std::max<std::int64_t>(0, since)));
   painter.drawText(QRect(kLadderMargin, y, times, height - 4), Qt::AlignRight | Qt::AlignBottom,
                    time);

@@ -156,6 +156,7 @@ void LatencyHistogram::draw_lines(QPainter& painter) const {
        {tr("max"), shown_.max, Ink::kError, Qt::DashDotLine}}};
   const int high = fontMetrics().height();
   std::array<int, 3> free{-1, -1, -1};
+  std::vector<std::pair<QRect, QString>> labels;
   for (const auto& [name, ns, which, style] : lines) {
     if (ns < 0) continue;
     const int x = static_cast<int>(x_of(static_cast<double>(ns)));
@@ -169,8 +170,13 @@ void LatencyHistogram::draw_lines(QPainter& painter) const {
     const int y = area.top() - high * (static_cast<int>(row) + 1) - 4;
     painter.setPen(QPen(ink(palette(), which), 2, style));
     painter.drawLine(x, y + high, x, area.bottom());
+    labels.push_back({QRect(left, y, wide, high), text});
+  }
+  // Above the lines of others.
+  for (const auto& [place, text] : labels) {
+    painter.fillRect(place, palette().base());
     painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(left, y + fontMetrics().ascent(), text);
+    painter.drawText(place, Qt::AlignLeft | Qt::AlignVCenter, text);
   }
 }
 
@@ -220,7 +226,8 @@ void LatencyHistogram::paintEvent(QPaintEvent* event) {
     const int x = static_cast<int>(x_of(tick.ns));
     painter.drawLine(x, area.bottom(), x, area.bottom() + 4);
     const int wide = fontMetrics().horizontalAdvance(tick.text);
-    painter.drawText(x - wide / 2, area.bottom() + 5 + fontMetrics().ascent(), tick.text);
+    painter.drawText(std::min(x - wide / 2, width() - wide - 2),
+                     area.bottom() + 5 + fontMetrics().ascent(), tick.text);
   }
   painter.drawText(QRect(area.left(), height() - high - 3, area.width(), high), Qt::AlignCenter,
                    tr("Latency"));

@@ -110,12 +110,13 @@ LatencyView::LatencyView(QWidget* parent)
   table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   table_->horizontalHeader()->setMinimumSectionSize(wide * 6);
   for (int column = 1; column < table_->columnCount(); ++column) {
-    table_->setColumnWidth(column, wide * (column < 3 ? 7 : column == kLost ? 13 : 9));
+    const int number = fontMetrics().horizontalAdvance("999.9 ms") + 2 * wide;
+    table_->setColumnWidth(column, column < 3 ? wide * 8 : column == kLost ? wide * 13 : number);
   }
   table_->horizontalHeader()->setSortIndicator(kLost, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
-  outliers_->setColumnWidth(0, wide * 10);
-  outliers_->setColumnWidth(1, wide * 15);
+  outliers_->setColumnWidth(0, wide * 11);
+  outliers_->setColumnWidth(1, fontMetrics().horizontalAdvance("00:00:00.000000") + 2 * wide);
   outliers_->horizontalHeader()->setStretchLastSection(true);
   auto* const scroll = new QScrollArea(this);
   scroll->setWidget(parts_);

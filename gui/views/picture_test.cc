@@ -20,7 +20,7 @@ namespace {
 ChunkSizes sizes() {
   ChunkSizes all;
   all.sizes[1][17] = 40;
-  all.rates = {{0.5, {0, 1e6, 0}}, {1.5, {0, 2e6, 0}}};
+  all.rates = {{0, 1'000'000'000, {0, 1e6, 0}}, {1'000'000'000, 2'000'000'000, {0, 2e6, 0}}};
   return all;
 }
 
@@ -48,7 +48,8 @@ TEST(Picture, ChartsAreLinesAndWordsInASvg) {
   view.set_sizes(sizes());
   const SvgText drawn = svg_of(view);
   EXPECT_EQ(drawn.images, 0);
-  EXPECT_TRUE(drawn.texts.contains("Chunks by size")) << drawn.texts.join('\n').toStdString();
+  EXPECT_TRUE(drawn.texts.join(' ').contains("Chunks by size"))
+      << drawn.texts.join('\n').toStdString();
 }
 
 // Every view follows a palette that changes while it is visible.
@@ -62,7 +63,11 @@ TEST(Picture, ADarkWindowIsDrawnDark) {
   ChunkSizesView sizes_view;
   sizes_view.set_sizes(sizes());
   CongestionView congestion;
-  congestion.set_congestion({1, {{0, {3, 0}, {0, 1}, {}}, {1, {1, 0}, {0, 1}, {}}}, "totals"});
+  Congestion signs;
+  signs.bins = {{0, 1'000'000'000, {3, 0}, {0, 1}, {}},
+                {1'000'000'000, 2'000'000'000, {1, 0}, {0, 1}, {}}};
+  signs.totals = "totals";
+  congestion.set_congestion(signs);
   for (QWidget* const view : std::initializer_list<QWidget*>{&bytes, &chunks, &ladder, &credits,
                                                              &latency, &sizes_view, &congestion}) {
     show(*view, 500, 300);

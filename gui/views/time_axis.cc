@@ -62,7 +62,9 @@ std::vector<TimeTick> time_ticks(const TimeScale& scale, const TimeNotation& not
   for (int most = std::max(1, scale.width / (4 * metrics.averageCharWidth())); most > 0; --most) {
     step = std::max(kLeastStep, static_cast<std::int64_t>(step_of(span, most) + 0.5));
     digits = digits_of(step);
-    const int wide = metrics.horizontalAdvance(shortened(notation.write(scale.to_ns), digits) + notation.unit) + 20;
+    const int wide =
+        metrics.horizontalAdvance(shortened(notation.write(scale.to_ns), digits) + notation.unit) +
+        20;
     if (static_cast<double>(step) / span * scale.width >= wide) break;
   }
   const std::int64_t since = scale.from_ns - notation.origin_ns;

@@ -20,6 +20,7 @@
 #include <QTest>
 #include <QTextBrowser>
 #include <QTextDocument>
+#include <QTreeWidget>
 
 #include <gmock/gmock.h>
 

@@ -11,7 +11,6 @@
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/latency_table.h>
 
 namespace rpcrdma::gui {
 
@@ -20,8 +19,6 @@ namespace {
 constexpr int kLadderAfterMs = 60;          // delay after the last scroll
 constexpr int kLatencyEachMs = 500;         // drawing histograms is expensive
 constexpr std::uint64_t kLadderMost = 200;  // messages
-// Messages whose latency is counted for a range: about a second's work.
-constexpr std::uint64_t kLatencyMost = 4'000'000;
 
 ChunkPicture::List list_of(model::ChunkList list) {
   switch (list) {
@@ -71,14 +68,15 @@ const index::CreditLog* StoreCredits::log(const index::Content& c, int direction
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> StoreCredits::range() const {
-  return store_.read([this](const index::Content& c) {
-    std::optional<std::pair<std::int64_t, std::int64_t>> all;
-    for (const int direction : {0, 1}) {
+  const bool any = store_.read([this](const index::Content& c) {
+    const auto has = [&](int direction) {
       const index::CreditLog* const l = log(c, direction);
-      if (l != nullptr && l->size() != 0) all = {c.first_ns, std::max(c.first_ns, c.last_ns)};
-    }
-    return all;
+      return l != nullptr && l->size() != 0;
+    };
+    return has(0) || has(1);
   });
+  if (!any) return std::nullopt;
+  return std::pair{time_.bounds().from_ns, time_.bounds().to_ns};
 }
 
 std::vector<CreditColumn> StoreCredits::columns(int direction, std::int64_t from_ns,
@@ -195,18 +193,25 @@ void Panels::show_times() {
   chunk_sizes->set_notation(notation);
   congestion->set_notation(notation);
   latency->set_notation(notation);
+  // Its column has room for milliseconds of a time of day.
+  const bool clock = document_.time_format() == TimeFormat::kAbsolute;
+  ladder->set_time_writer([this, clock](std::int64_t ns) {
+    return clock ? document_.time_text(ns).left(12) : document_.time_text(ns);
+  });
 }
 
 // All views show the same range of time.
 void Panels::show_range() {
   credits->set_window(window_of(document_.time_range()));
   ladder_timer_.start();
+  if (latency_timer_.isActive()) return;
   show_statistics();
+  latency_timer_.start();
 }
 
 void Panels::reset() {
   if (latency_cancelled_) *latency_cancelled_ = true;
-  latency_cancelled_.reset();
+  counting_.reset();
   credits->set_source(nullptr);
   source_.reset();
   chunks->set_picture({});
@@ -243,7 +248,8 @@ void Panels::changed() {
 void Panels::show_connection() {
   const auto connection = document_.connection();
   if (!connection) return;
-  auto source = std::make_unique<StoreCredits>(document_.store(), *connection);
+  auto source =
+      std::make_unique<StoreCredits>(document_.store(), document_.time_range(), *connection);
   credits->set_source(source.get());
   source_ = std::move(source);
   credits->set_window(window_of(document_.time_range()));
@@ -277,79 +283,6 @@ void Panels::show_statistics() {
   show_latency();
   show_sizes();
   show_congestion();
-}
-
-void Panels::show_latency() {
-  if (!in_sight(latency)) return;
-  if (const auto range = document_.time_range().range()) {
-    show_range_latency(*range);
-    return;
-  }
-  if (latency_cancelled_) *latency_cancelled_ = true;
-  latency_cancelled_.reset();
-  std::vector<LatencyProcedure> all =
-      document_.store().read([](const index::Content& c) { return latency_of(c); });
-  const bool parts =
-      std::any_of(all.begin(), all.end(), [](const auto& p) { return !p.parts.empty(); });
-  latency->set_caption(latency_caption());
-  latency->set_parts_note(
-      parts
-          ? tr("Parts of the time of the Calls of which they are known")
-          : tr("No parts: they are known of Calls with RDMA Reads or Writes, and of Calls that an "
-               "endpoint recorded"));
-  latency->set_procedures(std::move(all));
-}
-
-// Counts in another thread; what is shown stays until then.
-void Panels::show_range_latency(TimeRange::Span range) {
-  if (latency_cancelled_) *latency_cancelled_ = true;
-  latency_worker_->drop_waiting();
-  const auto cancelled = latency_cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  latency_worker_->post(
-      this,
-      [store = document_.shared_store(), range, cancelled] {
-        if (store == nullptr) return RangeLatency{};
-        return range_latency(*store, range.from_ns, range.to_ns, kLatencyMost, *cancelled);
-      },
-      [this, cancelled](const RangeLatency& counted) {
-        if (*cancelled) return;
-        std::vector<LatencyProcedure> all;
-        for (const index::ProcedureTimes& t : counted.procedures) all.push_back(latency_of(t));
-        QString caption = latency_caption();
-        if (counted.counted < counted.messages) {
-          caption += '\n' + tr("Only the first %L1 of %L2 messages in the range are counted.")
-                                .arg(counted.counted)
-                                .arg(counted.messages);
-        }
-        latency->set_caption(caption);
-        latency->set_parts_note(
-            tr("Parts are counted for the whole time only. Show the whole time to see them."));
-        latency->set_procedures(std::move(all));
-      });
-}
-
-// Names who measured it: numbers of client and server differ by the way between them.
-QString Panels::latency_caption() const {
-  std::uint64_t packets = 0;
-  std::uint64_t client = 0;
-  std::uint64_t server = 0;
-  document_.store().read([&](const index::Content& c) {
-    for (const index::ConnectionInfo& i : c.connections) {
-      if (i.id == 0 || i.messages == 0) continue;
-      using index::SeenBy;
-      ++(i.observer == SeenBy::kPackets ? packets : i.observer == SeenBy::kClient ? client : server);
-    }
-  });
-  QStringList views;
-  if (packets != 0) views << tr("where the packets were captured");
-  if (client != 0) views << tr("the client's view");
-  if (server != 0) views << tr("the server's view");
-  if (views.isEmpty()) return {};
-  QString text = tr("From a Call to its Reply, %1. Waiting for a credit comes before the Call is "
-                    "sent: latency leaves it out.")
-                     .arg(views.join(tr(" and ")));
-  if (views.size() > 1) text += '\n' + tr("Connections differ in who measured them.");
-  return text;
 }
 
 void Panels::show_sizes() {
@@ -387,9 +320,18 @@ void Panels::show_sizes() {
 void Panels::show_congestion() {
   const auto connection = document_.connection();
   if (!connection || !in_sight(congestion)) return;
-  const TimeRange::Span range = document_.time_range().shown();
+  // Pause frames can come before the first message.
+  const TimeRange::Span range =
+      document_.time_range().range().value_or(TimeRange::Span{INT64_MIN, INT64_MAX});
   Congestion shown = document_.store().read(
       [&](const index::Content& c) { return congestion_of(c, *connection, range); });
+  const TimeRange::Span axis = document_.time_range().shown();
+  shown.from_ns = axis.from_ns;
+  shown.to_ns = axis.to_ns;
+  if (!document_.time_range().range() && !shown.bins.empty()) {
+    shown.from_ns = std::min(shown.from_ns, shown.bins.front().from_ns);
+    shown.to_ns = std::max(shown.to_ns, shown.bins.back().to_ns);
+  }
   shown.part = document_.time_range().range().has_value();
   congestion->set_congestion(shown);
 }
@@ -458,8 +400,6 @@ Congestion Panels::congestion_of(const index::Content& content, std::uint32_t co
   if (const QString line = pauses_line(content.pauses); !line.isEmpty()) totals << line;
   shown.totals = totals.join('\n');
   if (all.empty()) return shown;
-  shown.from_ns = range.from_ns;
-  shown.to_ns = range.to_ns;
   const std::size_t client = info->client;
   for (std::int64_t n = all.first(); n <= all.last(); ++n) {
     const Joined& from = all.bin(n);
@@ -617,52 +557,6 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
     return a.from_ns != b.from_ns ? a.from_ns < b.from_ns : a.frame < b.frame;
   });
   return items;
-}
-
-LatencyProcedure Panels::latency_of(const index::ProcedureTimes& t) {
-  const auto quantile = [](const base::Histogram& h, double q) {
-    return report::given_quantile(h, q).value_or(-1);
-  };
-  LatencyProcedure p;
-  p.label = QString::fromStdString(t.label) + (t.key.reverse ? tr(" (reverse)") : QString());
-  p.calls = t.calls;
-  p.errors = t.errors;
-  p.p50 = quantile(t.total, 0.5);
-  p.p90 = quantile(t.total, 0.9);
-  p.p99 = quantile(t.total, 0.99);
-  p.p999 = quantile(t.total, 0.999);
-  if (t.total.count() != 0) p.max = t.total.max();
-  t.total.for_each_bucket([&p](const base::Histogram::Bucket& b) {
-    p.buckets.push_back({static_cast<std::int64_t>(base::Histogram::lowest_of(b.index)),
-                         static_cast<std::int64_t>(base::Histogram::lowest_of(b.index + 1)),
-                         b.count});
-  });
-  const std::tuple<QString, const base::Histogram*, bool> parts[] = {
-      {tr("Waiting for a request slot"), &t.slot_wait, false},
-      {tr("Waiting for a credit"), &t.waiting, false},
-      {tr("Encoding and registration"), &t.marshal, false},
-      {tr("Posting the Send"), &t.post, false},
-      {tr("All before the Send"), &t.sending, false},
-      {tr("Send to Reply"), &t.turn, true},
-      {tr("Call to first RDMA operation"), &t.before_data, true},
-      {tr("RDMA operations"), &t.data, true},
-      {tr("Last RDMA operation to Reply"), &t.after_data, true},
-      {tr("Reply to completion"), &t.completion, false},
-  };
-  for (const auto& [name, histogram, in_latency] : parts) {
-    if (histogram->count() == 0) continue;
-    p.parts.push_back({name, static_cast<std::int64_t>(histogram->mean()),
-                       quantile(*histogram, 0.99), histogram->count(), in_latency});
-  }
-  for (const auto& s : t.slowest)
-    p.outliers.push_back({s.message, s.frame, s.latency_ns, s.time_ns});
-  return p;
-}
-
-std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) {
-  std::vector<LatencyProcedure> all;
-  for (const auto& [key, t] : content.times) all.push_back(latency_of(t));
-  return all;
 }
 
 }  // namespace rpcrdma::gui

@@ -23,8 +23,8 @@ class Worker;
 // Answers the chart's queries from the store. Its range is that of the document.
 class StoreCredits final : public CreditSource {
  public:
-  StoreCredits(const index::Store& store, std::uint32_t connection)
-      : store_(store), connection_(connection) {}
+  StoreCredits(const index::Store& store, const TimeRange& time, std::uint32_t connection)
+      : store_(store), time_(time), connection_(connection) {}
   [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>> range() const override;
   [[nodiscard]] std::vector<CreditColumn> columns(int direction, std::int64_t from_ns,
                                                   std::int64_t to_ns, int count) const override;
@@ -34,6 +34,7 @@ class StoreCredits final : public CreditSource {
   [[nodiscard]] const index::CreditLog* log(const index::Content& c, int direction) const;
 
   const index::Store& store_;
+  const TimeRange& time_;
   std::uint32_t connection_;
 };
 
@@ -87,8 +88,9 @@ class Panels : public QObject {
   QTimer latency_timer_;
   std::uint64_t calls_shown_ = UINT64_MAX;
   std::unique_ptr<Worker> latency_worker_;
-  // Of the count that runs or waits; null: none.
+  // Of the latest count, and its range while it runs.
   std::shared_ptr<std::atomic<bool>> latency_cancelled_;
+  std::optional<TimeRange::Span> counting_;
   std::unordered_set<const QWidget*> in_sight_;
 };
 

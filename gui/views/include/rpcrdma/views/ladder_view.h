@@ -4,6 +4,7 @@
 
 #include <QAbstractScrollArea>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace rpcrdma::gui {
@@ -42,6 +43,8 @@ class LadderView : public QAbstractScrollArea {
   // Items are in order of time. `start_ns`: times count from there. The selected item, or else the
   // first visible one, keeps its place on screen.
   void set_items(std::vector<LadderItem> items, std::int64_t start_ns);
+  // How the first visible item writes its time; the others write the time since the one above.
+  void set_time_writer(std::function<QString(std::int64_t)> write);
   void set_selected(quint64 message);
   [[nodiscard]] const std::vector<LadderItem>& items() const { return items_; }
   [[nodiscard]] QRect rect_of(std::size_t item) const;  // in the viewport
@@ -72,6 +75,7 @@ class LadderView : public QAbstractScrollArea {
   QString left_, right_;
   std::vector<LadderItem> items_;
   std::int64_t start_ns_ = 0;
+  std::function<QString(std::int64_t)> write_time_;
   quint64 selected_ = 0;
   quint64 exchange_ = 0;  // exchange of the selected message
   std::size_t current_ = 0;
