@@ -59,7 +59,7 @@ CallsView::CallsView(Document& document, QWidget* parent)
   header.setSortIndicator(static_cast<int>(CallColumn::kTime), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
   const int wide = fontMetrics().averageCharWidth();
-  const int characters[kCallColumns] = {16, 15, 6, 36, 10, 10, 28, 18, 9, 12};
+  const int characters[kCallColumns] = {12, 11, 5, 36, 9, 9, 24, 12, 5, 11};
   for (int i = 0; i < kCallColumns; ++i) table_->setColumnWidth(i, wide * characters[i] + kGap);
   header.setSectionResizeMode(static_cast<int>(CallColumn::kCall), QHeaderView::Stretch);
   header.setMinimumSectionSize(wide * 5);
@@ -150,10 +150,11 @@ void CallsView::show_totals() {
   slowest_->setEnabled(!none);
   if (!none) return;
   const bool narrowed = !document_.filter().isEmpty() || document_.time_range().range().has_value();
-  empty_->setText(document_.is_empty() ? tr("Open a capture or attach to an endpoint to see its Calls.")
+  empty_->setText(document_.is_empty()
+                      ? tr("Open a capture or attach to an endpoint to see its Calls.")
                   : !list_->is_complete() ? tr("Reading the Calls...")
-                  : narrowed ? tr("No Call matches the filter and the range of time.")
-                             : tr("No Call was seen."));
+                  : narrowed              ? tr("No Call matches the filter and the range of time.")
+                                          : tr("No Call was seen."));
 }
 
 void CallsView::select_current(const QModelIndex& now) {
@@ -210,7 +211,8 @@ void CallsView::show_menu(const QPoint& at) {
   offer(tr("Only this co&nnection"), QString("rpcrdma.connection == %1").arg(call.connection));
   if (call.latency_ns >= 0) {
     offer(tr("Only Calls that took as &long, or longer"),
-          QString("rpcrdma.latency >= %1").arg(static_cast<double>(call.latency_ns) / 1e9, 0, 'f', 9));
+          QString("rpcrdma.latency >= %1")
+              .arg(static_cast<double>(call.latency_ns) / 1e9, 0, 'f', 9));
   }
   menu.exec(table_->viewport()->mapToGlobal(at));
 }

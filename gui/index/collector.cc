@@ -389,9 +389,11 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
   CallDetail detail;
   const std::int64_t before = between(end.called, end.sent);
   if (end.side == 0) {
-    const std::int64_t idle = std::max<std::int64_t>(0, waited) + std::max<std::int64_t>(0, end.slot_wait);
+    const std::int64_t idle =
+        std::max<std::int64_t>(0, waited) + std::max<std::int64_t>(0, end.slot_wait);
     detail.parts = CallDetail::Parts::kRequester;
-    detail.part = {ShortTime(idle), ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
+    detail.part = {ShortTime(idle),
+                   ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
                    ShortTime(between(end.sent, end.replied))};
   } else {
     detail.parts = CallDetail::Parts::kResponder;

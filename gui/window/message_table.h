@@ -65,6 +65,9 @@ class MessageTable : public QAbstractScrollArea {
   [[nodiscard]] std::uint64_t rows_per_page() const;
   [[nodiscard]] std::optional<std::uint64_t> row_at(int y) const;
   void layout();
+  // Gives Info the width that is left.
+  void stretch_info(int width);
+  void draw_pair(QPainter& painter) const;
   void make_visible(std::uint64_t row);
   void selected_elsewhere(quint64 id);
   void header_menu(const QPoint& at);

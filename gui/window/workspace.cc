@@ -201,6 +201,7 @@ void MainWindow::make_docks() {
   splitDockWidget(waterfall, dock("detail"), Qt::Vertical);
   tabifyDockWidget(waterfall,
                    add_dock("chunks", tr("Chunks"), panels_->chunks, Qt::RightDockWidgetArea));
+  waterfall->raise();
   QDockWidget* before = nullptr;
   const std::tuple<const char*, QString, QWidget*> bottom[] = {
       {"connections", tr("Connections"), connections_},
