@@ -59,7 +59,7 @@ CallsView::CallsView(Document& document, QWidget* parent)
   header.setSortIndicator(static_cast<int>(CallColumn::kTime), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
   const int wide = fontMetrics().averageCharWidth();
-  const int characters[kCallColumns] = {12, 11, 5, 36, 9, 9, 24, 12, 5, 11};
+  const int characters[kCallColumns] = {12, 11, 5, 36, 9, 9, 24, 12, 5, 12};
   for (int i = 0; i < kCallColumns; ++i) table_->setColumnWidth(i, wide * characters[i] + kGap);
   header.setSectionResizeMode(static_cast<int>(CallColumn::kCall), QHeaderView::Stretch);
   header.setMinimumSectionSize(wide * 5);
@@ -121,6 +121,10 @@ CallsView::CallsView(Document& document, QWidget* parent)
     table_->scrollToTop();
   });
   connect(&header, &QHeaderView::sortIndicatorChanged, this, [this](int by, Qt::SortOrder order) {
+    if (by != static_cast<int>(CallColumn::kTime) && by != static_cast<int>(CallColumn::kLatency)) {
+      show_order();
+      return;
+    }
     const bool slowest =
         by == static_cast<int>(CallColumn::kLatency) && order == Qt::DescendingOrder;
     const QSignalBlocker quiet(slowest_);
@@ -140,6 +144,18 @@ void CallsView::showEvent(QShowEvent* event) {
 void CallsView::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
   list_->set_active(false);
+}
+
+// The sign in the header is that of the list's order, since other columns cannot be sorted.
+void CallsView::show_order() {
+  const CallList::Order order = list_->order();
+  const bool latency =
+      order == CallList::Order::kSlowestFirst || order == CallList::Order::kFastestFirst;
+  const bool descending =
+      order == CallList::Order::kSlowestFirst || order == CallList::Order::kNewestFirst;
+  table_->horizontalHeader()->setSortIndicator(
+      static_cast<int>(latency ? CallColumn::kLatency : CallColumn::kTime),
+      descending ? Qt::DescendingOrder : Qt::AscendingOrder);
 }
 
 void CallsView::show_totals() {

@@ -15,10 +15,10 @@ namespace rpcrdma::gui::testing {
 struct JoinedTimes {
   static constexpr std::int64_t kWaitFrom = 2'000, kWaitTo = 52'000;  // for a credit
   static constexpr std::int64_t kSent = 60'000;
-  static constexpr std::int64_t kArrived = 75'000;   // at the server
-  static constexpr std::int64_t kRead = 95'000;      // its Read chunks
+  static constexpr std::int64_t kArrived = 80'000;   // at the server
+  static constexpr std::int64_t kRead = 100'000;     // its Read chunks
   static constexpr std::int64_t kReplied = 395'000;  // the server
-  static constexpr std::int64_t kBack = 420'000;     // the Reply, at the client
+  static constexpr std::int64_t kBack = 415'000;     // the Reply, at the client
   static constexpr std::int64_t kEnded = 431'000;    // at the client
   static constexpr std::int64_t kFreed = 440'000;    // at the server
 };
@@ -36,10 +36,9 @@ inline void put_word(std::vector<std::uint8_t>& to, std::uint32_t word) {
 inline std::vector<std::uint8_t> joined_message(std::uint32_t xid, bool reply) {
   std::vector<std::uint8_t> bytes;
   const std::vector<std::uint32_t> header{xid, 1, 32, 0, 0, 0, 0};
-  const std::vector<std::uint32_t> rpc = reply
-                                             ? std::vector<std::uint32_t>{xid, 1, 0, 0, 0, 0}
-                                             : std::vector<std::uint32_t>{xid, 0, 2, 100003, 3, 0,
-                                                                          0,   0, 0, 0};
+  const std::vector<std::uint32_t> rpc =
+      reply ? std::vector<std::uint32_t>{xid, 1, 0, 0, 0, 0}
+            : std::vector<std::uint32_t>{xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0};
   for (const std::uint32_t word : header) put_word(bytes, word);
   for (const std::uint32_t word : rpc) put_word(bytes, word);
   return bytes;

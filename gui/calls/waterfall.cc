@@ -19,7 +19,9 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr int kWaterfallMargin = 8;
-constexpr int kLeastBar = 3;  // pixels: a moment
+constexpr int kLeastBar = 3;       // pixels: a moment
+constexpr double kFoldFrom = 0.7;  // of the time, without a step: it is drawn shorter
+constexpr double kFolded = 0.25;   // of the width
 
 QString lane_name(WaterfallLane lane) {
   switch (lane) {
@@ -76,6 +78,56 @@ void fill_bar(QPainter& painter, const QRect& box, WaterfallBar::Kind kind,
   painter.drawRect(box.adjusted(0, 0, -1, -1));
 }
 
+// Writes the label where there is more room: behind the bar, in front of it, or on it. It is
+// readable on any colour.
+void draw_label(QPainter& painter, const QString& label, const QRect& box, int left, int right,
+                const QColor& background) {
+  const QFontMetrics metrics = painter.fontMetrics();
+  const int needed = metrics.horizontalAdvance(label) + 12;
+  const int behind = right - box.right();
+  const int before = box.left() - left;
+  int x = 0;
+  int room = 0;
+  if (behind >= needed || (behind >= before && behind > box.width())) {
+    x = box.right() + 6;
+    room = behind - 8;
+  } else if (before >= needed || before > box.width()) {
+    room = before - 6;
+    x = std::max(left, box.left() - 6 - (needed - 12));
+  } else {
+    x = box.left() + 6;
+    room = box.width() - 8;
+  }
+  const QString shown = metrics.elidedText(label, Qt::ElideRight, room);
+  const QRect place(x, box.top(), metrics.horizontalAdvance(shown), box.height());
+  painter.fillRect(place.adjusted(-2, 1, 2, -1), background);
+  painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft | Qt::TextDontClip, shown);
+}
+
+// Two zigzag lines in the middle of a stretch that is drawn shorter than it is.
+void draw_fold(QPainter& painter, double from, double to, int top, int bottom,
+               const QPalette& palette) {
+  const double middle = (from + to) / 2;
+  constexpr int kStep = 5;
+  QPolygonF left, right;
+  for (int y = top, n = 0; y <= bottom; y += kStep, ++n) {
+    const double x = middle + (n % 2 == 0 ? -3 : 3);
+    left << QPointF(x - 3, y);
+    right << QPointF(x + 3, y);
+  }
+  QPolygonF band = left;
+  for (auto it = right.rbegin(); it != right.rend(); ++it) band << *it;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(palette.base());
+  painter.drawPolygon(band);
+  painter.setPen(line_colour(palette));
+  painter.drawPolyline(left);
+  painter.drawPolyline(right);
+  painter.restore();
+}
+
 }  // namespace
 
 Waterfall::Waterfall(Document& document, QWidget* parent)
@@ -83,11 +135,13 @@ Waterfall::Waterfall(Document& document, QWidget* parent)
   setFocusPolicy(Qt::StrongFocus);
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setMinimumHeight(8 * row_height());
   setAccessibleName(tr("Waterfall of the Call"));
   connect(&document_, &Document::excerpt_read, this, &Waterfall::refresh);
   connect(&document_, &Document::time_format_changed, viewport(), qOverload<>(&QWidget::update));
   connect(&document_, &Document::reset, this, [this] {
     picture_ = {};
+    fold_from_ = fold_to_ = 0;
     current_.reset();
     stale_ = false;
     layout();
@@ -118,6 +172,7 @@ void Waterfall::refresh() {
     verticalScrollBar()->setValue(0);
   }
   setAccessibleDescription(picture_.title);
+  fold();
   layout();
 }
 
@@ -138,11 +193,40 @@ int Waterfall::top() const {
   return 2 * row_height() + 2 - verticalScrollBar()->value();
 }
 
+// Looks for the longest stretch in which nothing begins or ends.
+void Waterfall::fold() {
+  fold_from_ = fold_to_ = 0;
+  std::vector<std::int64_t> steps;
+  for (const WaterfallBar& b : picture_.bars) {
+    steps.push_back(b.from_ns);
+    steps.push_back(b.to_ns);
+  }
+  std::sort(steps.begin(), steps.end());
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] - steps[i - 1] <= fold_to_ - fold_from_) continue;
+    fold_from_ = steps[i - 1];
+    fold_to_ = steps[i];
+  }
+  const auto all = static_cast<double>(picture_.to_ns - picture_.from_ns);
+  const bool alone = fold_from_ == picture_.from_ns && fold_to_ == picture_.to_ns;
+  if (alone || static_cast<double>(fold_to_ - fold_from_) < kFoldFrom * all) {
+    fold_from_ = fold_to_ = 0;
+  }
+}
+
 double Waterfall::x_of(std::int64_t ns) const {
   const double room = std::max(1, viewport()->width() - gutter() - kWaterfallMargin);
   const auto all =
       static_cast<double>(std::max<std::int64_t>(1, picture_.to_ns - picture_.from_ns));
-  return gutter() + static_cast<double>(ns - picture_.from_ns) / all * room;
+  const auto since = static_cast<double>(ns - picture_.from_ns);
+  if (fold_to_ == fold_from_) return gutter() + since / all * room;
+  const auto folded = static_cast<double>(fold_to_ - fold_from_);
+  const double scale = room * (1 - kFolded) / (all - folded);
+  const auto before = static_cast<double>(fold_from_ - picture_.from_ns);
+  if (ns <= fold_from_) return gutter() + since * scale;
+  const double inside = std::min(since - before, folded);
+  return gutter() + before * scale + inside / folded * room * kFolded +
+         (since - before - inside) * scale;
 }
 
 QRect Waterfall::rect_of(std::size_t bar) const {
@@ -162,6 +246,11 @@ QString Waterfall::text_of(std::size_t bar) const {
            : tr("at %1").arg(document_.time_text(b.from_ns)));
   if (!b.detail.isEmpty()) text += '\n' + b.detail;
   return text;
+}
+
+QSize Waterfall::sizeHint() const {
+  constexpr int kRows = 13;
+  return {fontMetrics().averageCharWidth() * 56, kRows * row_height()};
 }
 
 void Waterfall::layout() {
@@ -185,8 +274,10 @@ void Waterfall::paintEvent(QPaintEvent* event) {
   painter.fillRect(viewport()->rect(), colours.base());
   const QColor text = colours.color(QPalette::Text);
   const QColor quiet = tint(colours, text, 0.7);
+  const QColor row_colour = tint(colours, colours.color(QPalette::Highlight), 0.25);
   const int high = row_height();
   const int wide = viewport()->width();
+  const int rows_end = top() + static_cast<int>(picture_.bars.size()) * high;
   for (std::size_t i = 0; i < picture_.bars.size(); ++i) {
     const WaterfallBar& b = picture_.bars[i];
     const QRect box = rect_of(i);
@@ -200,40 +291,24 @@ void Waterfall::paintEvent(QPaintEvent* event) {
       painter.drawText(QRect(kWaterfallMargin, row.top(), gutter(), high), Qt::AlignVCenter,
                        lane_name(b.lane));
     }
-    if (current_ == i) {
-      painter.fillRect(row.adjusted(gutter() - 4, 1, 0, 0),
-                       tint(colours, colours.color(QPalette::Highlight), 0.25));
-    }
+    if (current_ == i) painter.fillRect(row.adjusted(gutter() - 4, 1, 0, 0), row_colour);
     fill_bar(painter, box, b.kind, colours);
     if (current_ == i) {
       painter.setPen(QPen(text, hasFocus() ? 2 : 1));
       painter.drawRect(box.adjusted(-2, -2, 1, 1));
     }
-    // The label is where there is more room: behind the bar, in front of it, or on it.
-    const int needed = fontMetrics().horizontalAdvance(b.label) + 12;
-    const int behind = wide - box.right();
-    const int before = box.left() - gutter();
-    QRect place;
-    Qt::Alignment align = Qt::AlignVCenter;
-    if (behind >= needed || (behind >= before && behind > box.width())) {
-      place = QRect(box.right() + 6, row.top(), behind - 8, high);
-      align |= Qt::AlignLeft;
-    } else if (before >= needed || before > box.width()) {
-      place = QRect(gutter(), row.top(), before - 6, high);
-      align |= Qt::AlignRight;
-    } else {
-      place = QRect(box.left() + 6, row.top(), box.width() - 8, high);
-      align |= Qt::AlignLeft;
-      // Readable on any colour of a bar.
-      const int shown = std::min(place.width(), needed - 12);
-      painter.fillRect(QRect(place.left() - 2, box.top() + 1, shown + 4, box.height() - 2),
-                       colours.base());
-    }
-    painter.setPen(text);
-    painter.drawText(place, static_cast<int>(align),
-                     fontMetrics().elidedText(b.label, Qt::ElideRight, place.width()));
   }
-  int below = top() + static_cast<int>(picture_.bars.size()) * high + 4;
+  if (fold_to_ != fold_from_)
+    draw_fold(painter, x_of(fold_from_), x_of(fold_to_), 2 * high,
+              std::min(viewport()->height(), rows_end), colours);
+  painter.setPen(text);
+  for (std::size_t i = 0; i < picture_.bars.size(); ++i) {
+    const QRect box = rect_of(i);
+    if (box.bottom() < 0 || box.top() > viewport()->height()) continue;
+    draw_label(painter, picture_.bars[i].label, box, gutter(), wide,
+               current_ == i ? row_colour : colours.color(QPalette::Base));
+  }
+  int below = rows_end + 4;
   painter.setPen(quiet);
   for (const QString& note : std::as_const(picture_.notes)) {
     const QRect room(kWaterfallMargin, below, wide - 2 * kWaterfallMargin, 4 * high);
@@ -266,6 +341,14 @@ void Waterfall::paintEvent(QPaintEvent* event) {
         "+" + QString::fromStdString(base::format_duration(picture_.to_ns - picture_.from_ns));
     painter.drawText(axis, Qt::AlignVCenter | Qt::AlignLeft, begin);
     painter.drawText(axis, Qt::AlignVCenter | Qt::AlignRight, end);
+    if (fold_to_ != fold_from_) {
+      const QString folded = QString::fromStdString(base::format_duration(fold_to_ - fold_from_));
+      const int room = axis.width() - fontMetrics().horizontalAdvance(begin + end) - 24;
+      const QString words = tr("folded: %1").arg(folded);
+      if (fontMetrics().horizontalAdvance(words) < room) {
+        painter.drawText(axis, Qt::AlignCenter, words);
+      }
+    }
     painter.setPen(line_colour(colours));
     painter.drawLine(0, 2 * high, wide, 2 * high);
   }

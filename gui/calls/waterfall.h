@@ -21,6 +21,7 @@ class Waterfall : public QAbstractScrollArea {
   [[nodiscard]] QRect rect_of(std::size_t bar) const;  // in the viewport
   // Returns what is known of a bar, a line each.
   [[nodiscard]] QString text_of(std::size_t bar) const;
+  [[nodiscard]] QSize sizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -32,6 +33,7 @@ class Waterfall : public QAbstractScrollArea {
 
  private:
   void refresh();
+  void fold();
   void layout();
   void choose(std::size_t bar);
   void go();
@@ -45,6 +47,8 @@ class Waterfall : public QAbstractScrollArea {
   WaterfallPicture picture_;
   std::optional<std::size_t> current_;
   bool stale_ = false;  // the picture is older than the selection
+  // A stretch without any step that would leave no room for the others is drawn shorter.
+  std::int64_t fold_from_ = 0, fold_to_ = 0;
 };
 
 }  // namespace rpcrdma::gui

@@ -48,8 +48,8 @@ std::int64_t length_of(const WaterfallPicture& picture, WaterfallLane lane, Kind
 
 TEST(Waterfall, ACallThatBothEndsRecordedHasTheStepsOfBoth) {
   const std::string folder = ::testing::TempDir();
-  const Loaded loaded({testing::joined_recording(folder, true),
-                       testing::joined_recording(folder, false)});
+  const Loaded loaded(
+      {testing::joined_recording(folder, true), testing::joined_recording(folder, false)});
   for (const auto kind : {model::Kind::kCall, model::Kind::kReply}) {
     const std::uint64_t id = message_of(loaded, testing::kJoinedFirstXid + 4, kind);
     const WaterfallPicture p = waterfall_of(excerpt_of(loaded, id), id, "NULL");
@@ -68,7 +68,11 @@ TEST(Waterfall, ACallThatBothEndsRecordedHasTheStepsOfBoth) {
               T::kArrived - T::kSent + T::kBack - T::kReplied);
     EXPECT_THAT(notes, ::testing::HasSubstr("clock"));
     EXPECT_THAT(notes, ::testing::Not(::testing::HasSubstr("not visible")));
+    // Both ways took as long, so the clocks compare without an error.
     EXPECT_EQ(p.to_ns - p.from_ns, T::kFreed);
+    const WaterfallBar* const work = bar_of(p, kServer, Kind::kWork);
+    ASSERT_NE(work, nullptr);
+    EXPECT_EQ(work->from_ns - p.from_ns, T::kRead);
   }
 }
 
