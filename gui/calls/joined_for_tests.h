@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace rpcrdma::gui::testing {
+namespace rpcrdma::gui::joined {
 
 // Nanoseconds from when the Call was made, by the client's clock.
 struct JoinedTimes {
@@ -105,4 +105,4 @@ inline std::string joined_recording(const std::string& folder, bool client) {
   return path;
 }
 
-}  // namespace rpcrdma::gui::testing
+}  // namespace rpcrdma::gui::joined

@@ -13,7 +13,7 @@ namespace {
 
 using index::testing::Loaded;
 using Kind = WaterfallBar::Kind;
-using T = testing::JoinedTimes;
+using T = joined::JoinedTimes;
 
 index::Excerpt excerpt_of(const Loaded& loaded, std::uint64_t id) {
   const std::atomic<bool> never{false};
@@ -49,9 +49,9 @@ std::int64_t length_of(const WaterfallPicture& picture, WaterfallLane lane, Kind
 TEST(Waterfall, ACallThatBothEndsRecordedHasTheStepsOfBoth) {
   const std::string folder = ::testing::TempDir();
   const Loaded loaded(
-      {testing::joined_recording(folder, true), testing::joined_recording(folder, false)});
+      {joined::joined_recording(folder, true), joined::joined_recording(folder, false)});
   for (const auto kind : {model::Kind::kCall, model::Kind::kReply}) {
-    const std::uint64_t id = message_of(loaded, testing::kJoinedFirstXid + 4, kind);
+    const std::uint64_t id = message_of(loaded, joined::kJoinedFirstXid + 4, kind);
     const WaterfallPicture p = waterfall_of(excerpt_of(loaded, id), id, "NULL");
     constexpr auto kClient = WaterfallLane::kClient;
     constexpr auto kWire = WaterfallLane::kWire;
@@ -77,8 +77,8 @@ TEST(Waterfall, ACallThatBothEndsRecordedHasTheStepsOfBoth) {
 }
 
 TEST(Waterfall, WhatOneEndDoesNotShowIsSaid) {
-  const Loaded loaded(testing::joined_recording(::testing::TempDir(), true));
-  const std::uint64_t id = message_of(loaded, testing::kJoinedFirstXid, model::Kind::kCall);
+  const Loaded loaded(joined::joined_recording(::testing::TempDir(), true));
+  const std::uint64_t id = message_of(loaded, joined::kJoinedFirstXid, model::Kind::kCall);
   const WaterfallPicture p = waterfall_of(excerpt_of(loaded, id), id, {});
   EXPECT_EQ(bar_of(p, WaterfallLane::kServer, Kind::kWork), nullptr);
   EXPECT_THAT(p.notes.join('\n').toStdString(),

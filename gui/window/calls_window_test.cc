@@ -17,7 +17,7 @@
 namespace rpcrdma::gui {
 namespace {
 
-using T = testing::JoinedTimes;
+using T = joined::JoinedTimes;
 
 class CallsInTheWindow : public ::testing::Test {
  protected:
@@ -49,10 +49,10 @@ class CallsInTheWindow : public ::testing::Test {
 
 TEST_F(CallsInTheWindow, TheWaterfallJoinsTheRecordingsOfBothEnds) {
   const std::string to = folder.path().toStdString();
-  open({QString::fromStdString(testing::joined_recording(to, true)),
-        QString::fromStdString(testing::joined_recording(to, false))});
+  open({QString::fromStdString(joined::joined_recording(to, true)),
+        QString::fromStdString(joined::joined_recording(to, false))});
   // One row a message, although both recordings have it.
-  EXPECT_EQ(document().row_count(), 2 * testing::kJoinedCalls);
+  EXPECT_EQ(document().row_count(), 2 * joined::kJoinedCalls);
   window.show_view("waterfall");
   Waterfall& waterfall = window.waterfall();
   document().select_message(5);

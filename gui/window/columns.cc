@@ -19,7 +19,7 @@ constexpr std::array<ColumnSpec, 23> kColumns{{
     {Column::kSource, "Source", "Address and QP of the sender", 18, false, false},
     {Column::kDestination, "Destination", "Address and QP of the receiver", 18, false, false},
     {Column::kKind, "Kind", "Call, Reply or error, and the direction", 6, false, true},
-    {Column::kXid, "XID", "Transaction ID", 9, false, true},
+    {Column::kXid, "XID", "Transaction ID", 10, false, true},
     {Column::kType, "Type", "rdma_proc", 12, false, false},
     {Column::kCredit, "Credit", "rdma_credit: requested by a Call, granted by a Reply", 6, true,
      false},

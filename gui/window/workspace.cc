@@ -202,6 +202,7 @@ void MainWindow::make_docks() {
   tabifyDockWidget(waterfall,
                    add_dock("chunks", tr("Chunks"), panels_->chunks, Qt::RightDockWidgetArea));
   waterfall->raise();
+  resizeDocks({waterfall, dock("detail")}, {260, 440}, Qt::Vertical);
   QDockWidget* before = nullptr;
   const std::tuple<const char*, QString, QWidget*> bottom[] = {
       {"connections", tr("Connections"), connections_},
