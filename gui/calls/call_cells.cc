@@ -24,8 +24,8 @@ void draw_sign(QPainter& painter, const QRectF& box, CallFate fate, const QPalet
   switch (fate) {
     case CallFate::kOk: {
       painter.setPen(QPen(colour(ink(palette, Ink::kReply)), 2, Qt::SolidLine, Qt::RoundCap));
-      painter.drawPolyline(
-          QPolygonF{c + QPointF(-r * 0.8, 0), c + QPointF(-r * 0.2, r * 0.6), c + QPointF(r * 0.8, -r * 0.6)});
+      painter.drawPolyline(QPolygonF{c + QPointF(-r * 0.8, 0), c + QPointF(-r * 0.2, r * 0.6),
+                                     c + QPointF(r * 0.8, -r * 0.6)});
       return;
     }
     case CallFate::kError: {
@@ -46,7 +46,8 @@ void draw_sign(QPainter& painter, const QRectF& box, CallFate fate, const QPalet
     case CallFate::kInFlight:
       painter.setPen(Qt::NoPen);
       painter.setBrush(colour(ink(palette, Ink::kInUse)));
-      for (const double x : {-r * 0.75, 0.0, r * 0.75}) painter.drawEllipse(c + QPointF(x, 0), 1.6, 1.6);
+      for (const double x : {-r * 0.75, 0.0, r * 0.75})
+        painter.drawEllipse(c + QPointF(x, 0), 1.6, 1.6);
       return;
   }
 }
@@ -118,8 +119,8 @@ void CallCells::paint(QPainter* painter, const QStyleOptionViewItem& option,
     painter->setPen(plain);
     painter->drawText(QRect(box.left(), box.top(), number, box.height()),
                       Qt::AlignVCenter | Qt::AlignRight, text);
-    const QRect room(box.left() + number + 8, box.center().y() - high / 3,
-                     box.width() - number - 8, high * 2 / 3);
+    const QRect room(box.left() + number + 8, box.center().y() - high / 3, box.width() - number - 8,
+                     high * 2 / 3);
     if (call.latency_ns >= 0 && room.width() > 4) {
       painter->setRenderHint(QPainter::Antialiasing, false);
       painter->fillRect(room, tint(palette, palette.color(QPalette::Text), 0.07));

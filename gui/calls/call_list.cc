@@ -231,6 +231,7 @@ void CallList::rank() {
           const std::size_t end = std::min(calls.size(), begin + kLocked);
           store->read([&](const index::Content& c) {
             for (std::size_t i = begin; i < end; ++i) {
+              if (calls[i] > c.rows.size()) continue;
               ranked.push_back({c.rows[calls[i] - 1].latency_ns, calls[i]});
             }
           });

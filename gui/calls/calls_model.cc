@@ -43,7 +43,7 @@ constexpr std::array<CallColumnSpec, kCallColumns> kCallSpecs{{
     {QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "Parts"),
      QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "Where the time went, as far as it is known"),
      false},
-    {QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "RDMA ops"),
+    {QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "Ops"),
      QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "RDMA Reads and Writes"), true},
     {QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "XID"),
      QT_TRANSLATE_NOOP("rpcrdma::gui::CallsModel", "Transaction ID"), false},
@@ -54,9 +54,8 @@ QString duration(std::int64_t ns) {
 }
 
 QString size_text(std::int64_t bytes) {
-  return bytes < 0
-             ? QString()
-             : QString::fromStdString(base::format_bytes(static_cast<std::uint64_t>(bytes)));
+  return bytes < 0 ? QString()
+                   : QString::fromStdString(base::format_bytes(static_cast<std::uint64_t>(bytes)));
 }
 
 CallRow read_call(const index::Content& c, std::uint64_t id) {
@@ -266,10 +265,10 @@ QVariant CallsModel::data(const QModelIndex& at, int role) const {
     case Qt::ToolTipRole:
       return tool_tip(help(call(at.row())));
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(
-          Qt::AlignVCenter |
-          (kCallSpecs[static_cast<std::size_t>(at.column())].right ? Qt::AlignRight
-                                                                    : Qt::AlignLeft));
+      return QVariant::fromValue(Qt::AlignVCenter |
+                                 (kCallSpecs[static_cast<std::size_t>(at.column())].right
+                                      ? Qt::AlignRight
+                                      : Qt::AlignLeft));
     default:
       return {};
   }
@@ -284,8 +283,7 @@ QVariant CallsModel::headerData(int section, Qt::Orientation orientation, int ro
     case Qt::ToolTipRole:
       return tool_tip(tr(spec.help));
     case Qt::TextAlignmentRole:
-      return QVariant::fromValue(Qt::AlignVCenter |
-                                 (spec.right ? Qt::AlignRight : Qt::AlignLeft));
+      return QVariant::fromValue(Qt::AlignVCenter | (spec.right ? Qt::AlignRight : Qt::AlignLeft));
     default:
       return {};
   }

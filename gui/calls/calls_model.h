@@ -36,8 +36,8 @@ struct CallRow {
   std::uint32_t connection = 0;  // ID
   std::uint32_t xid = 0;
   bool reverse = false;
-  QString procedure;  // "NFS v4 READ"
-  QString request;    // "READ 64 KiB at 1 MiB of big"
+  QString procedure;                // "NFS v4 READ"
+  QString request;                  // "READ 64 KiB at 1 MiB of big"
   std::int64_t up = -1, down = -1;  // bytes from the requester and to it; -1: not known
   std::uint32_t operations = 0;
   index::CallDetail::Parts parts = index::CallDetail::Parts::kNone;

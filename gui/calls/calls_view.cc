@@ -59,7 +59,7 @@ CallsView::CallsView(Document& document, QWidget* parent)
   header.setSortIndicator(static_cast<int>(CallColumn::kTime), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
   const int wide = fontMetrics().averageCharWidth();
-  const int characters[kCallColumns] = {16, 15, 6, 36, 10, 10, 28, 18, 9, 12};
+  const int characters[kCallColumns] = {14, 11, 5, 36, 9, 9, 24, 12, 5, 12};
   for (int i = 0; i < kCallColumns; ++i) table_->setColumnWidth(i, wide * characters[i] + kGap);
   header.setSectionResizeMode(static_cast<int>(CallColumn::kCall), QHeaderView::Stretch);
   header.setMinimumSectionSize(wide * 5);
@@ -121,6 +121,10 @@ CallsView::CallsView(Document& document, QWidget* parent)
     table_->scrollToTop();
   });
   connect(&header, &QHeaderView::sortIndicatorChanged, this, [this](int by, Qt::SortOrder order) {
+    if (by != static_cast<int>(CallColumn::kTime) && by != static_cast<int>(CallColumn::kLatency)) {
+      show_order();
+      return;
+    }
     const bool slowest =
         by == static_cast<int>(CallColumn::kLatency) && order == Qt::DescendingOrder;
     const QSignalBlocker quiet(slowest_);
@@ -142,6 +146,18 @@ void CallsView::hideEvent(QHideEvent* event) {
   list_->set_active(false);
 }
 
+// The sign in the header is that of the list's order, since other columns cannot be sorted.
+void CallsView::show_order() {
+  const CallList::Order order = list_->order();
+  const bool latency =
+      order == CallList::Order::kSlowestFirst || order == CallList::Order::kFastestFirst;
+  const bool descending =
+      order == CallList::Order::kSlowestFirst || order == CallList::Order::kNewestFirst;
+  table_->horizontalHeader()->setSortIndicator(
+      static_cast<int>(latency ? CallColumn::kLatency : CallColumn::kTime),
+      descending ? Qt::DescendingOrder : Qt::AscendingOrder);
+}
+
 void CallsView::show_totals() {
   totals_->setText(document_.is_empty() ? QString() : model_->totals());
   const bool none = list_->size() == 0;
@@ -150,10 +166,11 @@ void CallsView::show_totals() {
   slowest_->setEnabled(!none);
   if (!none) return;
   const bool narrowed = !document_.filter().isEmpty() || document_.time_range().range().has_value();
-  empty_->setText(document_.is_empty() ? tr("Open a capture or attach to an endpoint to see its Calls.")
+  empty_->setText(document_.is_empty()
+                      ? tr("Open a capture or attach to an endpoint to see its Calls.")
                   : !list_->is_complete() ? tr("Reading the Calls...")
-                  : narrowed ? tr("No Call matches the filter and the range of time.")
-                             : tr("No Call was seen."));
+                  : narrowed              ? tr("No Call matches the filter and the range of time.")
+                                          : tr("No Call was seen."));
 }
 
 void CallsView::select_current(const QModelIndex& now) {
@@ -210,7 +227,8 @@ void CallsView::show_menu(const QPoint& at) {
   offer(tr("Only this co&nnection"), QString("rpcrdma.connection == %1").arg(call.connection));
   if (call.latency_ns >= 0) {
     offer(tr("Only Calls that took as &long, or longer"),
-          QString("rpcrdma.latency >= %1").arg(static_cast<double>(call.latency_ns) / 1e9, 0, 'f', 9));
+          QString("rpcrdma.latency >= %1")
+              .arg(static_cast<double>(call.latency_ns) / 1e9, 0, 'f', 9));
   }
   menu.exec(table_->viewport()->mapToGlobal(at));
 }

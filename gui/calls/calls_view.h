@@ -36,6 +36,7 @@ class CallsView : public QWidget {
   bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
+  void show_order();
   void show_totals();
   void show_menu(const QPoint& at);
   void select_current(const QModelIndex& now);

@@ -130,7 +130,9 @@ std::uint32_t Collector::procedure_of(const model::RpcInfo& rpc) {
   const auto ref = static_cast<std::uint32_t>(procedures_.size() + 1);
   procedures_.emplace(draft_, ref);
   std::string label = report::procedure_label(rpc);
-  std::string brief = label.starts_with("NFS v") ? label.substr(label.rfind(' ') + 1) : label;
+  constexpr std::string_view kNfs = "NFS v";
+  const std::size_t version = label.starts_with(kNfs) ? label.find(' ', kNfs.size()) : label.npos;
+  std::string brief = version != label.npos ? label.substr(version + 1) : label;
   new_procedures_.push_back({rpc, std::move(label), report::rpc_label(rpc), std::move(brief)});
   return ref;
 }
@@ -395,9 +397,13 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
   CallDetail detail;
   const std::int64_t before = between(end.called, end.sent);
   if (end.side == 0) {
-    const std::int64_t idle = std::max<std::int64_t>(0, waited) + std::max<std::int64_t>(0, end.slot_wait);
+    // Both come from the writer.
+    constexpr std::int64_t kMostNs = INT64_MAX / 4;
+    const std::int64_t idle = std::clamp<std::int64_t>(waited, 0, kMostNs) +
+                              std::clamp<std::int64_t>(end.slot_wait, 0, kMostNs);
     detail.parts = CallDetail::Parts::kRequester;
-    detail.part = {ShortTime(idle), ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
+    detail.part = {ShortTime(idle),
+                   ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
                    ShortTime(between(end.sent, end.replied))};
   } else {
     detail.parts = CallDetail::Parts::kResponder;

@@ -29,6 +29,7 @@ constexpr std::uint64_t kNear = 20'000;
 // yet, behind it: where packets are missing or damaged, the analyzer depends on what it saw before,
 // and holds a message back until it can decide.
 constexpr std::uint64_t kAround = 512;
+constexpr std::size_t kMostSetUp = 128;  // frames
 
 // The store's data about the stretch.
 struct Known {
@@ -42,6 +43,8 @@ struct Known {
   std::optional<wire::Dialect> dialect;
   bool check_icrc = true;
   bool missing = false;
+  bool recorded = false;         // endpoints report on the stretch
+  std::set<std::uint32_t> xids;  // of its messages
 };
 
 class Reader final : public model::Observer, public trace_reader::Observer {
@@ -57,7 +60,10 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   void begin() { begun_ = true; }
   // All of the stretch's messages have been seen, and the Read chunks of its Replies read.
-  [[nodiscard]] bool all_seen() const { return seen_.size() >= known_.count && reading_.empty(); }
+  // An endpoint reports the steps of a Call after its Reply.
+  [[nodiscard]] bool all_seen() const {
+    return seen_.size() >= known_.count && reading_.empty() && !known_.recorded;
+  }
   Excerpt take() {
     std::stable_sort(excerpt_.events.begin(), excerpt_.events.end(),
                      [](const auto& a, const auto& b) { return a.frame < b.frame; });
@@ -117,16 +123,20 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   }
 
   void on_refusal(const roce::Acknowledgement& event) override {
-    add_event({Excerpt::Event::Kind::kRefusal, event.meta, event.connection, event.sender,
-               fmt::format("{}, PSN {}",
-                           event.aeth.is_rnr() ? "RNR NAK: no Receive is posted"
-                                               : wire::nak_name(event.aeth.value()),
-                           event.psn)});
+    Excerpt::Event* const made =
+        add_event({Excerpt::Event::Kind::kRefusal, event.meta, event.connection, event.sender,
+                   fmt::format("{}, PSN {}",
+                               event.aeth.is_rnr() ? "RNR NAK: no Receive is posted"
+                                                   : wire::nak_name(event.aeth.value()),
+                               event.psn)});
+    if (made != nullptr) made->psn = event.psn;
   }
 
   void on_sent_again(const roce::RepeatedRequest& event) override {
-    add_event({Excerpt::Event::Kind::kSentAgain, event.meta, event.connection, event.sender,
-               fmt::format("retransmitted, PSN {}", event.psn)});
+    Excerpt::Event* const made =
+        add_event({Excerpt::Event::Kind::kSentAgain, event.meta, event.connection, event.sender,
+                   fmt::format("retransmitted, PSN {}", event.psn)});
+    if (made != nullptr) made->psn = event.psn;
   }
 
   void on_operation_end(const model::OperationSeen& event) override {
@@ -160,6 +170,7 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   }
 
   void on_event(const trace_reader::Event& e) override {
+    measure(e);
     switch (e.type()) {
       case trace::EventType::kMessage:
       case trace::EventType::kOperation:
@@ -183,6 +194,51 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     o.dialect = known.dialect;
     o.check_icrc = known.check_icrc;
     return o;
+  }
+
+  // Notes when the steps of a Call of the stretch happened. Its endpoint reports them together,
+  // behind the Reply, by its own clock.
+  void measure(const trace_reader::Event& e) {
+    if (e.connection == nullptr) return;
+    if (e.type() == trace::EventType::kCreditWait) {
+      const auto wait = trace::read_event<trace::CreditWait>(e.view);
+      if (!wait || !known_.xids.contains(wait->xid)) return;
+      Wait& of = waits_[{e.connection->index, wait->xid}];
+      (wait->begun != 0 ? of.from_ns : of.to_ns) = e.meta.time_ns;
+      return;
+    }
+    if (e.type() != trace::EventType::kCallEnd || !begun_) return;
+    const auto end = trace::read_event<trace::CallEnd>(e.view);
+    if (!end || !known_.xids.contains(end->xid)) return;
+    if (excerpt_.measured.size() == kMaxMessages * 2) return;
+    const ConnectionInfo* const i = info(*e.connection);
+    const auto wall = [&](std::int64_t own) {
+      if (own == 0) return std::int64_t{0};
+      const auto bits = [](std::int64_t ns) { return static_cast<std::uint64_t>(ns); };
+      return static_cast<std::int64_t>(bits(e.meta.time_ns) - bits(e.view.header.time) + bits(own));
+    };
+    Excerpt::Measured& made = excerpt_.measured.emplace_back();
+    made.xid = end->xid;
+    made.connection = i != nullptr ? i->id : 0;
+    made.recorder = end_of(i, *e.connection, e.local);
+    made.requester = end->side == 0;
+    made.attempts = end->attempts;
+    made.frame = e.meta.frame;
+    made.called_ns = wall(end->called);
+    made.sent_ns = wall(end->sent);
+    made.replied_ns = wall(end->replied);
+    made.ended_ns = wall(end->ended);
+    made.slot_wait = end->slot_wait;
+    made.credit_wait = end->credit_wait;
+    made.marshal = end->marshal;
+    made.post = end->post;
+    const auto wait = waits_.find({e.connection->index, end->xid});
+    if (wait == waits_.end()) return;
+    if (made.requester && wait->second.from_ns != 0 && wait->second.to_ns != 0) {
+      made.credit_from_ns = wait->second.from_ns;
+      made.credit_to_ns = wait->second.to_ns;
+    }
+    waits_.erase(wait);
   }
 
   // Side 0 is the side that the store knows as the connection's client.
@@ -318,6 +374,11 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   std::set<std::uint64_t> reading_;  // Replies whose Read chunks are being read
   Excerpt excerpt_;
   std::map<std::uint64_t, std::size_t> at_;  // messages, by their ID in this run
+  struct Wait {
+    std::int64_t from_ns = 0, to_ns = 0;
+  };
+  // For a credit, by connection and XID: only of the stretch's Calls.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Wait> waits_;
 };
 
 Known look_up(const Store& store, const Stretch& stretch) {
@@ -353,6 +414,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
       if (row.frame > last_frame) ++behind;
       if (row.frame < stretch.first_frame || row.frame > last_frame) continue;
       known.rows[row.frame].emplace_back(i + 1, row);
+      known.xids.insert(row.xid);
       ++known.count;
       const std::uint32_t index = c.canonical(row.connection);
       if (stretch.connections.empty() && connections.size() < 64 &&
@@ -364,6 +426,7 @@ Known look_up(const Store& store, const Stretch& stretch) {
     for (const std::uint32_t index : connections) {
       if (const ConnectionInfo* const info = c.connection(index)) {
         known.connections.push_back(*info);
+        known.recorded = known.recorded || info->recorded;
         if (info->version >= 2) {
           if (known.dialect && *known.dialect != info->dialect) one_dialect = false;
           known.dialect = info->dialect;
@@ -371,6 +434,15 @@ Known look_up(const Store& store, const Stretch& stretch) {
       }
       if (index >= c.set_up.size()) continue;
       for (const std::uint64_t frame : c.set_up[index]) {
+        if (frame < known.begin) known.set_up.insert(frame);
+      }
+    }
+    // The other end's recording shows the same connections, which are followed in this one. Any of
+    // those that are not followed may be it.
+    for (std::size_t i = c.set_up.size(); known.recorded && i != 0; --i) {
+      if (known.set_up.size() >= kMostSetUp) break;
+      if (c.connection(static_cast<std::uint32_t>(i - 1)) != nullptr) continue;
+      for (const std::uint64_t frame : c.set_up[i - 1]) {
         if (frame < known.begin) known.set_up.insert(frame);
       }
     }

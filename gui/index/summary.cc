@@ -113,7 +113,7 @@ std::string Content::summary(const MessageRow& row) const {
   }
   if (call != nullptr && call->operations != 0) line.add(operations(*call));
   if (call != nullptr && call->latency_ns >= 0) line.add(base::format_duration(call->latency_ns));
-  if (row.is(MessageRow::kInvalidates)) line.add(fmt::format("invalidates {:#010x}", row.handle));
+  if (row.is(MessageRow::kInvalidates)) line.add("invalidates a handle");
   if (row.is(MessageRow::kFieldsOnly)) {
     line.add("tracepoints");
   } else if (!row.is(MessageRow::kComplete)) {

@@ -116,8 +116,13 @@ void ChunkView::set_picture(ChunkPicture picture) {
   layout();
 }
 
+// Few lines get the height that is left, up to twice their own.
 int ChunkView::row_height() const {
-  return fontMetrics().height() + 8;
+  const int least = fontMetrics().height() + 8;
+  std::size_t lines = 1;
+  for (const auto& chunk : picture_.chunks) lines += 1 + chunk.segments.size();
+  const auto count = static_cast<int>(std::min<std::size_t>(lines, 10'000));
+  return std::clamp(viewport()->height() / count, least, 2 * least);
 }
 
 QRect ChunkView::bar(int y) const {
@@ -267,7 +272,9 @@ void ChunkView::paintEvent(QPaintEvent* event) {
     painter.setPen(palette().color(QPalette::PlaceholderText));
     painter.drawText(viewport()->rect().adjusted(8, 8 + height, -8, -8),
                      Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                     picture_.title.isEmpty() ? tr("Select a message") : tr("It has no chunks"));
+                     picture_.title.isEmpty()
+                         ? tr("Select a message to see its chunks.")
+                         : tr("The message has no chunks: its Send carries all of it."));
   }
 }
 

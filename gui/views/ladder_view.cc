@@ -17,6 +17,9 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr int kLadderMargin = 10;
+constexpr const char* kWidestTime = "+000.00 ms  ";
+constexpr std::int64_t kFoldAbove = 10;  // times the usual distance
+constexpr double kDimmed = 0.3;          // other Calls than the selected one
 
 Ink ink_of(const LadderItem& item) {
   switch (item.kind) {
@@ -51,9 +54,18 @@ void arrow_head(QPainter& painter, int x, int y, bool to_right) {
 
 }  // namespace
 
-LadderView::LadderView(QWidget* parent) : QAbstractScrollArea(parent) {
+LadderView::LadderView(QWidget* parent)
+    : QAbstractScrollArea(parent), scale_(new QToolButton(this)) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Messages and RDMA operations between the peers"));
+  setMinimumWidth(fontMetrics().averageCharWidth() * 44);
+  scale_->setCheckable(true);
+  scale_->setAutoRaise(true);
+  scale_->setText(tr("To scale"));
+  scale_->setAccessibleName(tr("Distances show the time"));
+  scale_->setToolTip(tr("Distances show the time between items; long ones are folded (T)"));
+  scale_->setFocusPolicy(Qt::NoFocus);
+  connect(scale_, &QToolButton::toggled, this, &LadderView::set_to_scale);
 }
 
 void LadderView::set_peers(const QString& left, const QString& right) {
@@ -77,6 +89,7 @@ void LadderView::set_items(std::vector<LadderItem> items, std::int64_t start_ns)
   const LadderItem current = current_ < items_.size() ? items_[current_] : LadderItem{};
   items_ = std::move(items);
   start_ns_ = start_ns;
+  measure();
   layout();
   const std::size_t now = find(before.message, before.frame);
   if (now != items_.size()) {
@@ -115,6 +128,21 @@ void LadderView::set_selected(quint64 message) {
   viewport()->update();
 }
 
+int LadderView::left_line() const {
+  return kLadderMargin + fontMetrics().horizontalAdvance(kWidestTime) + 6;
+}
+int LadderView::right_line() const {
+  return std::max(left_line() + 60, viewport()->width() - kLadderMargin - 16);
+}
+
+std::size_t LadderView::item_at(int y) const {
+  if (y < top()) return items_.size();
+  const auto first = static_cast<std::size_t>(verticalScrollBar()->value());
+  if (ends_.empty()) return first + static_cast<std::size_t>((y - top()) / row_height());
+  const std::int64_t at = y_of(first) + y - top();
+  return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
+}
+
 int LadderView::row_height() const {
   return fontMetrics().height() * 2 + 4;
 }
@@ -122,11 +150,68 @@ int LadderView::top() const {
   return fontMetrics().height() + 12;
 }
 
+void LadderView::set_to_scale(bool on) {
+  scale_->setChecked(on);
+  setting_ = true;
+  measure();
+  layout();
+  setting_ = false;
+}
+
+bool LadderView::is_folded(std::size_t item) const {
+  if (!is_to_scale() || item == 0 || item >= items_.size() || usual_ns_ == 0) return false;
+  return items_[item].from_ns - items_[item - 1].from_ns > kFoldAbove * usual_ns_;
+}
+
+void LadderView::measure() {
+  ends_.clear();
+  usual_ns_ = 0;
+  if (!is_to_scale()) return;
+  std::vector<std::int64_t> apart;
+  for (std::size_t i = 1; i < items_.size(); ++i) {
+    const std::int64_t ns = items_[i].from_ns - items_[i - 1].from_ns;
+    if (ns > 0) apart.push_back(ns);
+  }
+  if (!apart.empty()) {
+    const auto middle = apart.begin() + std::ssize(apart) / 2;
+    std::nth_element(apart.begin(), middle, apart.end());
+    usual_ns_ = *middle;
+  }
+  const int high = row_height();
+  std::int64_t y = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (is_folded(i)) {
+      y += high;
+    } else if (i != 0 && usual_ns_ > 0) {
+      // The usual distance is half a row.
+      const auto ns =
+          static_cast<double>(std::max<std::int64_t>(0, items_[i].from_ns - items_[i - 1].from_ns));
+      y += static_cast<std::int64_t>(ns / static_cast<double>(usual_ns_) * high / 2);
+    }
+    y += high;
+    ends_.push_back(y);
+  }
+}
+
+std::int64_t LadderView::y_of(std::size_t item) const {
+  if (ends_.empty()) return static_cast<std::int64_t>(item) * row_height();
+  return ends_[std::min(item, ends_.size() - 1)] - row_height();
+}
+
 void LadderView::layout() {
+  const QSize button = scale_->sizeHint();
+  scale_->setGeometry((width() - button.width()) / 2, 1, button.width(),
+                      std::min(button.height(), top() - 3));
   const int page = std::max(1, (viewport()->height() - top()) / row_height());
   verticalScrollBar()->setPageStep(page);
-  verticalScrollBar()->setRange(
-      0, std::max(0, static_cast<int>(std::min<std::size_t>(items_.size(), INT_MAX)) - page));
+  int last = std::max(0, static_cast<int>(std::min<std::size_t>(items_.size(), INT_MAX)) - page);
+  if (!ends_.empty()) {
+    // The first item from which on all others fit.
+    const std::int64_t wanted = ends_.back() - (viewport()->height() - top());
+    const auto it = std::lower_bound(ends_.begin(), ends_.end(), wanted + row_height());
+    last = wanted <= 0 ? 0 : static_cast<int>(std::min(it, ends_.end() - 1) - ends_.begin());
+  }
+  verticalScrollBar()->setRange(0, last);
   viewport()->update();
 }
 
@@ -147,16 +232,17 @@ void LadderView::resizeEvent(QResizeEvent* event) {
 }
 
 QRect LadderView::rect_of(std::size_t item) const {
-  return {0, top() + (static_cast<int>(item) - verticalScrollBar()->value()) * row_height(),
+  const std::int64_t y =
+      y_of(item) - y_of(static_cast<std::size_t>(std::max(0, verticalScrollBar()->value())));
+  return {0, top() + static_cast<int>(std::clamp<std::int64_t>(y, -INT_MAX / 2, INT_MAX / 2)),
           viewport()->width(), row_height()};
 }
 
 void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
                       const LadderItem* before) const {
-  const int wide = viewport()->width();
-  const int times = fontMetrics().horizontalAdvance("+000.00 ms  ");
-  const int left = kLadderMargin + times + 6;
-  const int right = std::max(left + 60, wide - kLadderMargin - 16);
+  const int times = fontMetrics().horizontalAdvance(kWidestTime);
+  const int left = left_line();
+  const int right = right_line();
   const int height = row_height();
   const int line = y + height - 7;
   const bool of_selected = exchange_ != 0 && item.exchange == exchange_;
@@ -167,6 +253,7 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
     painter.fillRect(QRect(left + 2, y, right - left - 3, height),
                      tint(palette(), palette().color(QPalette::Highlight), 0.10));
   }
+  if (exchange_ != 0 && !of_selected) painter.setOpacity(kDimmed);
   // Life lines and time.
   painter.setPen(QPen(line_colour(palette()), 1));
   painter.drawLine(left, y, left, y + height);
@@ -180,9 +267,9 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
           : "+" + QString::fromStdString(base::format_duration(std::max<std::int64_t>(0, since)));
   painter.drawText(QRect(kLadderMargin, y, times, height - 4), Qt::AlignRight | Qt::AlignBottom,
                    time);
-  const QColor colour = ink(palette(), ink_of(item));
+  const QColor colour = ink(palette(), item.sent_again ? Ink::kStall : ink_of(item));
   const bool to_right = item.side == 0;
-  const QRect label(left + 12, y + 1, right - left - 24, fontMetrics().height());
+  const QRect label(left + 6, y + 1, right - left - 12, fontMetrics().height());
   const auto align = Qt::AlignVCenter | (to_right ? Qt::AlignLeft : Qt::AlignRight);
   QFont font = painter.font();
   font.setBold(of_selected);
@@ -228,7 +315,15 @@ void LadderView::draw(QPainter& painter, const LadderItem& item, int y,
       break;
     }
   }
-  if (item.severity >= 0) {
+  if (item.sent_again) {
+    // An arrow back: the packet was sent before.
+    painter.setPen(QPen(colour, 1.5));
+    const QRect loop(right + 4, line - height / 4 - 5, 10, 10);
+    painter.drawArc(loop, 40 * 16, 280 * 16);
+    arrow_head(painter, loop.right() - 1, loop.top() + 2, true);
+  }
+  painter.setOpacity(1);
+  if (item.severity >= 0 && item.severity <= 1) {
     painter.setBrush(severity_colour(palette(), item.severity));
     painter.setPen(Qt::NoPen);
     painter.drawEllipse(QPoint(right + 10, line - height / 4), 5, 5);
@@ -244,6 +339,11 @@ void LadderView::paintEvent(QPaintEvent* event) {
   const auto first = static_cast<std::size_t>(verticalScrollBar()->value());
   for (std::size_t i = first; i < items_.size(); ++i) {
     const QRect at = rect_of(i);
+    if (!ends_.empty() && i != first) {
+      const QRect before = rect_of(i - 1);
+      draw_gap(painter, QRect(0, before.bottom() + 1, at.width(), at.top() - before.bottom() - 1),
+               i);
+    }
     if (at.top() > viewport()->height()) break;
     draw(painter, items_[i], at.top(), i == 0 ? nullptr : &items_[i - 1]);
     if (i == current_ && hasFocus()) {
@@ -255,7 +355,7 @@ void LadderView::paintEvent(QPaintEvent* event) {
                    palette().color(QPalette::AlternateBase));
   painter.setPen(palette().color(QPalette::Text));
   const QRect head(kLadderMargin, 0, viewport()->width() - 2 * kLadderMargin, top() - 2);
-  const int half = head.width() / 2 - 8;
+  const int half = (head.width() - scale_->width()) / 2 - 8;
   painter.drawText(head, Qt::AlignVCenter | Qt::AlignLeft,
                    fontMetrics().elidedText(left_, Qt::ElideMiddle, half));
   painter.drawText(head, Qt::AlignVCenter | Qt::AlignRight,
@@ -268,13 +368,46 @@ void LadderView::paintEvent(QPaintEvent* event) {
   }
 }
 
+// The life lines between two items; a zigzag where the time is folded.
+void LadderView::draw_gap(QPainter& painter, const QRect& room, std::size_t item) const {
+  if (room.height() <= 0) return;
+  const int left = left_line();
+  const int right = right_line();
+  painter.setPen(QPen(line_colour(palette()), 1));
+  if (!is_folded(item)) {
+    painter.drawLine(left, room.top(), left, room.bottom() + 1);
+    painter.drawLine(right, room.top(), right, room.bottom() + 1);
+    return;
+  }
+  for (const int x : {left, right}) {
+    QPolygonF zigzag;
+    constexpr int kTeeth = 6;
+    for (int n = 0; n <= kTeeth; ++n) {
+      const double by = n == 0 || n == kTeeth ? 0 : n % 2 == 0 ? 4 : -4;
+      zigzag << QPointF(x + by, room.top() + room.height() * n / double{kTeeth});
+    }
+    painter.drawPolyline(zigzag);
+  }
+  painter.setPen(palette().color(QPalette::Text));
+  const std::int64_t ns = items_[item].from_ns - items_[item - 1].from_ns;
+  painter.drawText(QRect(left + 8, room.top(), right - left - 16, room.height()), Qt::AlignCenter,
+                   QString::fromStdString(base::format_duration(ns)));
+}
+
 void LadderView::choose(std::size_t item) {
   if (item >= items_.size()) return;
   current_ = item;
   const int page = verticalScrollBar()->pageStep();
   const int at = static_cast<int>(item);
   if (at < verticalScrollBar()->value()) verticalScrollBar()->setValue(at);
-  if (at >= verticalScrollBar()->value() + page) verticalScrollBar()->setValue(at - page + 1);
+  if (!ends_.empty()) {
+    const int over = rect_of(item).bottom() - viewport()->height();
+    for (int n = 0; n < page && rect_of(item).bottom() > viewport()->height() && over > 0; ++n) {
+      verticalScrollBar()->setValue(verticalScrollBar()->value() + 1);
+    }
+  } else if (at >= verticalScrollBar()->value() + page) {
+    verticalScrollBar()->setValue(at - page + 1);
+  }
   viewport()->update();
   setAccessibleDescription(items_[item].label + ". " + items_[item].detail);
   if (items_[item].message != 0) {
@@ -285,9 +418,8 @@ void LadderView::choose(std::size_t item) {
 }
 
 void LadderView::mousePressEvent(QMouseEvent* event) {
-  const int y = event->position().toPoint().y() - top();
-  if (y < 0 || event->button() != Qt::LeftButton) return;
-  choose(static_cast<std::size_t>(verticalScrollBar()->value() + y / row_height()));
+  if (event->button() != Qt::LeftButton) return;
+  choose(item_at(event->position().toPoint().y()));
 }
 
 void LadderView::keyPressEvent(QKeyEvent* event) {
@@ -313,6 +445,8 @@ void LadderView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_End:
       at = last;
       break;
+    case Qt::Key_T:
+      return set_to_scale(!is_to_scale());
     default:
       return QAbstractScrollArea::keyPressEvent(event);
   }
@@ -322,10 +456,8 @@ void LadderView::keyPressEvent(QKeyEvent* event) {
 bool LadderView::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* const help = static_cast<QHelpEvent*>(event);
-    const int y = help->pos().y() - top();
-    const auto item =
-        static_cast<std::size_t>(verticalScrollBar()->value() + std::max(0, y) / row_height());
-    if (y >= 0 && item < items_.size()) {
+    const std::size_t item = item_at(help->pos().y());
+    if (item < items_.size()) {
       QToolTip::showText(help->globalPos(), tool_tip(items_[item].detail), this);
     } else {
       QToolTip::hideText();

@@ -98,5 +98,29 @@ TEST(LadderView, OfAMillionItemsOnlyTheRowsInSightArePainted) {
   EXPECT_LE(drawn.texts.size(), rows * 2 + 2);
 }
 
+TEST(LadderView, ToScaleDistancesShowTheTimeAndLongOnesAreFolded) {
+  LadderView view;
+  show(view, 350, 600);
+  auto all = items(1, 6);
+  const std::int64_t times[] = {0, 1000, 2000, 5000, 1'000'000, 1'001'000};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].from_ns = all[i].to_ns = times[i];
+  view.set_items(all, 0);
+  const int row = view.rect_of(0).height();
+  EXPECT_EQ(view.rect_of(4).top() - view.rect_of(3).top(), row);
+  QTest::keyClick(&view, Qt::Key_T);
+  ASSERT_TRUE(view.is_to_scale());
+  // The usual distance, 1000 ns, is half a row.
+  EXPECT_EQ(view.rect_of(1).top() - view.rect_of(0).bottom() - 1, row / 2);
+  EXPECT_EQ(view.rect_of(3).top() - view.rect_of(2).bottom() - 1, row * 3 / 2);
+  EXPECT_TRUE(view.is_folded(4));
+  EXPECT_FALSE(view.is_folded(3));
+  EXPECT_EQ(view.rect_of(4).top() - view.rect_of(3).bottom() - 1, row);
+  EXPECT_TRUE(svg_of(view).texts.contains("995 us"));
+  const QSignalSpy message(&view, &LadderView::message_selected);
+  click(view, 4);
+  ASSERT_EQ(message.size(), 1);
+  EXPECT_EQ(message[0][0].toULongLong(), 5U);
+}
+
 }  // namespace
 }  // namespace rpcrdma::gui

@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::uint64_t kMostCopied = 1'000'000;
 constexpr int kPadding = 4;
+constexpr int kBracketX = 7;              // of the bracket from a Call to its Reply
+constexpr std::uint8_t kWorstMarked = 1;  // rules::Severity: a warning
 
 QString quoted(const QString& text) {
   if (!text.contains(',') && !text.contains('"') && !text.contains('\n')) return text;
@@ -106,6 +108,7 @@ void MessageTable::layout() {
   setViewportMargins(0, top, 0, 0);
   const QRect area = viewport()->geometry();
   header_->setGeometry(area.left(), area.top() - top, area.width(), top);
+  stretch_info(area.width());
   const auto rows = std::min<std::uint64_t>(document_.row_count(), INT_MAX);
   const auto page = std::min<std::uint64_t>(rows_per_page(), INT_MAX);
   verticalScrollBar()->setPageStep(static_cast<int>(page));
@@ -115,6 +118,17 @@ void MessageTable::layout() {
   horizontalScrollBar()->setSingleStep(fontMetrics().averageCharWidth() * 4);
   header_->setOffset(horizontalScrollBar()->value());
   viewport()->update();
+}
+
+void MessageTable::stretch_info(int width) {
+  const int info = static_cast<int>(Column::kInfo);
+  if (header_->isSectionHidden(info)) return;
+  const int others = header_->length() - header_->sectionSize(info);
+  const int least = fontMetrics().averageCharWidth() * columns().back().characters;
+  const int wanted = std::max(least, width - others);
+  if (wanted == header_->sectionSize(info)) return;
+  const QSignalBlocker once(header_);
+  header_->resizeSection(info, wanted);
 }
 
 void MessageTable::rows_changed() {
@@ -257,7 +271,8 @@ void MessageTable::paintEvent(QPaintEvent* event) {
         painter.drawText(box, static_cast<int>(align),
                          fontMetrics().elidedText(cell_text, Qt::ElideRight, box.width()));
       }
-      if (r.worst != index::MessageRow::kNothingFound) {
+      // Notes are in their column only: marks on every other row teach to ignore marks.
+      if (r.worst <= kWorstMarked) {
         painter.fillRect(QRect(0, line.top(), 3, height), colours.finding);
       }
       if (current_ == row && hasFocus()) {
@@ -266,6 +281,7 @@ void MessageTable::paintEvent(QPaintEvent* event) {
       }
     }
   });
+  draw_pair(painter);
   if (count == 0) {
     painter.setPen(palette().placeholderText().color());
     painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12),
@@ -275,6 +291,50 @@ void MessageTable::paintEvent(QPaintEvent* event) {
                      : document_.filter().isEmpty() ? tr("No RPC-over-RDMA messages")
                                                     : tr("No message matches the filter"));
   }
+}
+
+// A bracket from the selected Call to its Reply, or back. An end that is out of sight is an arrow
+// at the edge.
+void MessageTable::draw_pair(QPainter& painter) const {
+  if (!current_ || current_message_ == 0) return;
+  const std::uint64_t id = current_message_;
+  const std::uint64_t other = document_.store().read([id](const index::Content& c) {
+    return id <= c.rows.size() ? c.rows[id - 1].match : std::uint64_t{0};
+  });
+  const auto match = document_.row_of(other);
+  if (!match) return;
+  const int height = row_height();
+  const int bottom = viewport()->height();
+  const auto y_of = [&](std::uint64_t row) {
+    const auto lines =
+        static_cast<std::int64_t>(row) - static_cast<std::int64_t>(verticalScrollBar()->value());
+    return static_cast<int>(std::clamp<std::int64_t>(lines, -1, bottom / height + 1)) * height +
+           height / 2;
+  };
+  const int upper = y_of(std::min(*current_, *match));
+  const int lower = y_of(std::max(*current_, *match));
+  if (lower < 0 || upper > bottom) return;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const QColor colour = palette().color(QPalette::Text);
+  painter.setPen(QPen(colour, 1.5));
+  painter.setBrush(colour);
+  const double x = kBracketX;
+  const auto arrow = [&](double y, double by) {
+    painter.drawPolygon(QPolygonF{{x, y}, {x - 3.5, y - by}, {x + 3.5, y - by}});
+  };
+  painter.drawLine(QPointF(x, std::max(2, upper)), QPointF(x, std::min(bottom - 2, lower)));
+  if (upper < 0) {
+    arrow(1, -6);
+  } else {
+    painter.drawLine(QPointF(x, upper), QPointF(x + 6, upper));
+  }
+  if (lower > bottom) {
+    arrow(bottom - 1, 6);
+  } else {
+    painter.drawLine(QPointF(x, lower), QPointF(x + 6, lower));
+  }
+  painter.restore();
 }
 
 void MessageTable::resizeEvent(QResizeEvent* event) {

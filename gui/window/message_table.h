@@ -68,6 +68,9 @@ class MessageTable : public QAbstractScrollArea {
   [[nodiscard]] int row_height() const;
   [[nodiscard]] std::uint64_t rows_per_page() const;
   void layout();
+  // Gives Info the width that is left.
+  void stretch_info(int width);
+  void draw_pair(QPainter& painter) const;
   void make_visible(std::uint64_t row);
   void selected_elsewhere(quint64 id);
   void header_menu(const QPoint& at);

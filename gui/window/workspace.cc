@@ -216,6 +216,8 @@ void MainWindow::make_docks() {
   splitDockWidget(waterfall, dock("detail"), Qt::Vertical);
   tabifyDockWidget(waterfall,
                    add_dock("chunks", tr("Chunks"), panels_->chunks, Qt::RightDockWidgetArea));
+  waterfall->raise();
+  resizeDocks({waterfall, dock("detail")}, {260, 440}, Qt::Vertical);
   QDockWidget* before = nullptr;
   const std::tuple<const char*, QString, QWidget*> bottom[] = {
       {"connections", tr("Connections"), connections_},

@@ -48,11 +48,31 @@ struct Excerpt {
     bool read = false;                   // kOperation: an RDMA Read
     bool complete = true, suspect = false;
     std::uint64_t bytes = 0;
-    std::string text;  // in a few words
+    std::uint32_t psn = 0;  // kSentAgain, kRefusal
+    std::string text;       // in a few words
+  };
+  // When the steps of a Call happened, as one of its endpoints measured them. Times are since 1970,
+  // by the clock of that endpoint, aligned as its file is; 0: it did not happen, or is not known.
+  struct Measured {
+    std::uint32_t xid = 0;
+    std::uint32_t connection = 0;  // ID; 0: it is not in the stretch
+    std::uint8_t recorder = 0;     // the end that measured: 0 client, 1 server
+    bool requester = false;        // it made the Call; otherwise it executed it
+    std::uint16_t attempts = 0;
+    std::uint64_t frame = 0;
+    std::int64_t called_ns = 0;   // made by its user; or its Send arrived
+    std::int64_t sent_ns = 0;     // its Send was posted; or its Read chunks were read
+    std::int64_t replied_ns = 0;  // its Reply arrived; or was posted
+    std::int64_t ended_ns = 0;    // nothing of it is in flight any more
+    std::int64_t credit_from_ns = 0, credit_to_ns = 0;  // waiting for a credit
+    // Linux: parts of the time from `called_ns` to `sent_ns`; -1: not known.
+    std::int64_t slot_wait = -1, credit_wait = -1, marshal = -1, post = -1;
   };
   std::vector<Message> messages;  // in order
   std::vector<Event> events;      // in the order of their frames
-  bool cut = false;               // the stretch had more than fits into an excerpt
+  // Of the Calls in the stretch; both ends', if the source shows both.
+  std::vector<Measured> measured;
+  bool cut = false;  // the stretch had more than fits into an excerpt
 
   [[nodiscard]] const Message* find(std::uint64_t id) const;
   // The same message as another observer shows it; null: it is not in the stretch, or nobody else

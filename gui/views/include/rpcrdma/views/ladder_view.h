@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QToolButton>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -48,6 +49,11 @@ class LadderView : public QAbstractScrollArea {
   void set_selected(quint64 message);
   [[nodiscard]] const std::vector<LadderItem>& items() const { return items_; }
   [[nodiscard]] QRect rect_of(std::size_t item) const;  // in the viewport
+  // Distances show the time between items. One more than ten times as long as is usual is folded.
+  void set_to_scale(bool on);
+  [[nodiscard]] bool is_to_scale() const { return scale_->isChecked(); }
+  // Whether the time before the item is folded.
+  [[nodiscard]] bool is_folded(std::size_t item) const;
 
  Q_SIGNALS:
   void message_selected(quint64 id);
@@ -66,7 +72,15 @@ class LadderView : public QAbstractScrollArea {
  private:
   [[nodiscard]] int row_height() const;
   [[nodiscard]] int top() const;
+  [[nodiscard]] int left_line() const;  // x of the life lines
+  [[nodiscard]] int right_line() const;
+  // The item at a height in the viewport; items().size() or more: none.
+  [[nodiscard]] std::size_t item_at(int y) const;
   void layout();
+  void measure();
+  // Where an item begins, in pixels from the first one.
+  [[nodiscard]] std::int64_t y_of(std::size_t item) const;
+  void draw_gap(QPainter& painter, const QRect& room, std::size_t item) const;
   void draw(QPainter& painter, const LadderItem& item, int y, const LadderItem* before) const;
   void choose(std::size_t item);
   // Returns the item with the same message, or else the same frame; items_.size() if there is none.
@@ -80,6 +94,9 @@ class LadderView : public QAbstractScrollArea {
   quint64 exchange_ = 0;  // exchange of the selected message
   std::size_t current_ = 0;
   bool setting_ = false;  // the view itself scrolls, not the user
+  QToolButton* scale_;
+  std::vector<std::int64_t> ends_;  // y below each item, while distances are to scale
+  std::int64_t usual_ns_ = 0;       // the median time between items
 };
 
 }  // namespace rpcrdma::gui
