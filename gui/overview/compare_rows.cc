@@ -3,6 +3,7 @@
 #include "words.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rpcrdma::gui {
 
@@ -56,7 +57,13 @@ LatencyRows latency_rows(const report::Comparison& comparison) {
   LatencyRows made;
   const std::size_t shown = std::min(comparison.procedures.size(), kMostComparedProcedures);
   made.more = comparison.procedures.size() - shown;
-  for (std::size_t i = 0; i < shown; ++i) {
+  // Those that only one side has cannot be compared: they come last.
+  std::vector<std::size_t> order(comparison.procedures.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t i) { return !comparison.procedures[i].quantiles.empty(); });
+  order.resize(shown);
+  for (const std::size_t i : order) {
     const report::ProcedureChange& p = comparison.procedures[i];
     if (p.quantiles.empty()) {
       made.rows.push_back(latency_row(p, nullptr, true));

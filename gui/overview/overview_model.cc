@@ -134,20 +134,10 @@ void add_files(const Report& r, OverviewModel& m) {
                       .writes = f.writes,
                       .other = f.other,
                       .errors = f.errors,
-                      .bytes = {},
+                      .read_bytes = f.read_bytes,
+                      .written_bytes = f.written_bytes,
                       .pattern = report::pattern_of(f)};
-    QStringList bytes;
-    if (f.read_bytes != 0) {
-      bytes << Words::tr("%1 read").arg(Words::bytes(f.read_bytes));
-    }
-    if (f.written_bytes != 0) {
-      bytes << Words::tr("%1 written").arg(Words::bytes(f.written_bytes));
-    }
-    file.bytes = bytes.join(", ");
-    if (f.latency.count() != 0) {
-      file.p50_ns = f.latency.quantile(0.5);
-      file.max_ns = f.latency.max();
-    }
+    if (f.latency.count() != 0) file.max_ns = f.latency.max();
     m.files.push_back(std::move(file));
   }
   const std::size_t all = r.files.with_calls();

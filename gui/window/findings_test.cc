@@ -128,8 +128,9 @@ TEST_F(Findings, StepsAreCounted) {
   const auto found = view.tree().findItems("HDR-10", Qt::MatchExactly | Qt::MatchRecursive);
   ASSERT_FALSE(found.isEmpty());
   view.tree().setCurrentItem(found.front());
-  EXPECT_EQ(view.step_text(), "- of 32");
+  EXPECT_EQ(view.step_text(), "32 places");
   view.jump(1);
+  EXPECT_EQ(view.step_text(), "1 of 32");
   view.jump(1);
   view.jump(1);
   EXPECT_EQ(view.step_text(), "3 of 32");
