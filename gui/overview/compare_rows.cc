@@ -69,7 +69,11 @@ LatencyRows latency_rows(const report::Comparison& comparison) {
       made.rows.push_back(latency_row(p, nullptr, true));
       made.of.push_back(i);
     }
-    for (std::size_t q = 0; q < p.quantiles.size(); ++q) {
+    // Too few Calls: the other quantiles say nothing.
+    const std::size_t rows = p.judgement == Judgement::kTooFew
+                                 ? std::min<std::size_t>(1, p.quantiles.size())
+                                 : p.quantiles.size();
+    for (std::size_t q = 0; q < rows; ++q) {
       made.rows.push_back(latency_row(p, &p.quantiles[q], q == 0));
       made.of.push_back(i);
     }

@@ -376,11 +376,21 @@ void FindingsView::jump(int by) {
   }
 }
 
-// Notes the step if the message is evidence of the finding.
+// Notes the step if the message is evidence of the finding. Evidence that is no message is shown by
+// the first message that ends with its frame or later.
 bool FindingsView::note_step(std::size_t at, std::uint64_t message) {
   const auto& places = kinds_[at].kind.places;
-  const auto it = std::find_if(places.begin(), places.end(),
-                               [&](const auto& place) { return place.message == message; });
+  std::uint64_t before = 0;
+  std::uint64_t frame = 0;
+  document_.store().read([&](const index::Content& c) {
+    if (message == 0 || message > c.rows.size()) return;
+    frame = c.rows[message - 1].frame;
+    if (message > 1) before = c.rows[message - 2].frame;
+  });
+  const auto it = std::find_if(places.begin(), places.end(), [&](const auto& place) {
+    return place.message != 0 ? place.message == message
+                              : before < place.frame && place.frame <= frame;
+  });
   if (it == places.end()) return false;
   at_[at] = static_cast<std::size_t>(it - places.begin()) + 1;
   show_step();
