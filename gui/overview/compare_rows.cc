@@ -32,7 +32,7 @@ QString marked(Judgement judgement, const QString& text) {
 std::vector<BarTable::Cell> latency_row(const report::ProcedureChange& p,
                                         const report::QuantileChange* q, bool first) {
   std::vector<BarTable::Cell> row(9);
-  for (const std::size_t column : {1, 2, 4, 5, 6}) row[column].right = true;
+  for (const unsigned column : {1U, 2U, 4U, 5U, 6U}) row[column].right = true;
   if (first) {
     row[0].text = Words::plain(p.label);
     row[1].text = Words::count(p.calls[report::kBefore]);

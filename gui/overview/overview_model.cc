@@ -358,6 +358,11 @@ OverviewModel overview_of(const Report& r, bool growing) {
   OverviewModel m;
   m.sign = sign_of_verdict(verdict);
   m.sentence = Words::plain(verdict.sentence());
+  // A verdict is on what is complete. Faults that last are judged after some seconds.
+  if (const QString healthy = "Healthy: "; growing && m.sentence.startsWith(healthy)) {
+    m.sentence = Words::tr("No faults found so far: %1").arg(m.sentence.mid(healthy.size()));
+    m.sign = Sign::kUnknown;
+  }
   m.scope = scope_of(r);
   judge(r, m);
   for (const report::Finding& f : r.findings) {

@@ -304,7 +304,7 @@ void OverviewPage::show_cards() {
 void OverviewPage::show_tables() {
   using Cell = BarTable::Cell;
   using Rows = std::vector<std::vector<Cell>>;
-  const auto fill = [this](Section& s, const Rows& rows, std::uint64_t more) {
+  const auto fill = [](Section& s, const Rows& rows, std::uint64_t more) {
     s.table->set_rows(rows);
     s.box->setVisible(!rows.empty());
     s.more->setText(tr("and %L1 more").arg(more));
