@@ -121,7 +121,7 @@ void ComparePage::make_result() {
   all->addWidget(head_);
   latencies_ = new BarTable({tr("Procedure"), tr("Calls A"), tr("Calls B"), QString(), tr("A"),
                              tr("B"), tr("Change"), tr("Range of change"), tr("Result")},
-                            0, tr("Latency by procedure"), page_);
+                            8, tr("Latency by procedure"), page_);
   latency_box_ = add_section(tr("Latency by procedure"), latencies_);
   histograms_ = new TwoHistograms(page_);
   histogram_box_ = add_section(tr("Latency of the selected procedure"), histograms_);
@@ -130,7 +130,7 @@ void ComparePage::make_result() {
                    5, tr("Findings, new and gone"), page_);
   finding_box_ = add_section(tr("Findings, new and gone"), findings_);
   sums_ =
-      new BarTable({tr("Number"), tr("A"), tr("B"), tr("Change")}, 0, tr("Whole captures"), page_);
+      new BarTable({tr("Number"), tr("A"), tr("B"), tr("Change")}, 3, tr("Whole captures"), page_);
   sum_box_ = add_section(tr("Whole captures"), sums_);
   connect(latencies_, &BarTable::row_chosen, this, &ComparePage::show_histograms);
 }

@@ -64,12 +64,12 @@ TEST_F(Compare, TheTablesSayWhatTheCommandPrints) {
   ASSERT_FALSE(latencies.rows.empty());
   EXPECT_EQ(page.latencies().rowCount(), std::ssize(latencies.rows));
   for (const auto& row : latencies.rows) {
-    for (const std::size_t column : {0, 3, 4, 5, 6, 7}) {
+    for (const unsigned column : {0U, 3U, 4U, 5U, 6U, 7U}) {
       EXPECT_TRUE(text.contains(row[column].text)) << row[column].text.toStdString();
     }
   }
   for (const auto& row : sum_rows(*page.comparison())) {
-    for (const std::size_t column : {0, 1, 2}) {
+    for (const unsigned column : {0U, 1U, 2U}) {
       EXPECT_TRUE(text.contains(row[column].text)) << row[column].text.toStdString();
     }
   }

@@ -3,6 +3,7 @@
 #include "words.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rpcrdma::gui {
 
@@ -31,7 +32,7 @@ QString marked(Judgement judgement, const QString& text) {
 std::vector<BarTable::Cell> latency_row(const report::ProcedureChange& p,
                                         const report::QuantileChange* q, bool first) {
   std::vector<BarTable::Cell> row(9);
-  for (const std::size_t column : {1, 2, 4, 5, 6}) row[column].right = true;
+  for (const unsigned column : {1U, 2U, 4U, 5U, 6U}) row[column].right = true;
   if (first) {
     row[0].text = Words::plain(p.label);
     row[1].text = Words::count(p.calls[report::kBefore]);
@@ -56,13 +57,23 @@ LatencyRows latency_rows(const report::Comparison& comparison) {
   LatencyRows made;
   const std::size_t shown = std::min(comparison.procedures.size(), kMostComparedProcedures);
   made.more = comparison.procedures.size() - shown;
-  for (std::size_t i = 0; i < shown; ++i) {
+  // Those that only one side has cannot be compared: they come last.
+  std::vector<std::size_t> order(comparison.procedures.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t i) { return !comparison.procedures[i].quantiles.empty(); });
+  order.resize(shown);
+  for (const std::size_t i : order) {
     const report::ProcedureChange& p = comparison.procedures[i];
     if (p.quantiles.empty()) {
       made.rows.push_back(latency_row(p, nullptr, true));
       made.of.push_back(i);
     }
-    for (std::size_t q = 0; q < p.quantiles.size(); ++q) {
+    // Too few Calls: the other quantiles say nothing.
+    const std::size_t rows = p.judgement == Judgement::kTooFew
+                                 ? std::min<std::size_t>(1, p.quantiles.size())
+                                 : p.quantiles.size();
+    for (std::size_t q = 0; q < rows; ++q) {
       made.rows.push_back(latency_row(p, &p.quantiles[q], q == 0));
       made.of.push_back(i);
     }

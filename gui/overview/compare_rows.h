@@ -12,7 +12,8 @@ using CellRows = std::vector<std::vector<BarTable::Cell>>;
 inline constexpr std::size_t kMostComparedProcedures = 100;
 inline constexpr std::size_t kMostComparedFindings = 100;
 
-// A row for each compared quantile; `of[n]` is the index of the procedure of row n.
+// A row for each compared quantile, or only the median if there are too few Calls; `of[n]` is the
+// index of the procedure of row n.
 struct LatencyRows {
   CellRows rows;
   std::vector<std::size_t> of;

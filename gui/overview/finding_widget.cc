@@ -59,7 +59,7 @@ FindingWidget::FindingWidget(QWidget* parent)
       title_(plain_label(this, true)),
       when_(plain_label(this)),
       text_(plain_label(this, true)),
-      about_(plain_label(this)),
+      about_(plain_label(this, true)),
       advice_(plain_label(this, true)),
       evidence_(new QPushButton(tr("Evidence"), this)),
       advice_button_(new QPushButton(tr("Advice"), this)),
@@ -67,7 +67,6 @@ FindingWidget::FindingWidget(QWidget* parent)
   QFont bold = font();
   bold.setWeight(QFont::DemiBold);
   title_->setFont(bold);
-  about_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   advice_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   evidence_->setToolTip(tr("Selects the first message that shows it"));
@@ -109,7 +108,6 @@ void FindingWidget::set(const FindingCard& card, const QString& when) {
   }
   if (!card.connections.isEmpty()) about << card.connections;
   about_->setText(about.join(" · "));
-  about_->setToolTip(tool_tip(about_->text()));
   advice_->setText(tr("What to do: %1").arg(card.advice));
   advice_button_->setVisible(!card.advice.isEmpty());
   evidence_->setVisible(card.frame != 0);

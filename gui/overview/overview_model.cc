@@ -134,20 +134,10 @@ void add_files(const Report& r, OverviewModel& m) {
                       .writes = f.writes,
                       .other = f.other,
                       .errors = f.errors,
-                      .bytes = {},
+                      .read_bytes = f.read_bytes,
+                      .written_bytes = f.written_bytes,
                       .pattern = report::pattern_of(f)};
-    QStringList bytes;
-    if (f.read_bytes != 0) {
-      bytes << Words::tr("%1 read").arg(Words::bytes(f.read_bytes));
-    }
-    if (f.written_bytes != 0) {
-      bytes << Words::tr("%1 written").arg(Words::bytes(f.written_bytes));
-    }
-    file.bytes = bytes.join(", ");
-    if (f.latency.count() != 0) {
-      file.p50_ns = f.latency.quantile(0.5);
-      file.max_ns = f.latency.max();
-    }
+    if (f.latency.count() != 0) file.max_ns = f.latency.max();
     m.files.push_back(std::move(file));
   }
   const std::size_t all = r.files.with_calls();
@@ -368,6 +358,11 @@ OverviewModel overview_of(const Report& r, bool growing) {
   OverviewModel m;
   m.sign = sign_of_verdict(verdict);
   m.sentence = Words::plain(verdict.sentence());
+  // A verdict is on what is complete. Faults that last are judged after some seconds.
+  if (const QString healthy = "Healthy: "; growing && m.sentence.startsWith(healthy)) {
+    m.sentence = Words::tr("No faults found so far: %1").arg(m.sentence.mid(healthy.size()));
+    m.sign = Sign::kUnknown;
+  }
   m.scope = scope_of(r);
   judge(r, m);
   for (const report::Finding& f : r.findings) {

@@ -75,9 +75,9 @@ struct OverviewSlowCall {
 struct OverviewFile {
   QString name = {}, server = {};
   std::uint64_t reads = 0, writes = 0, other = 0, errors = 0;
-  QString bytes = {};    // "1 MiB read, 4 KiB written"
+  std::uint64_t read_bytes = 0, written_bytes = 0;
   QString pattern = {};  // "sequential"; may be empty
-  std::int64_t p50_ns = -1, max_ns = -1;
+  std::int64_t max_ns = -1;
 };
 
 struct OverviewMount {

@@ -97,6 +97,8 @@ TEST(Overview, WithoutFindingsItSaysHowMuchWasJudged) {
   EXPECT_EQ(m.sign, Sign::kGood);
   // While data arrive, nothing is final.
   EXPECT_EQ(overview_of(r, true).nothing, "No problem found so far in 100 messages.");
+  EXPECT_FALSE(overview_of(r, true).sentence.contains("Healthy"));
+  EXPECT_TRUE(m.sentence.startsWith("Healthy: "));
   report::Inconclusive withheld;
   withheld.rule = "RETX-STORM";
   withheld.count = 1;

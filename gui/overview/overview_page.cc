@@ -144,7 +144,7 @@ void OverviewPage::make_tables() {
       section(tr("Slowest Calls"),
               {tr("Procedure"), tr("Latency"), tr("Time"), tr("Conn."), tr("Longest part")}, 0);
   files_ = section(tr("Files"),
-                   {tr("Name"), tr("READs"), tr("WRITEs"), tr("Other"), tr("Bytes"), tr("p50"),
+                   {tr("Name"), tr("READs"), tr("WRITEs"), tr("Other"), tr("Read"), tr("Written"),
                     tr("Slowest"), tr("Pattern"), tr("Errors")},
                    0);
   mounts_ = section(
@@ -304,7 +304,7 @@ void OverviewPage::show_cards() {
 void OverviewPage::show_tables() {
   using Cell = BarTable::Cell;
   using Rows = std::vector<std::vector<Cell>>;
-  const auto fill = [this](Section& s, const Rows& rows, std::uint64_t more) {
+  const auto fill = [](Section& s, const Rows& rows, std::uint64_t more) {
     s.table->set_rows(rows);
     s.box->setVisible(!rows.empty());
     s.more->setText(tr("and %L1 more").arg(more));
@@ -366,15 +366,16 @@ void OverviewPage::show_tables() {
   fill(slowest_, rows, 0);
   rows.clear();
   for (const OverviewFile& f : model_.files) {
-    rows.push_back({{.text = f.name, .tip = tr("%1 on %2").arg(f.name, f.server)},
-                    {.text = Words::count(f.reads), .right = true},
-                    {.text = Words::count(f.writes), .right = true},
-                    {.text = Words::count(f.other), .right = true},
-                    {.text = f.bytes, .right = true},
-                    {.text = Words::duration(f.p50_ns), .right = true},
-                    {.text = Words::duration(f.max_ns), .right = true},
-                    {.text = f.pattern},
-                    {.text = f.errors == 0 ? QString() : Words::count(f.errors), .right = true}});
+    rows.push_back(
+        {{.text = f.name, .tip = tr("%1 on %2").arg(f.name, f.server)},
+         {.text = Words::count(f.reads), .right = true},
+         {.text = Words::count(f.writes), .right = true},
+         {.text = Words::count(f.other), .right = true},
+         {.text = f.read_bytes == 0 ? QString() : Words::bytes(f.read_bytes), .right = true},
+         {.text = f.written_bytes == 0 ? QString() : Words::bytes(f.written_bytes), .right = true},
+         {.text = Words::duration(f.max_ns), .right = true},
+         {.text = f.pattern},
+         {.text = f.errors == 0 ? QString() : Words::count(f.errors), .right = true}});
   }
   fill(files_, rows, model_.more_files);
   rows.clear();

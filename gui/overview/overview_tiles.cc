@@ -156,8 +156,9 @@ OverviewTile bytes_tile(const Report& r) {
   const std::uint64_t in_line =
       sum_of(r.traffic, [](const TrafficBin& b) { return b.inline_bytes; });
   const std::uint64_t sum = moved[0] + moved[1] + moved[2];
-  if (r.recording.only_kernel() && sum == 0) {
-    tile.note = Words::tr("the source does not show them");
+  if (r.connections.empty() || (r.recording.only_kernel() && sum == 0)) {
+    tile.note = r.connections.empty() ? Words::tr("no connection")
+                                      : Words::tr("the source does not show them");
     return tile;
   }
   tile.value = Words::bytes(sum);
@@ -189,10 +190,20 @@ OverviewTile retransmissions_tile(const Report& r) {
   }
   const roce::PacketStats& p = r.capture.packets;
   tile.value = QString("%L1").arg(p.retransmitted);
-  const std::uint64_t packets = p.roce + p.iwarp;
+  // As a comparison counts them: only sides whose retransmissions are seen.
+  std::uint64_t packets = 0;
+  std::uint64_t again = 0;
+  for (const report::Connection& c : r.connections) {
+    for (const report::EndPoint& side : c.side) {
+      if (side.resends_unseen) continue;
+      packets +=
+          side.counters.packets - std::min(side.counters.packets, side.counters.captured_twice);
+      again += side.counters.retransmitted;
+    }
+  }
   if (packets != 0) {
     tile.note = Words::tr("%1 %; ").arg(
-        100.0 * static_cast<double>(p.retransmitted) / static_cast<double>(packets), 0, 'f', 1);
+        100.0 * static_cast<double>(again) / static_cast<double>(packets), 0, 'f', 1);
   }
   tile.note += Words::tr("%L1 NAK, %L2 RNR NAK").arg(p.nak).arg(p.rnr);
   tile.lines.push_back(line_of(r.traffic, Course::kBad, Words::tr("retransmitted"),

@@ -13,13 +13,12 @@ namespace rpcrdma::gui {
 namespace {
 
 constexpr std::array<std::pair<const char*, const char*>, 28> kTitles{{
-    {"CAPTURE", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "The capture lost packets")},
+    {"CAPTURE", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "The capture is incomplete")},
     {"ICRC", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "Packets have a wrong ICRC")},
     {"CREDIT-STARVED", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "Calls wait for credits")},
     {"RNR", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "The receiver was not ready")},
     {"RETX-STORM", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "Packets are lost")},
-    {"CONN-LOST",
-     QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "A connection ended with Calls unanswered")},
+    {"CONN-LOST", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "A connection was lost or refused")},
     {"STALL", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "The responder is silent")},
     {"OUTAGE", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "A client had no connection")},
     {"SLOW-CALL", QT_TRANSLATE_NOOP("rpcrdma::gui::RuleTitle", "Calls exceed your limit")},

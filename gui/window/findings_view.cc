@@ -318,11 +318,16 @@ void FindingsView::show_step() {
     step_->setText(any ? tr("no frame shows it alone") : QString());
     return;
   }
-  const QString step = at_[at] == 0 ? QString("-") : QString::number(at_[at]);
   const std::uint64_t count = kinds_[at].kind.count;
-  step_->setText(count > places && places >= index::FoundKind::kMostPlaces
-                     ? tr("%1 of the first %2 of %L3").arg(step).arg(places).arg(count)
-                     : tr("%1 of %2").arg(step).arg(places));
+  const bool more = count > places && places >= index::FoundKind::kMostPlaces;
+  if (at_[at] == 0) {
+    step_->setText(places == 1 ? tr("1 place")
+                   : more      ? tr("the first %1 of %L2 places").arg(places).arg(count)
+                               : tr("%1 places").arg(places));
+    return;
+  }
+  step_->setText(more ? tr("%1 of the first %2 of %L3").arg(at_[at]).arg(places).arg(count)
+                      : tr("%1 of %2").arg(at_[at]).arg(places));
 }
 
 QTreeWidgetItem* FindingsView::item_of(std::size_t kind) const {
@@ -371,8 +376,33 @@ void FindingsView::jump(int by) {
   }
 }
 
+// Notes the step if the message is evidence of the finding. Evidence that is no message is shown by
+// the first message that ends with its frame or later.
+bool FindingsView::note_step(std::size_t at, std::uint64_t message) {
+  const auto& places = kinds_[at].kind.places;
+  std::uint64_t before = 0;
+  std::uint64_t frame = 0;
+  document_.store().read([&](const index::Content& c) {
+    if (message == 0 || message > c.rows.size()) return;
+    frame = c.rows[message - 1].frame;
+    if (message > 1) before = c.rows[message - 2].frame;
+  });
+  const auto it = std::find_if(places.begin(), places.end(), [&](const auto& place) {
+    return place.message != 0 ? place.message == message
+                              : before < place.frame && place.frame <= frame;
+  });
+  if (it == places.end()) return false;
+  at_[at] = static_cast<std::size_t>(it - places.begin()) + 1;
+  show_step();
+  return true;
+}
+
 // Keeps a finding of the message if one is selected already: a message can have several.
 void FindingsView::select_of(quint64 message) {
+  update_list();
+  const QTreeWidgetItem* const now = tree_->currentItem();
+  const bool on_kind = now != nullptr && now->data(0, kKind).isValid();
+  if (on_kind && note_step(now->data(0, kKind).toULongLong(), message)) return;
   if (tree_->hasFocus()) return;
   std::vector<std::uint32_t> wanted;
   document_.store().read([&](const index::Content& c) {
@@ -380,12 +410,14 @@ void FindingsView::select_of(quint64 message) {
     for (auto it = from; it != to; ++it) wanted.push_back(it->second);
   });
   if (wanted.empty()) return;
-  const QTreeWidgetItem* const now = tree_->currentItem();
-  if (now != nullptr && now->data(0, kKind).isValid() &&
+  if (on_kind &&
       std::find(wanted.begin(), wanted.end(), now->data(0, kKind).toULongLong()) != wanted.end()) {
     return;
   }
-  if (QTreeWidgetItem* const item = item_of(wanted.front())) tree_->setCurrentItem(item);
+  if (QTreeWidgetItem* const item = item_of(wanted.front())) {
+    tree_->setCurrentItem(item);
+    note_step(wanted.front(), message);
+  }
 }
 
 void FindingsView::changeEvent(QEvent* event) {

@@ -53,6 +53,7 @@ class FindingsView : public QWidget {
   void show_kind(std::size_t kind);
   void show_group(const QTreeWidgetItem& group);
   void show_step();
+  bool note_step(std::size_t at, std::uint64_t message);
   void select_of(quint64 message);
   [[nodiscard]] QString peer_of(const index::FoundKind& kind) const;
   [[nodiscard]] std::pair<QString, QString> times_of(const Listed& listed) const;

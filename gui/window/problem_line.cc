@@ -68,7 +68,9 @@ ProblemLine::Words ProblemLine::words(const index::Content& c) {
   }
   if (!worst->places.empty()) w.frame = worst->places.front().frame;
   if (w.severity > 1) return w;
-  w.line = tr("%1: %2").arg(counts.join(", "), rule_title(worst->rule->name));
+  const bool one = c.found_total[0] + c.found_total[1] == 1;
+  w.line = (one ? tr("%1: %2") : tr("%1, the worst: %2"))
+               .arg(counts.join(", "), rule_title(worst->rule->name));
   w.full = tr("%1 (%2): %3").arg(w.line, worst->rule->name, QString::fromStdString(worst->text));
   return w;
 }
