@@ -180,6 +180,7 @@ PlaygroundPanel::PlaygroundPanel(QWidget* parent)
     value->setObjectName(counter.object);
     value->setAccessibleName(tr(counter.name));
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    value->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("100,000")));
     const int column = place % kFigureColumns * 3;
     grid->addWidget(name, place / kFigureColumns, column);
     grid->addWidget(value, place / kFigureColumns, column + 1);

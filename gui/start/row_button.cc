@@ -18,13 +18,13 @@ constexpr int kMargin = 8;
 constexpr int kSign = 18;
 constexpr int kGap = 10;
 
-QColor faint_text(const QPalette& palette) {
-  QColor text = palette.color(QPalette::Text);
-  text.setAlphaF(0.66F);
+}  // namespace
+
+QColor second_text(const QPalette& palette) {
+  QColor text = palette.color(QPalette::WindowText);
+  text.setAlphaF(0.7F);
   return text;
 }
-
-}  // namespace
 
 void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette& palette) {
   painter.save();
@@ -32,7 +32,7 @@ void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette&
   const QPointF middle = rect.center();
   const double r = rect.width() / 2 - 1;
   const QColor colour = sign == Sign::kHealthy   ? ink(palette, Ink::kReply)
-                        : sign == Sign::kUnknown ? faint_text(palette)
+                        : sign == Sign::kUnknown ? second_text(palette)
                                                  : severity_colour(palette, static_cast<int>(sign));
   QPolygonF shape;
   if (sign == Sign::kError) {
@@ -144,7 +144,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
     left += kSign + kGap;
   }
   int right = width() - kMargin;
-  const QColor second = faint_text(palette());
+  const QColor second = second_text(palette());
   const bool with_cross = text_.removable && (underMouse() || hasFocus());
   if (with_cross) {
     painter.setPen(QPen(second, 1.6, Qt::SolidLine, Qt::RoundCap));
@@ -158,7 +158,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
   const int lines = text_.detail.isEmpty() ? 1 : 2;
   int top = (height() - line * lines) / 2;
   if (!text_.value.isEmpty()) {
-    const int most = std::min(metrics.horizontalAdvance(text_.value), (right - left) / 2);
+    const int most = std::min(metrics.horizontalAdvance(text_.value) + 2, (right - left) / 2);
     painter.setPen(second);
     painter.drawText(QRect(right - most, top, most, line), Qt::AlignRight | Qt::AlignVCenter,
                      metrics.elidedText(text_.value, Qt::ElideRight, most));
@@ -177,7 +177,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
   top += line;
   right = text_.removable ? cross().left() - 4 : width() - kMargin;
   painter.drawText(QRect(left, top, right - left, line), Qt::AlignVCenter,
-                   metrics.elidedText(text_.detail, Qt::ElideMiddle, std::max(0, right - left)));
+                   metrics.elidedText(text_.detail, text_.elide, std::max(0, right - left)));
 }
 
 void RowButton::keyPressEvent(QKeyEvent* event) {

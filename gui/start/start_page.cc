@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 5;  // of endpoints, and of interfaces
 constexpr int kWidest = 1400;         // of the columns together, pixels
+constexpr int kIndent = 36;           // of what belongs to a heading with an icon
 constexpr const char* kMoreKey = "";  // the row that leads to all of them
 
 QLabel* heading(const QString& text, QWidget* parent) {
@@ -38,6 +39,23 @@ QLabel* heading(const QString& text, QWidget* parent) {
   label->setContentsMargins(8, 0, 0, 4);
   return label;
 }
+
+// The frame of what went wrong.
+class Banner : public QWidget {
+ public:
+  using QWidget::QWidget;
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QColor error = severity_colour(palette(), 0);
+    painter.setPen(error);
+    painter.setBrush(tint(palette(), error, 0.14));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
+    draw_sign(painter, {14, (height() - 20) / 2.0, 20, 20}, Sign::kError, palette());
+  }
+};
 
 QVBoxLayout* column_of(QWidget* widget) {
   auto* const column = new QVBoxLayout(widget);
@@ -61,7 +79,7 @@ StartPage::StartPage(QSettings& settings, QWidget* parent) : QWidget(parent), se
   columns->setSpacing(20);
   columns->addWidget(make_left(), 5);
   columns->addWidget(make_middle(), 8);
-  columns->addWidget(make_right(), 4);
+  columns->addWidget(make_right(), 5);
   wide->addLayout(columns);
   wide->addStretch();
   auto* const middle = new QWidget;
@@ -89,43 +107,27 @@ StartPage::StartPage(QSettings& settings, QWidget* parent) : QWidget(parent), se
 }
 
 QWidget* StartPage::make_problem() {
-  auto* const frame = new QFrame(this);
-  problem_ = frame;
-  frame->setObjectName("problem");
-  frame->setFrameShape(QFrame::StyledPanel);
-  frame->setAutoFillBackground(true);
-  auto* const row = new QHBoxLayout(frame);
-  row->setContentsMargins(12, 8, 8, 8);
-  row->setSpacing(10);
-  auto* const sign = new QLabel(frame);
-  QPixmap drawn(QSize(20, 20) * devicePixelRatio());
-  drawn.setDevicePixelRatio(devicePixelRatio());
-  drawn.fill(Qt::transparent);
-  QPainter painter(&drawn);
-  draw_sign(painter, {0, 0, 20, 20}, Sign::kError, palette());
-  painter.end();
-  sign->setPixmap(drawn);
-  problem_text_ = new QLabel(frame);
+  problem_ = new Banner(this);
+  problem_->setObjectName("problem");
+  problem_text_ = new QLabel(problem_);
   problem_text_->setTextFormat(Qt::PlainText);
   problem_text_->setWordWrap(true);
   problem_text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  auto* const away = new QToolButton(frame);
+  auto* const away = new QToolButton(problem_);
   away->setAutoRaise(true);
   away->setIcon(icon("remove"));
   away->setToolTip(tr("Hide this message"));
   away->setAccessibleName(tr("Hide this message"));
   connect(away, &QToolButton::clicked, this, [this] { show_problem({}); });
-  row->addWidget(sign);
+  auto* const row = new QHBoxLayout(problem_);
+  row->setContentsMargins(44, 8, 8, 8);
   row->addWidget(problem_text_, 1);
   row->addWidget(away);
-  frame->hide();
-  return frame;
+  problem_->hide();
+  return problem_;
 }
 
 void StartPage::show_problem(const QString& text) {
-  QPalette colours = palette();
-  colours.setColor(QPalette::Window, tint(colours, severity_colour(colours, 0), 0.14));
-  problem_->setPalette(colours);
   problem_text_->setText(one_line(text));
   problem_text_->setAccessibleName(one_line(text));
   problem_->setVisible(!text.isEmpty());
@@ -153,7 +155,7 @@ QWidget* StartPage::make_middle() {
   open_ = new Card("open", tr("Open a capture or recording"), tr("Ctrl+O"),
                    tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
   open_->heading().setObjectName("open");
-  drop_ = second_line(tr("Or drop files anywhere on this page."), open_);
+  drop_ = new SecondLine(tr("Or drop files anywhere on this page."), kIndent, open_);
   open_->column().addWidget(drop_);
   connect(&open_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT open_wanted({}); });
 
@@ -173,7 +175,7 @@ QWidget* StartPage::make_middle() {
                                tr("Ctrl+T"), tr("Shows all settings"), side);
   trial->heading().setObjectName("trial");
   auto* const grid = new QGridLayout;
-  grid->setContentsMargins(36, 2, 8, 6);
+  grid->setContentsMargins(kIndent, 2, 8, 6);
   grid->setSpacing(8);
   int at = 0;
   for (const Preset& preset : presets()) {
@@ -194,7 +196,7 @@ QWidget* StartPage::make_middle() {
                                  tr("Lists all interfaces, and takes a capture filter"), side);
   capture->heading().setObjectName("capture");
   interfaces_ = new RowList("interfaces", capture);
-  no_interfaces_ = second_line({}, capture);
+  no_interfaces_ = new SecondLine({}, kIndent, capture);
   capture->column().addWidget(interfaces_);
   capture->column().addWidget(no_interfaces_);
   connect(&capture->heading(), &QAbstractButton::clicked, this,
@@ -287,8 +289,9 @@ void StartPage::show_endpoints() {
     row.icon = icon("attach");
     row.title = tr("kernel  Linux's own NFS/RDMA");
     row.value = tr("starts when you attach");
-    row.tip = tr("Traces the NFS/RDMA client and server of this machine's kernel, on any RNIC. "
-                 "Needs privileges: docs/kernel.md");
+    row.tip =
+        tr("Traces the NFS/RDMA client and server of this machine's kernel, on any RNIC. "
+           "Needs privileges: docs/kernel.md");
     rows.push_back(row);
   }
   endpoints_->set(rows);

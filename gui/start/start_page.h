@@ -31,7 +31,7 @@ class StartPage : public QWidget {
  Q_SIGNALS:
   void open_wanted(const QStringList& names);  // empty: ask for a file
   void attach_wanted(const QStringList& endpoints);
-  void trial_wanted(const QString& preset);  // of the playground; empty: show its settings
+  void trial_wanted(const QString& preset);       // of the playground; empty: show its settings
   void capture_wanted(const QString& interface);  // empty: show all
   void help_wanted(const QString& topic);         // "keys", "filter", "rules", "about"
 

@@ -111,7 +111,9 @@ QString MainWindow::message() const {
 }
 
 void MainWindow::open(const QStringList& names) {
-  if (document_.open(names)) note_recent(names);
+  if (!document_.open(names)) return;
+  note_recent(names);
+  note_facts();  // a small file may have been read by now
 }
 
 void MainWindow::ignore_icrcs() {
@@ -203,6 +205,7 @@ void MainWindow::show_page() {
 void MainWindow::document_reset() {
   of_trial_ = false;
   show_trouble({});
+  start_->show_problem({});
   show_page();
   note_sight();
   show_title();
@@ -211,7 +214,7 @@ void MainWindow::document_reset() {
 
 // Shows a problem in one line of the status bar, without a dialog.
 void MainWindow::show_trouble(const QString& text) {
-  if (pages_->currentIndex() == 0) start_->show_problem(text);
+  if (pages_->currentIndex() == 0 && !text.isEmpty()) start_->show_problem(text);
   trouble_->setText(one_line(text));
   trouble_->setToolTip(tool_tip(text));
 }
