@@ -194,7 +194,16 @@ void MainWindow::show_page() {
   if (work == (pages_->currentIndex() == 1)) return;
   pages_->setCurrentIndex(work ? 1 : 0);
   if (work) {
+    // What the user opened beside the start page stays.
+    QList<QDockWidget*> opened;
+    for (QDockWidget* const d : findChildren<QDockWidget*>()) {
+      if (!d->isHidden()) opened << d;
+    }
     restoreState(layout_);
+    for (QDockWidget* const d : opened) {
+      d->show();
+      d->raise();
+    }
     return;
   }
   layout_ = saveState();
