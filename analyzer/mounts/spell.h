@@ -19,8 +19,12 @@ class Spell {
       if (now > since_) total_.ns += static_cast<std::uint64_t>(now - since_);
     }
   }
-  void end(std::int64_t now) { set(false, now); }
-  [[nodiscard]] const Spells& total() const { return total_; }
+  // The sums as if the state ended at `now`.
+  [[nodiscard]] Spells until(std::int64_t now) const {
+    Spell ended = *this;
+    ended.set(false, now);
+    return ended.total_;
+  }
 
  private:
   Spells total_;

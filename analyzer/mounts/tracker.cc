@@ -863,16 +863,14 @@ void Tracker::on_evict(const roce::Connection& connection) {
   impl_->links.erase(connection.index);
 }
 
-Mounts Tracker::finish(std::int64_t last_ns) {
+Mounts Tracker::mounts(std::int64_t last_ns) const {
   Mounts all;
   all.omitted_calls = impl_->omitted_calls;
   all.not_followed = impl_->not_followed;
   for (const std::unique_ptr<Held>& held : impl_->mounts) {
-    Mount& mount = held->mount;
-    held->slots_full.end(last_ns);
-    held->credits_full.end(last_ns);
-    mount.slots_full = held->slots_full.total();
-    mount.credits_full = held->credits_full.total();
+    Mount mount = held->mount;
+    mount.slots_full = held->slots_full.until(last_ns);
+    mount.credits_full = held->credits_full.until(last_ns);
     if (mount.replies != 0 && !mount.session.empty()) mount.slots_in_use_max = held->in_use_max;
     // Connections that were merged count as one.
     std::vector<MountConnection> connections = std::move(mount.connections);
@@ -888,7 +886,6 @@ Mounts Tracker::finish(std::int64_t last_ns) {
     all.list.push_back(std::move(mount));
   }
   find_data_servers(all);
-  impl_->mounts.clear();
   return all;
 }
 

@@ -76,11 +76,12 @@ Analysis::Analysis(AnalysisOptions options)
                    .profile = options.profile,
                    .on_occurrence =
                        options.filter ? [this](const rules::Occurrence& o) { selection_->found(o); }
-                                      : std::function<void(const rules::Occurrence&)>(),
-                   .emit_sums = false}},
+                                      : std::move(options.on_occurrence),
+                   .emit_sums = false},
+           .join_views = options.join_views},
           {.before_rules =
                options.filter ? with(options.observers, &expecting_) : options.observers,
-           .after_rules = {&mounts_, this},
+           .after_rules = observed(options.after_rules),
            .events = with(options.event_observers, events_.get())}),
       context_(session_.context()),
       files_(std::make_unique<FileTally>()),
@@ -99,6 +100,12 @@ Analysis::Analysis(AnalysisOptions options)
 }
 
 Analysis::~Analysis() = default;
+
+std::vector<model::Observer*> Analysis::observed(const std::vector<model::Observer*>& later) {
+  std::vector<model::Observer*> all{&mounts_, this};
+  all.insert(all.end(), later.begin(), later.end());
+  return all;
+}
 
 void Analysis::Expecting::on_message(const model::MessageSeen& event) {
   selection->expect(event.message.id);
@@ -402,12 +409,57 @@ void Analysis::on_operation_end(const model::OperationSeen& event) {
   (op.kind == roce::OpKind::kRead ? bin.read_bytes : bin.write_bytes) += op.bytes;
 }
 
+Report Analysis::snapshot(const capture::SourceStats& source, std::uint64_t files) const {
+  Report r = report_;
+  r.latencies = latencies_->latencies();
+  const rules::Findings& found = selection_ ? selection_->findings() : session_.findings();
+  for (rules::Finding& x : found.list_so_far()) r.findings.push_back({std::move(x)});
+  for (rules::Inconclusive& x : session_.findings().inconclusive_so_far()) {
+    r.inconclusive.push_back({std::move(x)});
+  }
+  complete(r, source, files);
+  return r;
+}
+
 void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
   session_.finish_rules();
   if (selection_) selection_->finish();
+  report_.latencies = latencies_->finish();
+  rules::Findings& found = selection_ ? selection_->findings() : session_.findings();
+  for (rules::Finding& x : found.take_list()) report_.findings.push_back({std::move(x)});
+  for (const rules::Inconclusive& x : session_.findings().inconclusive()) {
+    report_.inconclusive.push_back({x});
+  }
+  complete(report_, source, files);
+}
+
+void Analysis::complete(Report& r, const capture::SourceStats& source, std::uint64_t files) const {
+  add_capture(r, source, files);
+  r.recording = events_->recording();
+  r.recording.events = session_.pipeline().events();
+  add_types(r.messages);
+  add_connections(r);
+  r.files.complete_names();
+  settle_credits(r);
+  settle_edges(r.edges);
+  add_reconnects(r.reconnects);
+  r.mounts = mounts_.mounts(r.capture.last_ns);
+  add_timing(r.timing);
+  name_slow_calls(r);
+  r.findings_omitted = (selection_ ? selection_->findings() : session_.findings()).omitted();
+  if (selection_) {
+    for (std::size_t i = 0; i < r.findings_omitted.size(); ++i) {
+      r.findings_omitted[i] += selection_->omitted()[i];
+    }
+  }
+  conclude(r);
+}
+
+void Analysis::add_capture(Report& r, const capture::SourceStats& source,
+                           std::uint64_t files) const {
   const session::Pipeline& pipeline = session_.pipeline();
   const session::FrameCounts& f = pipeline.frames();
-  CaptureSummary& c = report_.capture;
+  CaptureSummary& c = r.capture;
   c.files = files;
   c.frames = f.total;
   c.events = f.events;
@@ -426,8 +478,9 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
   c.damage = plot::escape_terminal(source.damage);  // contains file names
   c.note = plot::escape_terminal(source.note);
   c.packets = pipeline.connections().stats();
-  report_.recording = events_->recording();
-  report_.recording.events = pipeline.events();
+}
+
+void Analysis::add_types(MessageCounts& to) const {
   for (std::size_t i = 0; i < procs_.size(); ++i) {
     for (std::uint32_t proc = 0; proc < procs_[i].size(); ++proc) {
       const std::uint64_t n = procs_[i][proc];
@@ -436,57 +489,40 @@ void Analysis::finish(const capture::SourceStats& source, std::uint64_t files) {
       const char* const name = i == 0
                                    ? wire::proc_name(1, proc)
                                    : wire::later_type_name(static_cast<wire::Dialect>(i - 1), proc);
-      report_.messages.types[name] += n;
+      to.types[name] += n;
     }
   }
-  finish_connections();
-  report_.files.complete_names();
-  finish_credits();
-  report_.latencies = latencies_->finish();
-  finish_edges();
-  finish_reconnects();
-  report_.mounts = mounts_.finish(c.last_ns);
-  finish_timing();
+}
+
+void Analysis::name_slow_calls(Report& r) const {
   const auto name_connections = [&](SlowCalls& calls) {
     for (SlowCall& s : calls.list()) s.connection = context_.connection_id(s.connection);
   };
-  name_connections(report_.slowest);
-  for (auto& [key, p] : report_.procedures) name_connections(p.slowest);
-  rules::Findings& recorded = selection_ ? selection_->findings() : session_.findings();
-  for (rules::Finding& x : recorded.take_list()) report_.findings.push_back({std::move(x)});
-  for (const rules::Inconclusive& x : session_.findings().inconclusive())
-    report_.inconclusive.push_back({x});
-  report_.findings_omitted = recorded.omitted();
-  if (selection_) {
-    for (std::size_t i = 0; i < report_.findings_omitted.size(); ++i) {
-      report_.findings_omitted[i] += selection_->omitted()[i];
-    }
-  }
-  conclude(report_);
+  name_connections(r.slowest);
+  for (auto& [key, p] : r.procedures) name_connections(p.slowest);
 }
 
-void Analysis::finish_connections() {
+void Analysis::add_connections(Report& r) const {
   const roce::Connections& all = *context_.connections;
-  report_.connection_ids = all.connection_count();
-  report_.connections.reserve(std::min<std::size_t>(all.connection_count(), roce::kMaxConnections));
+  r.connection_ids = all.connection_count();
+  r.connections.reserve(std::min<std::size_t>(all.connection_count(), roce::kMaxConnections));
   for (std::uint32_t i = 0; i < all.connection_count(); ++i) {
     const roce::Connection* c = all.find(i);
     if (c == nullptr || c->merged_away) continue;
-    Connection& listed =
-        report_.connections.emplace_back(summarize(*c, context_.model->connection(i)));
+    Connection& listed = r.connections.emplace_back(summarize(*c, context_.model->connection(i)));
     add_views(listed, i);
   }
   for (const auto& [index, count] : cut_short_) {
     const std::uint32_t id = context_.connection_id(index);
     const auto at =
-        std::lower_bound(report_.connections.begin(), report_.connections.end(), id,
+        std::lower_bound(r.connections.begin(), r.connections.end(), id,
                          [](const Connection& c, std::uint32_t wanted) { return c.id < wanted; });
-    if (at != report_.connections.end() && at->id == id) at->cut_short += count;
+    if (at != r.connections.end() && at->id == id) at->cut_short += count;
   }
 }
 
 // In summarize(), the client became side 0.
-void Analysis::add_views(Connection& c, std::uint32_t index) {
+void Analysis::add_views(Connection& c, std::uint32_t index) const {
   const session::Views& views = session_.pipeline().views();
   c.views = views.of(index);
   if (c.views.empty()) return;
@@ -503,21 +539,21 @@ bool Analysis::reverse(End end) const {
   return caller != std::max(context_.model->connection(index).client, 0);
 }
 
-void Analysis::finish_credits() {
-  std::sort(free_credits_.begin(), free_credits_.end(), std::greater<>());
-  for (const std::uint32_t at : free_credits_) {
-    report_.credits.erase(report_.credits.begin() + static_cast<std::ptrdiff_t>(at));
+void Analysis::settle_credits(Report& r) const {
+  std::vector<std::uint32_t> free = free_credits_;
+  std::sort(free.begin(), free.end(), std::greater<>());
+  for (const std::uint32_t at : free) {
+    r.credits.erase(r.credits.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  for (ConnectionCredits& c : report_.credits) {
+  for (ConnectionCredits& c : r.credits) {
     if (reverse({c.connection, 0})) std::swap(c.direction[0], c.direction[1]);
     ++c.connection;  // its ID
   }
-  report_.credits_omitted = count_credits_omitted(report_);
+  r.credits_omitted = count_credits_omitted(r);
 }
 
-void Analysis::finish_reconnects() {
+void Analysis::add_reconnects(Reconnects& r) const {
   rules::Handover all = session_.checker().handover();
-  Reconnects& r = report_.reconnects;
   for (const auto& d : all.departed) {
     r.ended.push_back({{d->address[0].to_string(), d->address[1].to_string()}, *d});
   }
@@ -537,17 +573,16 @@ void Analysis::finish_reconnects() {
   r.complete = all.complete;
 }
 
-void Analysis::finish_timing() {
+void Analysis::add_timing(Timing& timing) const {
   for (const rules::Silence& s : session_.checker().silences()) {
-    report_.timing.silences.push_back({context_.connection_id(s.connection),
-                                       reverse({s.connection, s.caller}), s.since_ns, s.until_ns,
-                                       s.ended, s.calls, s.frame});
+    timing.silences.push_back({context_.connection_id(s.connection),
+                               reverse({s.connection, s.caller}), s.since_ns, s.until_ns, s.ended,
+                               s.calls, s.frame});
   }
-  if (limits_) limits_->finish(context_, report_.timing);
+  if (limits_) limits_->add_to(timing, context_);
 }
 
-void Analysis::finish_edges() {
-  Edges& edges = report_.edges;
+void Analysis::settle_edges(Edges& edges) const {
   for (std::size_t i = 0; i < open_ends_.size(); ++i) {
     OpenCall& open = edges.open_calls[i];
     open.connection = context_.connection_id(open_ends_[i].connection);

@@ -112,17 +112,17 @@ void LatencyCollector::evict(const roce::Connection& connection) {
   give_up(connection.index);
 }
 
-Latencies LatencyCollector::finish() {
-  std::sort(free_.begin(), free_.end(), std::greater<>());
-  for (const std::uint32_t at : free_) {
-    latencies_.connections.erase(latencies_.connections.begin() + static_cast<std::ptrdiff_t>(at));
+Latencies LatencyCollector::complete(Latencies all) const {
+  std::vector<std::uint32_t> free = free_;
+  std::sort(free.begin(), free.end(), std::greater<>());
+  for (const std::uint32_t at : free) {
+    all.connections.erase(all.connections.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  for (ConnectionLatency& c : latencies_.connections) {
+  for (ConnectionLatency& c : all.connections) {
     if (client_of(context_, c.connection) != 0) std::swap(c.direction[0], c.direction[1]);
     c.connection = context_.connection_id(c.connection);
   }
-  slots_ = {};
-  return std::move(latencies_);
+  return all;
 }
 
 }  // namespace rpcrdma::report

@@ -16,7 +16,10 @@ class LatencyCollector {
   void merge(const roce::Connection& into, const roce::Connection& from);
   // Keeps the latencies of the connection by its addresses.
   void evict(const roce::Connection& connection);
-  [[nodiscard]] Latencies finish();
+  // What has been collected so far.
+  [[nodiscard]] Latencies latencies() const { return complete(latencies_); }
+  // The same at the end, without a copy; nothing may be added later.
+  [[nodiscard]] Latencies finish() { return complete(std::move(latencies_)); }
 
  private:
   struct Slot {
@@ -25,10 +28,11 @@ class LatencyCollector {
   [[nodiscard]] ConnectionLatency* slot(std::uint32_t connection);
   [[nodiscard]] ConnectionLatency& pair_of(const roce::Connection& c);
   void give_up(std::uint32_t connection);
+  [[nodiscard]] Latencies complete(Latencies collected) const;
 
   const session::Context& context_;
-  // Until finish() the arrays of a connection are by the tracker's sides of the caller, because
-  // which side is the client is known only at the end. `connection` is the tracker's index.
+  // The arrays of a connection are by the tracker's sides of the caller, because which side is the
+  // client is known only at the end. `connection` is the tracker's index.
   Latencies latencies_;
   roce::ByConnection<Slot> slots_;
   std::vector<std::uint32_t> free_;  // in latencies_.connections

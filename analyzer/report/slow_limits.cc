@@ -65,10 +65,11 @@ void SlowLimits::count(const model::Message& call, const ProcedureKey& key,
   }
 }
 
-void SlowLimits::finish(const session::Context& context, Timing& to) {
+void SlowLimits::add_to(Timing& to, const session::Context& context) const {
   to.limits = limits_;
   to.omitted += omitted_;
-  for (auto& [key, calls] : counts_) {
+  for (const auto& [key, counted] : counts_) {
+    LimitedCalls calls = counted;
     const std::uint32_t index = context.model->canonical(key.first);
     calls.connection = context.connection_id(key.first);
     if (const roce::Connection* c = context.connections->find(index); c != nullptr) {
@@ -78,7 +79,6 @@ void SlowLimits::finish(const session::Context& context, Timing& to) {
     std::sort(calls.frames.begin(), calls.frames.end());
     to.limited.push_back(std::move(calls));
   }
-  counts_.clear();
   to.settle();
 }
 

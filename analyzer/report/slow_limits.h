@@ -19,8 +19,8 @@ class SlowLimits {
   // Counts a Call that took `ns`, or waited for as long in vain. `name`: of its procedure.
   void count(const model::Message& call, const ProcedureKey& key, const std::string& label,
              std::int64_t ns, bool answered);
-  // To be called at the end: connections have their final numbers.
-  void finish(const session::Context& context, Timing& to);
+  // Adds what has been counted so far.
+  void add_to(Timing& to, const session::Context& context) const;
 
  private:
   [[nodiscard]] const std::vector<std::uint8_t>& limits_of(const ProcedureKey& key,

@@ -277,6 +277,8 @@ struct Findings::Impl {
     waiting.erase(at);
   }
   void name(const Key& key, Finding& f) const;
+  [[nodiscard]] std::vector<Finding> named(std::vector<Kept> all) const;
+  [[nodiscard]] std::vector<Inconclusive> all_inconclusive() const;
   // Joins two findings that turned out to be the same.
   static void join(Finding& to, Finding& from);
   void finish();
@@ -459,18 +461,31 @@ void Findings::Impl::name(const Key& key, Finding& f) const {
   if (client >= 0) f.role = client == side ? "client" : "server";
 }
 
-void Findings::Impl::finish() {
-  for (Kept& k : kept) {
+std::vector<Finding> Findings::Impl::named(std::vector<Kept> all) const {
+  std::vector<Finding> found;
+  for (Kept& k : all) {
     if (k.finding.count == 0) continue;
     // A finding that has its names already belongs to an evicted connection.
     if (k.finding.connection == 0) name(k.key, k.finding);
-    list.push_back(std::move(k.finding));
+    found.push_back(std::move(k.finding));
   }
-  sort_by_place(list, [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  sort_by_place(found, [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return found;
+}
+
+std::vector<Inconclusive> Findings::Impl::all_inconclusive() const {
+  std::vector<Inconclusive> all;
+  all.reserve(held_back.size());
   for (const auto& [key, count] : held_back) {
     const auto& [connection, id, reason] = key;
-    inconclusive.push_back({rule(id).name, connection + 1, count, reason});
+    all.push_back({rule(id).name, connection + 1, count, reason});
   }
+  return all;
+}
+
+void Findings::Impl::finish() {
+  list = named(std::move(kept));
+  inconclusive = all_inconclusive();
 }
 
 const std::vector<Finding>& Findings::list() const {
@@ -481,6 +496,12 @@ std::vector<Finding> Findings::take_list() {
 }
 const std::vector<Inconclusive>& Findings::inconclusive() const {
   return impl_->inconclusive;
+}
+std::vector<Finding> Findings::list_so_far() const {
+  return impl_->named(impl_->kept);
+}
+std::vector<Inconclusive> Findings::inconclusive_so_far() const {
+  return impl_->all_inconclusive();
 }
 const std::array<std::uint64_t, 3>& Findings::omitted() const {
   return impl_->omitted;

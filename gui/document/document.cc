@@ -2,8 +2,6 @@
 // excerpts.
 #include "document.h"
 
-#include "worker.h"
-
 #include <algorithm>
 
 #include <rpcrdma/live/endpoints.h>
@@ -33,11 +31,13 @@ Document::Document(QObject* parent)
 }
 
 Document::~Document() {
+  if (background_cancelled_) *background_cancelled_ = true;
   if (excerpt_cancelled_) *excerpt_cancelled_ = true;
   if (ladder_cancelled_) *ladder_cancelled_ = true;
   // Threads that read the store must end before it is destroyed.
   search_worker_.reset();
   excerpt_worker_.reset();
+  background_.reset();
   loading_.reset();
 }
 
@@ -49,10 +49,13 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
                     const QString& title, const QStringList& files, bool live) {
   if (excerpt_cancelled_) *excerpt_cancelled_ = true;
   if (ladder_cancelled_) *ladder_cancelled_ = true;
+  if (background_cancelled_) *background_cancelled_ = true;
   search_.reset();
   // Waits for threads that still use the old store.
   search_worker_ = std::make_unique<Worker>();
   excerpt_worker_ = std::make_unique<Worker>();
+  background_ = std::make_unique<Worker>();
+  background_cancelled_ = std::make_shared<std::atomic<bool>>(false);
   loading_ = std::move(loading);
   store_ = std::move(store);
   title_ = title;

@@ -4,6 +4,7 @@
 
 #include "time_range.h"
 #include "time_text.h"
+#include "worker.h"
 
 #include <QObject>
 #include <QStringList>
@@ -20,8 +21,6 @@
 #include <rpcrdma/index/store.h>
 
 namespace rpcrdma::gui {
-
-class Worker;
 
 class Document : public QObject {
   Q_OBJECT
@@ -49,6 +48,8 @@ class Document : public QObject {
   [[nodiscard]] bool is_live() const { return live_; }
   // Never null, and the same until reset() is emitted.
   [[nodiscard]] const index::Store& store() const { return store_ ? *store_ : nothing_; }
+  // The same, for other threads: they keep it while they read it.
+  [[nodiscard]] std::shared_ptr<const index::Store> shared_store() const { return store_; }
   [[nodiscard]] const QString& title() const { return title_; }
   [[nodiscard]] QStringList files() const { return files_; }
   // Path of the file with the frames, from Loading::frames(); empty without a document.
@@ -104,6 +105,22 @@ class Document : public QObject {
   // Reads messages first..last in full; ladder_read() follows. The latest call counts.
   void read_ladder(std::uint64_t first, std::uint64_t last);
 
+  // Runs `work(const index::Store&, const std::atomic<bool>& cancelled)` in a thread of its own,
+  // one after the other, and then `done(result)` in this one. Another document sets `cancelled`,
+  // waits for `work`, and drops `done`. Does nothing without a document.
+  template <typename Work, typename Done>
+  void in_background(Work work, Done done) {
+    if (store_ == nullptr) return;
+    background_->post(
+        this,
+        [store = store_.get(), cancelled = background_cancelled_, w = std::move(work)]() mutable {
+          return w(static_cast<const index::Store&>(*store), *cancelled);
+        },
+        [cancelled = background_cancelled_, d = std::move(done)](auto result) mutable {
+          if (!*cancelled) d(std::move(result));
+        });
+  }
+
  Q_SIGNALS:
   void reset();         // another document
   void changed();       // the store grew; at most every 50 ms
@@ -134,7 +151,7 @@ class Document : public QObject {
   void range_changed();
 
   index::Store nothing_;
-  std::unique_ptr<index::Store> store_;
+  std::shared_ptr<index::Store> store_;
   std::unique_ptr<index::Loading> loading_;
   QString title_;
   QStringList files_;
@@ -168,7 +185,8 @@ class Document : public QObject {
   std::shared_ptr<const index::Excerpt> excerpt_;
   std::shared_ptr<std::atomic<bool>> excerpt_cancelled_, ladder_cancelled_;
 
-  std::unique_ptr<Worker> search_worker_, excerpt_worker_;
+  std::unique_ptr<Worker> search_worker_, excerpt_worker_, background_;
+  std::shared_ptr<std::atomic<bool>> background_cancelled_;
 };
 
 }  // namespace rpcrdma::gui

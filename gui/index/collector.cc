@@ -99,15 +99,17 @@ T& at(std::vector<T>& list, std::size_t i) {
 
 }  // namespace
 
-Collector::Collector(Store& store, const LoadOptions& options, bool join_views)
+Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
+                     bool join_views)
     : store_(store),
-      session_(
-          {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
-           .rules = rules::Findings::Options{options.profile,
-                                             [this](const rules::Occurrence& o) { on_finding(o); }},
-           .join_views = join_views},
-          {.after_rules = {this}, .events = {this}}),
-      context_(session_.context()) {
+      sources_(sources),
+      analysis_({.profile = options.profile,
+                 .model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
+                 .after_rules = {this},
+                 .event_observers = {this},
+                 .on_occurrence = [this](const rules::Occurrence& o) { on_finding(o); },
+                 .join_views = join_views}),
+      context_(analysis_.context()) {
   store_.write([&](Content& c) { c.check_icrc = options.check_icrc; });
 }
 
@@ -128,7 +130,9 @@ std::uint32_t Collector::procedure_of(const model::RpcInfo& rpc) {
   if (procedures_.size() == kMaxTexts) return 0;
   const auto ref = static_cast<std::uint32_t>(procedures_.size() + 1);
   procedures_.emplace(draft_, ref);
-  new_procedures_.push_back({rpc, report::procedure_label(rpc), report::rpc_label(rpc)});
+  std::string label = report::procedure_label(rpc);
+  std::string brief = label.starts_with("NFS v") ? label.substr(label.rfind(' ') + 1) : label;
+  new_procedures_.push_back({rpc, std::move(label), report::rpc_label(rpc), std::move(brief)});
   return ref;
 }
 
@@ -240,6 +244,7 @@ void Collector::on_message(const model::MessageSeen& event) {
   credit(m);
   touch(m.connection);
   if (m.kind == Kind::kCall && call != nullptr) {
+    note_file(*call, false);
     for (const model::CallChunk& chunk : call->chunks) {
       offered_.push_back({m.connection, static_cast<std::uint8_t>(chunk.list), chunk.length});
     }
@@ -257,8 +262,21 @@ void Collector::patch(const model::Message& m, const model::Call& call, bool ove
                       procedure_of(m.rpc), over, 0});
 }
 
+void Collector::note_file(const model::Call& call, bool over) {
+  const model::FileUse* const use = call.file_use();
+  if (use == nullptr) return;
+  CallDetail detail;
+  detail.file = files_.id_of(*use);
+  if (use->offset) detail.offset = *use->offset;
+  const auto& count = over && use->moved ? use->moved : use->count;
+  if (count && *count < CallDetail::kNoCount) detail.count = static_cast<std::uint32_t>(*count);
+  if (detail.file == 0 && !use->offset && !count) return;
+  details_.push_back({call.message.id, detail});
+}
+
 void Collector::on_identified(const model::Call& call) {
   patch(call.message, call, false);
+  note_file(call, false);
 }
 
 void Collector::on_call_end(const model::CallEnded& event) {
@@ -266,6 +284,7 @@ void Collector::on_call_end(const model::CallEnded& event) {
   const model::Message* const answer = event.answer;
   patch(call.message, call, true);
   if (answer != nullptr) patches_.back().match = answer->id;
+  note_file(call, true);
   const model::Message& m = call.message;
   const bool reverse = context_.model->reverse(m);
   Ended e{key_of(m.rpc, reverse),
@@ -282,11 +301,15 @@ void Collector::on_call_end(const model::CallEnded& event) {
     e.before = call.first_op_ns - m.time_ns;
     e.data = call.last_op_ns - call.first_op_ns;
     e.after = answer->time_ns - call.last_op_ns;
+    CallDetail detail;
+    detail.parts = CallDetail::Parts::kPackets;
+    detail.part = {ShortTime(e.before), ShortTime(e.data), ShortTime(e.after)};
+    details_.push_back({m.id, detail});
   }
   ended_.push_back(e);
   const roce::Connection& c = context_.connection(m);
   if (c.recorded && asked_.size() < kMaxAsked) {
-    asked_[asked_key(context_.model->canonical(m.connection), m.xid)] = e.key;
+    asked_[asked_key(context_.model->canonical(m.connection), m.xid)] = {e.key, m.id};
   }
 }
 
@@ -362,9 +385,21 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
   const auto between = [](std::int64_t from, std::int64_t to) {
     return from != 0 && to != 0 && to >= from ? to - from : std::int64_t{-1};
   };
-  parts_.push_back({it->second,
+  parts_.push_back({it->second.key,
                     {waited, between(end.called, end.sent), between(end.sent, end.replied),
                      between(end.replied, end.ended), end.slot_wait, end.marshal, end.post}});
+  CallDetail detail;
+  const std::int64_t before = between(end.called, end.sent);
+  if (end.side == 0) {
+    const std::int64_t idle = std::max<std::int64_t>(0, waited) + std::max<std::int64_t>(0, end.slot_wait);
+    detail.parts = CallDetail::Parts::kRequester;
+    detail.part = {ShortTime(idle), ShortTime(before < 0 ? -1 : std::max<std::int64_t>(0, before - idle)),
+                   ShortTime(between(end.sent, end.replied))};
+  } else {
+    detail.parts = CallDetail::Parts::kResponder;
+    detail.part = {ShortTime(before), ShortTime(between(end.sent, end.replied)), ShortTime()};
+  }
+  details_.push_back({it->second.message, detail});
   asked_.erase(it);
 }
 
@@ -473,8 +508,9 @@ ConnectionInfo Collector::info(std::uint32_t index) const {
                                 : report::Roles::kLikely;
   r.set_up_seen = c->setup == roce::Setup::kCm;
   r.recorded = c->recorded;
+  r.recorded_by_client = c->recorded && c->recorder == client;
   r.transport = transport_of(*c);
-  for (session::View& view : session_.pipeline().views().of(c->index)) {
+  for (session::View& view : analysis_.session().pipeline().views().of(c->index)) {
     if (client == 1) view = session::swapped_view(std::move(view));
     std::string line = "also in " + report::view_name(view);
     const char* before = ": ";
@@ -544,12 +580,32 @@ void Collector::put_rows(Content& to) {
   }
   to.procedures.insert(to.procedures.end(), new_procedures_.begin(), new_procedures_.end());
   to.outcomes.insert(to.outcomes.end(), new_outcomes_.begin(), new_outcomes_.end());
+  files_.put(to.files);
+  for (const Detail& d : details_) put_detail(to, d);
   for (const auto& [index, frame] : set_up_) {
     if (index >= Content::kMostConnections) continue;
     auto& frames = at(to.set_up, index);
     if (frames.size() < kMaxSetUpFrames) frames.push_back(frame);
   }
   to.marks.insert(to.marks.end(), marks_.begin(), marks_.end());
+}
+
+// Later ones complete earlier ones. An endpoint knows its parts better than packets show them.
+void Collector::put_detail(Content& to, const Detail& d) {
+  if (d.message == 0 || d.message > to.rows.size()) return;
+  MessageRow& row = to.rows[d.message - 1];
+  if (row.detail == 0) {
+    to.details.push_back(d.detail);
+    row.detail = saturated(to.details.size());
+    return;
+  }
+  CallDetail& kept = to.details[row.detail - 1];
+  if (d.detail.offset != CallDetail::kNoOffset) kept.offset = d.detail.offset;
+  if (d.detail.count != CallDetail::kNoCount) kept.count = d.detail.count;
+  if (d.detail.file != 0) kept.file = d.detail.file;
+  if (d.detail.parts == CallDetail::Parts::kNone) return;
+  kept.parts = d.detail.parts;
+  kept.part = d.detail.part;
 }
 
 void Collector::put_credits(Content& to) {
@@ -571,6 +627,7 @@ void Collector::put_credits(Content& to) {
       }
     }
     log->add(entry);
+    if (entry.exhausted()) to.activity.at(entry.time_ns).no_credit = true;
   }
 }
 
@@ -717,6 +774,12 @@ void Collector::put_congestion(Content& to) {
   }
 }
 
+void Collector::put_activity(Content& to) const {
+  for (const MessageRow& row : rows_) {
+    if (row.kind == Kind::kCall) ++to.activity.at(row.time_ns).calls;
+  }
+}
+
 // Moves the data of `from` to `into`: both are directions of one connection.
 void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
@@ -777,7 +840,7 @@ void Collector::put_connections(Content& to) {
 }
 
 void Collector::put_integrity(Content& to, const capture::SourceStats& source) const {
-  const session::Pipeline& pipeline = session_.pipeline();
+  const session::Pipeline& pipeline = analysis_.session().pipeline();
   const session::FrameCounts& frames = pipeline.frames();
   Integrity& i = to.integrity;
   i.frames = frames.total;
@@ -791,24 +854,60 @@ void Collector::put_integrity(Content& to, const capture::SourceStats& source) c
   i.note = source.note;
   i.events = pipeline.events();
   i.finished = finished_;
-  if (finished_) i.capture_gaps = session_.checker().capture_gaps();
+  if (finished_) i.capture_gaps = analysis_.session().checker().capture_gaps();
   to.first_ns = frames.first_ns;
   to.last_ns = frames.last_ns;
   to.progress.bytes_read = source.bytes_read;
   to.progress.bytes_total = source.bytes_total;
 }
 
+// Adds the findings that follow from the totals, which the rules do not report.
+void Collector::put_conclusions(Content& to) const {
+  for (const report::Finding& f : report_->findings) {
+    const rules::Rule* const rule = f.concluded ? rules::find_rule(f.rule) : nullptr;
+    if (rule == nullptr || to.kinds.size() == kMaxKinds) continue;
+    ++to.found_total[static_cast<std::size_t>(f.severity)];
+    if (f.connection != 0 && f.connection <= to.connections.size()) {
+      ++to.connections[f.connection - 1].findings[static_cast<std::size_t>(f.severity)];
+    }
+    FoundKind& kind = to.kinds.emplace_back();
+    kind.rule = rule;
+    kind.severity = f.severity;
+    kind.connection = f.connection;
+    kind.peer = f.peer;
+    kind.role = f.role;
+    kind.count = f.count;
+    kind.spans = f.spans;
+    kind.text = f.text;
+    kind.advice = f.advice;
+    for (const std::uint64_t frame : f.frames) kind.places.push_back({0, frame});
+  }
+}
+
+void Collector::report_if_due(const capture::SourceStats& source) {
+  constexpr int kShare = 20;  // a snapshot takes at most this part of the time
+  const auto begin = std::chrono::steady_clock::now();
+  if (begin < next_report_) return;
+  report_ = std::make_shared<const report::Report>(analysis_.snapshot(source, sources_));
+  const auto end = std::chrono::steady_clock::now();
+  next_report_ = end + std::max(kReportEvery, kShare * (end - begin));
+}
+
 void Collector::commit(const capture::SourceStats& source) {
+  if (!finished_) report_if_due(source);
   store_.write([&](Content& to) {
+    to.report = report_;
     put_rows(to);
     put_connections(to);
     put_credits(to);
     put_findings(to);
     put_times(to);
     put_congestion(to);
+    put_activity(to);
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;
+    if (finished_) put_conclusions(to);
   });
   rows_.clear();
   patches_.clear();
@@ -824,6 +923,7 @@ void Collector::commit(const capture::SourceStats& source) {
   marks_.clear();
   new_procedures_.clear();
   new_outcomes_.clear();
+  details_.clear();
   set_up_.clear();
   merged_.clear();
   touched_.clear();
@@ -831,8 +931,9 @@ void Collector::commit(const capture::SourceStats& source) {
 }
 
 void Collector::finish(const capture::SourceStats& source) {
-  session_.pipeline().finish();
-  session_.finish_rules();
+  analysis_.pipeline().finish();
+  analysis_.finish(source, sources_);
+  report_ = std::make_shared<const report::Report>(analysis_.take_report());
   finished_ = true;
   commit(source);
 }

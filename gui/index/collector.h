@@ -1,7 +1,10 @@
 // Observes the analysis of a capture and writes the results to a Store, in batches.
 #pragma once
 
+#include "file_names.h"
+
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,18 +15,19 @@
 
 #include <rpcrdma/index/loading.h>
 #include <rpcrdma/index/store.h>
+#include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::index {
 
 class Collector final : public model::Observer, public trace_reader::Observer {
  public:
   // `store` must outlive this.
-  // `join_views`: as in session::Options.
-  Collector(Store& store, const LoadOptions& options, bool join_views = true);
+  // `sources`: the number of files or endpoints; `join_views`: as in session::Options.
+  Collector(Store& store, const LoadOptions& options, std::uint64_t sources,
+            bool join_views = true);
 
-  [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
+  [[nodiscard]] session::Pipeline& pipeline() { return analysis_.pipeline(); }
 
   // Frames from here on come from this live endpoint.
   void set_endpoint(std::uint32_t endpoint) { endpoint_ = endpoint; }
@@ -67,6 +71,10 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     std::uint32_t procedure;
     bool over;
     std::uint32_t outcome;  // of a Reply that a Read chunk held
+  };
+  struct Detail {  // of a Call
+    std::uint64_t message;
+    CallDetail detail;
   };
   struct Credit {
     std::uint32_t connection;
@@ -126,6 +134,8 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   [[nodiscard]] std::uint32_t outcome_of(const model::RpcInfo& rpc);
   void patch(const model::Message& m, const model::Call& call, bool over);
   void credit(const model::Message& m);
+  // What the Call is about, as far as its arguments and Reply show it.
+  void note_file(const model::Call& call, bool over);
   void set_up(std::uint32_t index, std::uint64_t frame);
   void on_finding(const rules::Occurrence& o);
   void parts(const trace_reader::Event& event, const trace::CallEnd& end);
@@ -136,17 +146,29 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   // Steps of commit().
   void put_rows(Content& to);
+  static void put_detail(Content& to, const Detail& d);
   void put_credits(Content& to);
   void put_findings(Content& to);
   void put_times(Content& to);
   void put_congestion(Content& to);
+  void put_activity(Content& to) const;
   void put_connections(Content& to);
   static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;
+  void put_conclusions(Content& to) const;
+  void report_if_due(const capture::SourceStats& source);
 
   Store& store_;
-  session::Session session_;
+  std::uint64_t sources_;
+  report::Analysis analysis_;
   const report::Context& context_;
+
+  // The latest report, and when the next one is due: a capture with many connections and procedures
+  // takes long to sum up.
+  std::shared_ptr<const report::Report> report_;
+  std::chrono::steady_clock::time_point next_report_ =
+      std::chrono::steady_clock::now() + kReportEvery;
+  static constexpr std::chrono::steady_clock::duration kReportEvery = std::chrono::seconds(1);
 
   // What matches a message although it is no Call: an RDMA_ERROR can answer one of the latest
   // OPTIONAL messages, and an RDMA_DONE releases the Read chunks of one of the latest Replies.
@@ -171,6 +193,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   // Data pending for commit().
   std::vector<MessageRow> rows_;
   std::vector<Patch> patches_;
+  std::vector<Detail> details_;
   std::vector<Credit> credits_;
   std::vector<Violation> violations_;
   std::vector<Ended> ended_;
@@ -202,7 +225,12 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::unordered_map<std::uint64_t, Waited> waited_;
   // What Calls asked for whose endpoint has not yet reported how their time was spent, by
   // connection and XID.
-  std::unordered_map<std::uint64_t, report::ProcedureKey> asked_;
+  struct Asked {
+    report::ProcedureKey key;
+    std::uint64_t message = 0;
+  };
+  std::unordered_map<std::uint64_t, Asked> asked_;
+  FileNames files_;
 };
 
 }  // namespace rpcrdma::index

@@ -5,9 +5,8 @@
 namespace rpcrdma::index {
 
 void CreditSpan::add(const CreditEntry& e) {
-  const bool out = e.waiting != 0 || (e.granted != 0 && e.in_use >= e.granted);
   add(CreditSpan{e.time_ns, e.time_ns, true, e.requested, e.requested, e.granted, e.granted,
-                 e.in_use, e.in_use, e.waiting, e.limit, e.limit, out});
+                 e.in_use, e.in_use, e.waiting, e.limit, e.limit, e.exhausted()});
 }
 
 void CreditSpan::add(const CreditSpan& s) {

@@ -101,6 +101,7 @@ struct Loading::Impl {
   Store& store;
   LoadOptions options;
   Changed changed;
+  std::uint64_t sources = 1;  // files or endpoints
   std::string frames;
   std::unique_ptr<capture::FrameFile> spool;
   std::atomic<bool> cancelled{false};
@@ -182,7 +183,7 @@ struct Loading::Impl {
   }
 
   void read_file(std::unique_ptr<capture::Source> source) {
-    Collector collector(store, options);
+    Collector collector(store, options, sources);
     Watched watched(std::move(source), cancelled);
     const unsigned threads =
         options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -203,7 +204,7 @@ struct Loading::Impl {
   // Reads a pipe, a compressed file or several files, and keeps a copy. `fd`: a descriptor on which
   // a reader can block; -1: there is none.
   void read_stream(std::unique_ptr<capture::Source> source, int fd) {
-    Collector collector(store, options);
+    Collector collector(store, options, sources);
     collector.pipeline().expect(*source);
     capture::Frame frame;
     std::string error;
@@ -230,7 +231,7 @@ struct Loading::Impl {
   }
 
   void read_interface() {
-    Collector collector(store, options);
+    Collector collector(store, options, sources);
     capture::Frame frame;
     std::string error;
     while (!cancelled) {
@@ -256,7 +257,7 @@ struct Loading::Impl {
 
   void read_endpoints(std::vector<Stream> streams) {
     // Each endpoint shows its own connections, also if two of them are attached.
-    Collector collector(store, options, false);
+    Collector collector(store, options, sources, false);
     struct Open {
       std::string name;
       capture::LiveStream stream;
@@ -361,6 +362,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::files(Store& store,
                                                            Changed changed) {
   auto impl = std::make_unique<Impl>(store, options, std::move(changed));
   Impl* const i = impl.get();
+  i->sources = paths.size();
   if (paths.size() == 1 && is_pipe(paths.front())) {
     if (auto kept = i->keep_frames(); !kept) return tl::unexpected(kept.error());
     base::FileDescriptor from(
@@ -404,6 +406,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::endpoints(Store& store,
   auto impl = std::make_unique<Impl>(store, options, std::move(changed));
   if (auto kept = impl->keep_frames(); !kept) return tl::unexpected(kept.error());
   Impl* const i = impl.get();
+  i->sources = streams.size();
   i->start([i, s = std::move(streams)]() mutable { i->read_endpoints(std::move(s)); });
   return std::unique_ptr<Loading>(new Loading(std::move(impl)));
 }

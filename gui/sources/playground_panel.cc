@@ -157,6 +157,7 @@ PlaygroundPanel::PlaygroundPanel(QWidget* parent)
   Impl& m = *impl_;
   m.form = new PlaygroundForm;
   auto* scroll = new QScrollArea(this);
+  scroll->setAccessibleName(tr("Settings of the playground"));
   scroll->setWidget(m.form);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);

@@ -25,7 +25,11 @@ std::size_t size_of(const QByteArray& bytes) {
 }  // namespace
 
 ByteView::ByteView(QWidget* parent) : QAbstractScrollArea(parent) {
-  setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  // Only the face: the size is that of the window, whatever it becomes.
+  QFont face;
+  face.setFamilies(QFontDatabase::systemFont(QFontDatabase::FixedFont).families());
+  face.setStyleHint(QFont::Monospace);
+  setFont(face);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Bytes"));
   viewport()->setMouseTracking(true);
@@ -77,6 +81,14 @@ void ByteView::set_fields(std::vector<ByteField> fields) {
   hovered_ = nullptr;
 }
 
+// The first of these bytes, as a screen reader speaks them.
+QString ByteView::spoken(std::size_t offset, std::size_t length) const {
+  constexpr std::size_t kMost = 32;
+  return QString::fromLatin1(
+      bytes_.mid(static_cast<qsizetype>(offset), static_cast<qsizetype>(std::min(length, kMost)))
+          .toHex(' '));
+}
+
 void ByteView::set_marked(std::size_t offset, std::size_t length) {
   const std::size_t size = size_of(bytes_);
   marked_ = std::min(offset, size);
@@ -85,6 +97,10 @@ void ByteView::set_marked(std::size_t offset, std::size_t length) {
     cursor_ = marked_;
     show_byte(marked_ + length_ - 1);
     show_byte(marked_);
+    setAccessibleDescription(tr("Bytes from offset %1, length %2: %3")
+                                 .arg(marked_)
+                                 .arg(length_)
+                                 .arg(spoken(marked_, length_)));
   }
   viewport()->update();
 }
@@ -110,6 +126,11 @@ void ByteView::show_byte(std::size_t offset) {
 void ByteView::resizeEvent(QResizeEvent* event) {
   QAbstractScrollArea::resizeEvent(event);
   layout();
+}
+
+void ByteView::changeEvent(QEvent* event) {
+  QAbstractScrollArea::changeEvent(event);
+  if (event->type() == QEvent::FontChange) layout();
 }
 
 void ByteView::paintEvent(QPaintEvent* event) {
@@ -194,6 +215,7 @@ const ByteField* ByteView::field_of(std::size_t offset) const {
 void ByteView::choose(std::size_t offset) {
   cursor_ = offset;
   show_byte(offset);
+  setAccessibleDescription(tr("Offset %1: %2").arg(offset).arg(spoken(offset, 1)));
   viewport()->update();
   if (const ByteField* const field = field_of(offset)) Q_EMIT field_selected(field->id);
 }

@@ -48,6 +48,22 @@ void set_ticks(QValueAxis& axis, int most) {
   axis.setLabelFormat("%g");
 }
 
+QCategoryAxis* make_time_axis(std::int64_t from_ns, std::int64_t to_ns,
+                              const TimeNotation& notation, int width,
+                              const QFontMetrics& metrics) {
+  auto* const axis = new QCategoryAxis;
+  const auto seconds = [from_ns](std::int64_t ns) {
+    return static_cast<double>(ns - from_ns) / 1e9;
+  };
+  axis->setRange(0, std::max(1e-6, seconds(to_ns)));
+  axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+  const TimeScale scale{from_ns, to_ns, 0, std::max(1, width - 60)};
+  for (const TimeTick& tick : time_ticks(scale, notation, width, metrics)) {
+    axis->append(chart_text(tick.text), seconds(tick.ns));
+  }
+  return axis;
+}
+
 void clear_chart(QChart& chart) {
   chart.removeAllSeries();
   for (QAbstractAxis* const axis : chart.axes()) {

@@ -8,6 +8,7 @@
 #include <QValueAxis>
 #include <algorithm>
 
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/theme.h>
 
@@ -15,7 +16,11 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr std::array<Ink, 3> kInks{Ink::kRead, Ink::kWrite, Ink::kReplyChunk};
+constexpr std::array<Ink, 3> kListInks{Ink::kRead, Ink::kWrite, Ink::kReplyChunk};
+
+std::array<QString, 3> list_names() {
+  return {ChunkSizesView::tr("Read"), ChunkSizesView::tr("Write"), ChunkSizesView::tr("Reply")};
+}
 
 // Returns 2^power in short form: Qt Charts omits labels that are wider than their bar.
 QString short_size(std::size_t power) {
@@ -41,15 +46,27 @@ void ChunkSizesView::set_sizes(const ChunkSizes& sizes) {
   draw();
 }
 
+void ChunkSizesView::set_notation(TimeNotation notation) {
+  notation_ = std::move(notation);
+  draw();
+}
+
+// Labels of time depend on the width.
+void ChunkSizesView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  draw_rates();
+}
+
 void ChunkSizesView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) draw();
 }
 
 void ChunkSizesView::draw() {
-  const std::array<QString, 3> names{tr("Read"), tr("Write"), tr("Reply")};
+  const std::array<QString, 3> names = list_names();
   QChart& chart = *sizes_->chart();
   clear_chart(chart);
+  chart.setTitle(chart_text(shown_.part ? tr("Chunks by size, whole time") : tr("Chunks by size")));
   std::size_t first = 33;
   std::size_t last = 0;
   for (const auto& list : shown_.sizes) {
@@ -74,7 +91,7 @@ void ChunkSizesView::draw() {
       for (std::size_t power = first; power <= last; ++power) {
         set->append(static_cast<double>(shown_.sizes[l][power]));
       }
-      set->setColor(ink(palette(), kInks[l]));
+      set->setColor(ink(palette(), kListInks[l]));
       bars->append(set);
     }
     chart.addSeries(bars);
@@ -95,32 +112,39 @@ void ChunkSizesView::draw() {
     bars->attachAxis(count);
   }
   dress(chart, palette());
+  draw_rates();
+}
+
+void ChunkSizesView::draw_rates() {
+  const std::array<QString, 3> names = list_names();
   QChart& rates = *rates_->chart();
   clear_chart(rates);
   if (!shown_.rates.empty()) {
-    auto* const time = new QValueAxis;
+    std::int64_t from = shown_.from_ns;
+    std::int64_t to = shown_.to_ns;
+    if (from == to) {
+      from = shown_.rates.front().from_ns;
+      to = shown_.rates.back().to_ns;
+    }
+    QCategoryAxis* const time = make_time_axis(from, to, notation_, rates_->width(), fontMetrics());
     auto* const rate = new QValueAxis;
     double most = 0.001;
     for (const auto& bin : shown_.rates) {
       for (const double r : bin.bytes_per_second) most = std::max(most, r / 1048576.0);
     }
-    const double end = shown_.rates.back().seconds;
-    // The axis begins where chunks were moved.
-    const double begin = shown_.rates.front().seconds;
-    time->setRange(begin, std::max(end, begin + 0.001));
-    set_ticks(*time, 6);
-    time->setTitleText(tr("s"));
     rate->setRange(0, most * 1.05);
     set_ticks(*rate, 5);
     rates.addAxis(time, Qt::AlignBottom);
     rates.addAxis(rate, Qt::AlignLeft);
+    const auto seconds = [from](std::int64_t ns) { return static_cast<double>(ns - from) / 1e9; };
     for (std::size_t l = 0; l < 3; ++l) {
       auto* const line = new QLineSeries;
       line->setName(names[l]);
-      line->setPen(QPen(ink(palette(), kInks[l]), 2));
+      line->setPen(QPen(ink(palette(), kListInks[l]), 2));
       QList<QPointF> points;
       for (const auto& bin : shown_.rates) {
-        points << QPointF(bin.seconds, bin.bytes_per_second[l] / 1048576.0);
+        const double mib = bin.bytes_per_second[l] / 1048576.0;
+        points << QPointF(seconds(bin.from_ns), mib) << QPointF(seconds(bin.to_ns), mib);
       }
       line->replace(points);
       rates.addSeries(line);

@@ -111,6 +111,7 @@ ChunkView::ChunkView(QWidget* parent) : QAbstractScrollArea(parent) {
 void ChunkView::set_picture(ChunkPicture picture) {
   picture_ = std::move(picture);
   chosen_.reset();
+  setAccessibleDescription(tr("%1, chunks: %2").arg(picture_.title).arg(picture_.chunks.size()));
   verticalScrollBar()->setValue(0);
   layout();
 }
@@ -307,11 +308,17 @@ QString ChunkView::text_at(const QPoint& point) const {
   return {};
 }
 
+void ChunkView::choose(const Place& place) {
+  chosen_ = place;
+  viewport()->update();
+  const auto& s = picture_.chunks[place.chunk].segments[place.segment];
+  setAccessibleDescription(operation_text(s, s.operations[place.operation]));
+}
+
 void ChunkView::mousePressEvent(QMouseEvent* event) {
   const auto place = at(event->position().toPoint());
   if (!place) return;
-  chosen_ = place;
-  viewport()->update();
+  choose(*place);
   const auto& s = picture_.chunks[place->chunk].segments[place->segment];
   Q_EMIT frame_selected(s.operations[place->operation].last_frame);
 }
@@ -324,8 +331,8 @@ void ChunkView::keyPressEvent(QKeyEvent* event) {
   if (all.empty() || by == 0) return QAbstractScrollArea::keyPressEvent(event);
   const auto it = chosen_ ? std::find(all.begin(), all.end(), *chosen_) : all.end();
   const auto now = it == all.end() ? (by > 0 ? -1 : std::ssize(all)) : it - all.begin();
-  chosen_ =
-      all[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(now + by, 0, std::ssize(all) - 1))];
+  choose(
+      all[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(now + by, 0, std::ssize(all) - 1))]);
   const int y = y_of(chosen_->chunk, chosen_->segment);
   if (y < 0 || y + row_height() > viewport()->height()) {
     verticalScrollBar()->setValue(verticalScrollBar()->value() + y / row_height() -

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/views/congestion_view.h>
 #include <rpcrdma/views/theme.h>
@@ -84,6 +85,17 @@ QStringList CongestionView::lines() const {
   return names;
 }
 
+void CongestionView::set_notation(TimeNotation notation) {
+  notation_ = std::move(notation);
+  draw();
+}
+
+// Labels of time depend on the width.
+void CongestionView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  draw();
+}
+
 void CongestionView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) draw();
@@ -93,21 +105,28 @@ void CongestionView::changeEvent(QEvent* event) {
 void CongestionView::draw() {
   QChart& chart = *chart_->chart();
   clear_chart(chart);
-  totals_->setText(shown_.totals);
+  totals_->setText(shown_.part ? tr("Whole time:\n%1").arg(shown_.totals) : shown_.totals);
   totals_->setVisible(!shown_.totals.isEmpty());
   if (shown_.bins.empty()) {
-    chart.setTitle(chart_text(tr("No signal of congestion: no CE mark, no CNP, no pause frame")));
+    chart.setTitle(chart_text(
+        shown_.part
+            ? tr("No signal of congestion in this range: no CE mark, no CNP, no pause frame")
+            : tr("No signal of congestion: no CE mark, no CNP, no pause frame")));
     dress(chart, palette());
     return;
   }
-  chart.setTitle(
-      chart_text(tr("Packets per interval of %1 ms").arg(shown_.width * 1000, 0, 'g', 3)));
-  auto* const time = new QValueAxis;
+  const std::int64_t wide = shown_.bins.front().to_ns - shown_.bins.front().from_ns;
+  chart.setTitle(chart_text(
+      tr("Packets per interval of %1").arg(QString::fromStdString(base::format_duration(wide)))));
+  std::int64_t from = shown_.from_ns;
+  std::int64_t to = shown_.to_ns;
+  if (from == to) {
+    from = shown_.bins.front().from_ns;
+    to = shown_.bins.back().to_ns;
+  }
+  QCategoryAxis* const time = make_time_axis(from, to, notation_, chart_->width(), fontMetrics());
   auto* const count = new QValueAxis;
-  const double begin = shown_.bins.front().seconds;
-  time->setRange(begin, shown_.bins.back().seconds + shown_.width);
-  set_ticks(*time, 8);
-  time->setTitleText(tr("s"));
+  const auto seconds = [from](std::int64_t ns) { return static_cast<double>(ns - from) / 1e9; };
   quint64 most = 1;
   const std::vector<Line> lines = all_lines();
   for (const Line& line : lines) {
@@ -127,7 +146,7 @@ void CongestionView::draw() {
     QList<QPointF> points;
     for (const Congestion::Bin& bin : shown_.bins) {
       const auto value = static_cast<double>(line.value(bin));
-      points << QPointF(bin.seconds, value) << QPointF(bin.seconds + shown_.width, value);
+      points << QPointF(seconds(bin.from_ns), value) << QPointF(seconds(bin.to_ns), value);
     }
     series->replace(points);
     chart.addSeries(series);

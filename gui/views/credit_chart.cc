@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <rpcrdma/base/quantity.h>
 #include <rpcrdma/views/credit_chart.h>
 #include <rpcrdma/views/theme.h>
 
@@ -16,17 +15,6 @@ namespace {
 constexpr int kColumn = 2;                  // pixels
 constexpr int kDash = 8, kDashPeriod = 12;  // pixels
 constexpr std::int64_t kLeastWindow = 100;  // ns, the shortest window
-constexpr std::size_t kUndo = 100;
-
-// Returns a step of 1, 2 or 5 times a power of ten that gives at most `most` steps.
-double step_of(double range, double most) {
-  const double rough = range / std::max(1.0, most);
-  const double power = std::pow(10.0, std::floor(std::log10(std::max(rough, 1e-12))));
-  for (const double f : {1.0, 2.0, 5.0}) {
-    if (f * power >= rough) return f * power;
-  }
-  return 10 * power;
-}
 
 bool is_drawn(const std::vector<CreditColumn>& columns, std::uint32_t CreditColumn::*what) {
   return std::any_of(columns.begin(), columns.end(),
@@ -40,20 +28,26 @@ CreditChart::CreditChart(QWidget* parent) : QWidget(parent) {
   setMouseTracking(true);
   setMinimumSize(240, 120);
   setAccessibleName(tr("Credits over time"));
-  setToolTip(
-      tr("Wheel, + and -: zoom. Drag: zoom to a range. Shift and drag, arrow keys: move. "
-         "Backspace: undo. Home: show all. Click: select the message."));
+  notation_.write = [](std::int64_t ns) { return QString::number(ns); };
 }
 
 CreditChart::~CreditChart() = default;
+
+void CreditChart::set_notation(TimeNotation notation) {
+  notation_ = std::move(notation);
+  update();
+}
 
 void CreditChart::set_source(const CreditSource* source) {
   source_ = source;
   first_ = last_ = from_ = to_ = 0;
   columns_ = {};
-  undo_.clear();
-  redo_.clear();
   selected_.reset();
+  refresh();
+}
+
+void CreditChart::set_window(std::optional<Window> window) {
+  window_ = window;
   refresh();
 }
 
@@ -64,19 +58,12 @@ void CreditChart::refresh() {
     update();
     return;
   }
-  const bool all = from_ == to_ || (from_ <= first_ && to_ >= last_);
-  const bool end = to_ >= last_;
-  const std::int64_t wide = to_ - from_;
   first_ = range->first;
   last_ = std::max(range->second, range->first + kLeastWindow);
-  if (all) {
-    from_ = first_;
-    to_ = last_;
-  } else if (end) {
-    to_ = last_;
-    from_ = last_ - wide;
-  }
-  ask();
+  if (panning_) return ask();
+  const Window all{first_, last_};
+  const auto [from, to] = window_.value_or(all);
+  go(from, to);
 }
 
 QRect CreditChart::plot() const {
@@ -102,56 +89,35 @@ void CreditChart::go(std::int64_t from, std::int64_t to) {
   ask();
 }
 
-void CreditChart::set_window(std::int64_t from_ns, std::int64_t to_ns) {
+void CreditChart::want(std::int64_t from, std::int64_t to) {
   if (source_ == nullptr || last_ <= first_) return;
-  const auto before = window();
-  go(from_ns, to_ns);
-  remember(before);
-}
-
-void CreditChart::remember(std::pair<std::int64_t, std::int64_t> before) {
-  if (window() == before) return;
-  undo_.push_back(before);
-  if (undo_.size() > kUndo) undo_.erase(undo_.begin());
-  redo_.clear();
-}
-
-void CreditChart::undo() {
-  if (undo_.empty()) return;
-  redo_.push_back(window());
-  const auto [from, to] = undo_.back();
-  undo_.pop_back();
-  go(from, to);
-}
-
-void CreditChart::redo() {
-  if (redo_.empty()) return;
-  undo_.push_back(window());
-  const auto [from, to] = redo_.back();
-  redo_.pop_back();
-  go(from, to);
-}
-
-void CreditChart::show_all() {
-  set_window(first_, last_);
+  const std::int64_t wide = std::clamp<std::int64_t>(to - from, kLeastWindow, last_ - first_);
+  from = std::clamp(from, first_, last_ - wide);
+  if (wide == last_ - first_) {
+    Q_EMIT all_wanted();
+  } else {
+    Q_EMIT window_wanted(from, from + wide);
+  }
 }
 
 void CreditChart::set_selected(std::optional<std::int64_t> ns) {
   selected_ = ns;
+  setAccessibleDescription(ns ? values_at(*ns) : QString());
   update();
 }
 
-std::int64_t CreditChart::time_at(int x) const {
+TimeScale CreditChart::scale() const {
   const QRect area = plot();
-  const double part = static_cast<double>(x - area.left()) / std::max(1, area.width());
-  return from_ + static_cast<std::int64_t>(part * static_cast<double>(to_ - from_));
+  return {from_, to_, area.left(), area.width()};
 }
 
-int CreditChart::x_of(std::int64_t ns) const {
-  const QRect area = plot();
-  const double part =
-      static_cast<double>(ns - from_) / static_cast<double>(std::max<std::int64_t>(1, to_ - from_));
-  return area.left() + static_cast<int>(std::clamp(part, -0.1, 1.1) * area.width());
+int CreditChart::Pane::y_of(double value) const {
+  const int bottom = area.bottom();
+  const int low = area.height() - band;
+  if (band == 0 || value <= low_top) {
+    return bottom - static_cast<int>(value / low_top * low);
+  }
+  return bottom - low - static_cast<int>((value - low_top) / (top - low_top) * band);
 }
 
 std::array<CreditChart::Pane, 2> CreditChart::panes() const {
@@ -161,38 +127,82 @@ std::array<CreditChart::Pane, 2> CreditChart::panes() const {
   const int gap = fontMetrics().height() + 4;
   for (std::size_t d = 0; d < 2; ++d) {
     if (columns_[d].empty()) continue;
-    all[d].area = area;
+    Pane& pane = all[d];
+    pane.area = area;
     if (both) {
       const int half = (area.height() - gap) / 2;
-      all[d].area = d == 0 ? QRect(area.left(), area.top(), area.width(), half)
-                           : QRect(area.left(), area.bottom() - half, area.width(), half);
+      pane.area = d == 0 ? QRect(area.left(), area.top(), area.width(), half)
+                         : QRect(area.left(), area.bottom() - half, area.width(), half);
     }
+    std::uint32_t used = 1;
+    std::uint32_t most = 1;
     for (const CreditColumn& c : columns_[d]) {
       if (!c.any) continue;
-      all[d].top = std::max(
-          {all[d].top, c.requested_max, c.granted_max, c.limit_max, c.in_use_max, c.waiting_max});
+      used = std::max({used, c.in_use_max, c.waiting_max});
+      most = std::max({most, c.requested_max, c.granted_max, c.limit_max});
+    }
+    most = std::max(most, used);
+    pane.low_top = pane.top = most * 1.08;
+    constexpr double kFar = 4;
+    const int band = 2 * fontMetrics().height() + 6;
+    if (most > kFar * used && pane.area.height() > 2 * band) {
+      pane.low_top = std::max(2.0, used * 1.25);
+      pane.top = most * 1.02;
+      pane.band = band;
     }
   }
   return all;
 }
 
+// The vertical scale. Labels of a band are those of its values, not round ones.
+void CreditChart::draw_scale(QPainter& painter, int direction, const Pane& pane) const {
+  const QRect& area = pane.area;
+  const int high = fontMetrics().height();
+  const QColor text = palette().color(QPalette::Text);
+  const auto label = [&](double value, int y) {
+    painter.setPen(text);
+    painter.drawText(QRect(0, y - high / 2, area.left() - 6, high),
+                     Qt::AlignRight | Qt::AlignVCenter, QString::number(value));
+  };
+  const int low = area.height() - pane.band;
+  const double step = std::max(1.0, step_of(pane.low_top, low / (high * 1.8)));
+  for (double v = 0; v <= pane.low_top; v += step) {
+    const int y = pane.y_of(v);
+    painter.setPen(QPen(line_colour(palette()), 0, Qt::DotLine));
+    painter.drawLine(area.left(), y, area.right(), y);
+    if (pane.band == 0 || y > area.bottom() - low + high / 2) label(v, y);
+  }
+  if (pane.band == 0) return;
+  std::vector<std::uint32_t> values;
+  for (const CreditColumn& c : columns_[static_cast<std::size_t>(direction)]) {
+    if (c.any) values.insert(values.end(), {c.granted_max, c.limit_max, c.requested_max});
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  // From the largest one down, as far as they have room.
+  int above = area.top() - high;
+  for (auto it = values.rbegin(); it != values.rend() && *it > pane.low_top; ++it) {
+    const int y = pane.y_of(*it);
+    if (y - above < high - 2) continue;
+    label(*it, y);
+    above = y;
+  }
+  // The break of the axis: two short strokes at its edge.
+  const int at = area.bottom() - low;
+  painter.fillRect(QRect(area.left(), at - 1, area.width(), 3), palette().base());
+  painter.setPen(QPen(line_colour(palette()), 1, Qt::DashLine));
+  painter.drawLine(area.left(), at - 2, area.right(), at - 2);
+  painter.drawLine(area.left(), at + 2, area.right(), at + 2);
+  painter.setPen(QPen(text, 1));
+  painter.drawLine(area.left() - 4, at + 1, area.left() + 4, at - 5);
+  painter.drawLine(area.left() - 4, at + 5, area.left() + 4, at - 1);
+}
+
 void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) const {
   const QRect& area = pane.area;
   const auto& columns = columns_[static_cast<std::size_t>(direction)];
-  const double top = static_cast<double>(pane.top) * 1.08;
-  const auto y_of = [&](double value) {
-    return area.bottom() - static_cast<int>(value / top * area.height());
-  };
-  // Vertical scale.
-  const double step = std::max(1.0, step_of(top, area.height() / (fontMetrics().height() * 1.8)));
-  for (double v = 0; v <= top; v += step) {
-    painter.setPen(QPen(line_colour(palette()), 0, Qt::DotLine));
-    painter.drawLine(area.left(), y_of(v), area.right(), y_of(v));
-    painter.setPen(palette().color(QPalette::Text));
-    painter.drawText(
-        QRect(0, y_of(v) - fontMetrics().height() / 2, area.left() - 6, fontMetrics().height()),
-        Qt::AlignRight | Qt::AlignVCenter, QString::number(v));
-  }
+  const auto y_of = [&pane](double value) { return pane.y_of(value); };
+  draw_scale(painter, direction, pane);
   const double per = static_cast<double>(area.width()) / static_cast<double>(columns.size());
   const auto x = [&](std::size_t i) {
     return area.left() + static_cast<int>(per * static_cast<double>(i));
@@ -266,7 +276,20 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   painter.setBrush(Qt::NoBrush);
   painter.setPen(line_colour(palette()));
   painter.drawRect(area);
-  // Legend.
+  draw_legend(painter, direction, pane);
+}
+
+void CreditChart::draw_legend(QPainter& painter, int direction, const Pane& pane) const {
+  const QRect& area = pane.area;
+  const auto& columns = columns_[static_cast<std::size_t>(direction)];
+  // The latest values name the lines.
+  const CreditColumn* last = nullptr;
+  for (const CreditColumn& c : columns) {
+    if (c.any) last = &c;
+  }
+  const auto named = [last](const QString& name, std::uint32_t CreditColumn::*value) {
+    return last != nullptr ? QString("%1 %2").arg(name).arg(last->*value) : name;
+  };
   int at = area.left();
   const int y = area.top() - fontMetrics().height() - 3;
   const auto word = [&](const QString& text, const QColor& colour, bool dashed = false) {
@@ -287,58 +310,32 @@ void CreditChart::draw_pane(QPainter& painter, int direction, const Pane& pane) 
   const QString name = direction == 0 ? tr("Forward") : tr("Reverse");
   painter.drawText(at, y + fontMetrics().ascent(), name);
   at += fontMetrics().horizontalAdvance(name) + 16;
-  if (direction == 1 && !columns_[0].empty()) return;  // the other direction has the legend
-  word(tr("granted"), ink(palette(), Ink::kGranted));
-  if (is_drawn(columns_[0], &CreditColumn::limit_max) ||
-      is_drawn(columns_[1], &CreditColumn::limit_max)) {
-    word(tr("limit"), ink(palette(), Ink::kLimit), true);
+  word(named(tr("granted"), &CreditColumn::granted_max), ink(palette(), Ink::kGranted));
+  if (is_drawn(columns, &CreditColumn::limit_max)) {
+    word(named(tr("limit"), &CreditColumn::limit_max), ink(palette(), Ink::kLimit), true);
   }
-  word(tr("requested"), ink(palette(), Ink::kRequested));
+  word(named(tr("requested"), &CreditColumn::requested_max), ink(palette(), Ink::kRequested));
+  if (direction == 1 && !columns_[0].empty()) return;  // the other direction has the rest
   word(tr("in use"), ink(palette(), Ink::kInUse));
   word(tr("waiting"), ink(palette(), Ink::kWaiting));
   word(tr("no credit left"), tint(palette(), ink(palette(), Ink::kStall), 0.4));
+  const QString hint = tr("Drag: range   Wheel: zoom   Shift and drag: move   Esc: all");
+  const int wide = fontMetrics().horizontalAdvance(hint);
+  if (at + wide > area.right()) return;
+  painter.setPen(tint(palette(), palette().color(QPalette::Text), 0.65));
+  painter.drawText(area.right() - wide, y + fontMetrics().ascent(), hint);
 }
 
-std::vector<CreditChart::TimeLabel> CreditChart::time_labels() const {
-  const QRect area = plot();
-  const double span = static_cast<double>(to_ - from_);
-  const double begin = static_cast<double>(from_ - first_);
-  std::vector<TimeLabel> labels;
-  if (span <= 0 || area.width() <= 0) return labels;
-  const auto text_of = [](double t, double step) {
-    const double unit = step >= 1e8 ? 1e9 : step >= 1e5 ? 1e6 : 1e3;
-    const char* const name = step >= 1e8 ? "s" : step >= 1e5 ? "ms" : "us";
-    const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
-    return QString("%1 %2").arg(t / unit, 0, 'f', digits).arg(name);
-  };
-  // A finer step has longer labels, so the longest label limits the number of steps.
-  double step = 0;
-  for (int most = std::max(1, area.width() / (6 * fontMetrics().averageCharWidth())); most > 0;
-       --most) {
-    step = step_of(span, most);
-    const int wide = fontMetrics().horizontalAdvance(text_of(begin + span, step)) + 16;
-    if (step / span * area.width() >= wide) break;
-  }
-  int free = 0;
-  for (double n = std::ceil(begin / step); n * step <= begin + span; ++n) {
-    TimeLabel label;
-    label.tick = x_of(first_ + static_cast<std::int64_t>(n * step));
-    label.text = text_of(n * step, step);
-    const int wide = fontMetrics().horizontalAdvance(label.text);
-    label.x = std::clamp(label.tick - wide / 2, 0, std::max(0, width() - wide));
-    if (!labels.empty() && label.x < free) continue;
-    free = label.x + wide + 6;
-    labels.push_back(std::move(label));
-  }
-  return labels;
+std::vector<TimeTick> CreditChart::time_labels() const {
+  return time_ticks(scale(), notation_, width(), fontMetrics());
 }
 
 void CreditChart::draw_axis(QPainter& painter) const {
   const QRect area = plot();
   painter.setPen(palette().color(QPalette::Text));
-  for (const TimeLabel& label : time_labels()) {
-    painter.drawLine(label.tick, area.bottom(), label.tick, area.bottom() + 4);
-    painter.drawText(label.x, area.bottom() + 6 + fontMetrics().ascent(), label.text);
+  for (const TimeTick& tick : time_labels()) {
+    painter.drawLine(tick.x, area.bottom(), tick.x, area.bottom() + 4);
+    painter.drawText(tick.left, area.bottom() + 6 + fontMetrics().ascent(), tick.text);
   }
 }
 
@@ -385,7 +382,7 @@ void CreditChart::paintEvent(QPaintEvent* event) {
   const QRect area = plot();
   if (selected_ && *selected_ >= from_ && *selected_ <= to_) {
     painter.setPen(QPen(palette().color(QPalette::Highlight), 2));
-    painter.drawLine(x_of(*selected_), area.top(), x_of(*selected_), area.bottom());
+    painter.drawLine(scale().x_of(*selected_), area.top(), scale().x_of(*selected_), area.bottom());
   }
   if (!cursor_ || !area.contains(*cursor_, area.center().y())) return;
   if (pressed_ && !panning_) {
@@ -395,12 +392,15 @@ void CreditChart::paintEvent(QPaintEvent* event) {
                            std::abs(*cursor_ - *pressed_), area.height()),
                      over);
   }
+  draw_values(painter);
+}
+
+void CreditChart::draw_values(QPainter& painter) const {
+  const QRect area = plot();
   painter.setPen(QPen(palette().color(QPalette::Text), 1, Qt::DashLine));
   painter.drawLine(*cursor_, area.top(), *cursor_, area.bottom());
-  const std::int64_t ns = time_at(*cursor_);
-  const QString text = tr("at %1").arg(QString::fromStdString(
-                           base::format_duration(std::max<std::int64_t>(0, ns - first_)))) +
-                       '\n' + values_at(ns);
+  const std::int64_t ns = scale().time_at(*cursor_);
+  const QString text = tr("at %1").arg(notation_.write(ns)) + '\n' + values_at(ns);
   const QRect size = fontMetrics().boundingRect(QRect(0, 0, 2000, 200), Qt::AlignLeft, text);
   QRect box(*cursor_ + 10, area.top() + 6, size.width() + 12, size.height() + 8);
   if (box.right() > width()) box.moveRight(*cursor_ - 10);
@@ -421,12 +421,12 @@ void CreditChart::zoom(double factor, double around) {
   const auto before = static_cast<double>(to_ - from_);
   const double now = std::min(before * factor, static_cast<double>(last_ - first_));
   const std::int64_t from = from_ + std::llround((before - now) * around);
-  set_window(from, from + std::llround(now));
+  want(from, from + std::llround(now));
 }
 
 void CreditChart::pan(double part) {
   const auto by = static_cast<std::int64_t>(static_cast<double>(to_ - from_) * part);
-  set_window(from_ + by, to_ + by);
+  want(from_ + by, to_ + by);
 }
 
 void CreditChart::wheelEvent(QWheelEvent* event) {
@@ -462,21 +462,25 @@ void CreditChart::mouseReleaseEvent(QMouseEvent* event) {
   pressed_.reset();
   if (panning_) {
     panning_ = false;
-    remember({pan_from_, pan_to_});
+    want(from_, to_);
     return;
   }
   constexpr int kClick = 4;
   if (std::abs(to - from) >= kClick) {
-    set_window(time_at(std::min(from, to)), time_at(std::max(from, to)));
+    want(scale().time_at(std::min(from, to)), scale().time_at(std::max(from, to)));
     return;
   }
   if (source_ == nullptr) return;
   const auto all = panes();
   const int y = event->position().toPoint().y();
   const int direction = !columns_[1].empty() && y >= all[1].area.top() ? 1 : 0;
-  if (const quint64 id = source_->message_at(direction, time_at(to)); id != 0) {
+  if (const quint64 id = source_->message_at(direction, scale().time_at(to)); id != 0) {
     Q_EMIT message_selected(id);
   }
+}
+
+void CreditChart::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) Q_EMIT all_wanted();
 }
 
 void CreditChart::leaveEvent(QEvent* event) {
@@ -494,15 +498,16 @@ void CreditChart::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Minus:
       return zoom(2, 0.5);
     case Qt::Key_Left:
-      return alt ? undo() : pan(-0.2);
+      return alt ? undo_wanted() : pan(-0.2);
     case Qt::Key_Right:
-      return alt ? redo() : pan(0.2);
+      return alt ? redo_wanted() : pan(0.2);
     case Qt::Key_Home:
-      return show_all();
+    case Qt::Key_Escape:
+      return all_wanted();
     case Qt::Key_End:
-      return set_window(last_ - (to_ - from_), last_);
+      return want(last_ - (to_ - from_), last_);
     case Qt::Key_Backspace:
-      return undo();
+      return undo_wanted();
     default:
       return QWidget::keyPressEvent(event);
   }

@@ -270,6 +270,7 @@ void LadderView::choose(std::size_t item) {
   if (at < verticalScrollBar()->value()) verticalScrollBar()->setValue(at);
   if (at >= verticalScrollBar()->value() + page) verticalScrollBar()->setValue(at - page + 1);
   viewport()->update();
+  setAccessibleDescription(items_[item].label + ". " + items_[item].detail);
   if (items_[item].message != 0) {
     Q_EMIT message_selected(items_[item].message);
   } else {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rpcrdma/views/palettes.h>
 #include <rpcrdma/views/picture.h>
 
 namespace rpcrdma::gui {
@@ -42,16 +43,6 @@ inline SvgText svg_of(QWidget& widget) {
   }
   EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
   return found;
-}
-
-inline QPalette dark_palette() {
-  QPalette dark(QColor(45, 45, 48));
-  dark.setColor(QPalette::Base, QColor(30, 30, 32));
-  dark.setColor(QPalette::AlternateBase, QColor(40, 40, 44));
-  dark.setColor(QPalette::Text, QColor(225, 225, 225));
-  dark.setColor(QPalette::WindowText, QColor(225, 225, 225));
-  dark.setColor(QPalette::PlaceholderText, QColor(150, 150, 150));
-  return dark;
 }
 
 // Counts pixels similar to `colour`.

@@ -28,11 +28,9 @@ RowColours row_colours(const QPalette& palette, model::Kind kind, bool reverse, 
   RowColours colours;
   colours.text = palette.color(QPalette::Text);
   colours.background =
-      coloured ? tint(palette, ink(palette, ink_of(kind, reverse)), is_dark(palette) ? 0.16 : 0.10)
-               : palette.color(QPalette::Base);
+      coloured ? row_tint(palette, ink_of(kind, reverse)) : palette.color(QPalette::Base);
   colours.finding = severity_colour(palette, worst);
-  if (worst == 0) colours.background = tint(palette, severity_colour(palette, 0), 0.30);
-  if (worst == 1) colours.background = tint(palette, severity_colour(palette, 1), 0.22);
+  if (worst <= 1) colours.background = severity_tint(palette, worst);
   return colours;
 }
 

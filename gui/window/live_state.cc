@@ -73,7 +73,7 @@ void LiveState::update_text() {
   if (!shown_.whole) {
     colours.setColor(QPalette::WindowText, severity_colour(colours, 1));
   } else if (shown_.live) {
-    colours.setColor(QPalette::WindowText, ink(colours, Ink::kGranted));
+    colours.setColor(QPalette::WindowText, text_ink(colours, Ink::kGranted));
   }
   setPalette(colours);
   Q_EMIT changed();

@@ -2,13 +2,17 @@
 #include "main_window.h"
 
 #include "detail_view.h"
+#include "filter_bar.h"
 #include "filter_edit.h"
+#include "filter_values.h"
 #include "findings_view.h"
 #include "integrity_bar.h"
 #include "live_state.h"
 #include "message_table.h"
 #include "panels.h"
+#include "problem_line.h"
 #include "start_page.h"
+#include "tab_order.h"
 #include "waterfall.h"
 #include "worker.h"
 
@@ -16,6 +20,8 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QInputDialog>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
@@ -36,6 +42,9 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   setDockNestingEnabled(true);
   filter_ = new FilterEdit(this);
   filter_->set_history(settings_.value("filters").toStringList());
+  filter_->set_values(new FilterValues(document_, this));
+  saved_filters_ = new SavedFilters(settings_, this);
+  filter_bar_ = new FilterBar(document_, *saved_filters_, this);
   messages_ = new MessageTable(document_, this);
   detail_ = new DetailView(document_, this);
   waterfall_ = new Waterfall(document_, this);
@@ -55,6 +64,12 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   progress_->setVisible(false);
   progress_->setAccessibleName(tr("Reading progress"));
   integrity_ = new IntegrityBar(document_, this);
+  auto* const problem = new ProblemLine(document_, *dock("findings"), *workspaces_, this);
+  connect(problem, &QToolButton::clicked, this, [this] {
+    show_view("findings");
+    findings_->select_worst();
+  });
+  statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
   statusBar()->addPermanentWidget(counts_);
@@ -66,7 +81,11 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   make_menus();
   make_toolbar();
   connect(filter_, &FilterEdit::applied, this, &MainWindow::apply_filter);
-  connect(filter_, &FilterEdit::checked, this, &MainWindow::show_trouble);
+  const auto note_saved = [this] { filter_->set_saved(saved_filters_->has(filter_->text())); };
+  connect(filter_, &FilterEdit::textChanged, this, note_saved);
+  connect(saved_filters_, &SavedFilters::changed, this, note_saved);
+  connect(filter_, &FilterEdit::save_wanted, this, &MainWindow::save_filter);
+  connect(filter_bar_, &FilterBar::filter_wanted, this, &MainWindow::use_filter);
   connect(detail_, &DetailView::filter_wanted, this, &MainWindow::use_filter);
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
   connect(live_, &LiveState::changed, this, &MainWindow::show_title);
@@ -144,6 +163,27 @@ void MainWindow::use_filter(const QString& text) {
   apply_filter(text);
 }
 
+void MainWindow::prepare_filter(const QString& text) {
+  filter_->setText(text);
+  filter_->setFocus();
+}
+
+void MainWindow::save_filter() {
+  const QString text = filter_->text().trimmed();
+  if (text.isEmpty()) return show_trouble(tr("There is no filter to save"));
+  if (!filter_->error().isEmpty()) return show_trouble(tr("The filter has an error"));
+  auto* const dialog = new QInputDialog(this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(tr("Save the filter"));
+  dialog->setLabelText(tr("Name of the button:"));
+  connect(dialog, &QInputDialog::textValueSelected, this, [this, text](const QString& name) {
+    if (!name.trimmed().isEmpty() && !saved_filters_->save(name, text)) {
+      show_trouble(tr("There are %1 saved filters: remove one first").arg(SavedFilters::kMost));
+    }
+  });
+  dialog->open();
+}
+
 void MainWindow::apply_filter(const QString& text) {
   filter::FilterError error;
   if (!document_.set_filter(text, &error)) {
@@ -151,7 +191,7 @@ void MainWindow::apply_filter(const QString& text) {
     return;
   }
   settings_.setValue("filters", filter_->history());
-  messages_->setFocus();
+  if (filter_->hasFocus()) messages_->setFocus();
 }
 
 void MainWindow::show_progress() {
@@ -242,6 +282,10 @@ bool MainWindow::eventFilter(QObject* object, QEvent* event) {
     if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);
   }
   return QMainWindow::eventFilter(object, event);
+}
+
+bool MainWindow::focusNextPrevChild(bool next) {
+  return focus_next(*this, next);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -24,6 +24,7 @@ class ComparePage;
 class ConnectionsModel;
 class DetailView;
 class EndpointList;
+class FilterBar;
 class FilterEdit;
 class FindingsView;
 class HelpWindow;
@@ -34,6 +35,7 @@ class OverviewPage;
 class InterfaceList;
 class Panels;
 class PlaygroundPanel;
+class SavedFilters;
 class StartPage;
 class TimeStrip;
 class Waterfall;
@@ -57,6 +59,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] Document& document() { return document_; }
   [[nodiscard]] MessageTable& messages() { return *messages_; }
   [[nodiscard]] FilterEdit& filter() { return *filter_; }
+  [[nodiscard]] FilterBar& filter_bar() { return *filter_bar_; }
+  [[nodiscard]] SavedFilters& saved_filters() { return *saved_filters_; }
   [[nodiscard]] DetailView& detail() { return *detail_; }
   [[nodiscard]] FindingsView& findings() { return *findings_; }
   [[nodiscard]] QTableView& connections() { return *connections_; }
@@ -88,6 +92,10 @@ class MainWindow : public QMainWindow {
   void reload();
   // Writes the filter into its box and applies it.
   void use_filter(const QString& text);
+  // Writes the filter into its box, for the user to change it.
+  void prepare_filter(const QString& text);
+  // Asks for a name, and saves the filter in the box as a button.
+  void save_filter();
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -95,6 +103,7 @@ class MainWindow : public QMainWindow {
   void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* object, QEvent* event) override;
+  bool focusNextPrevChild(bool next) override;
 
  private:
   QDockWidget* add_dock(const QString& name, const QString& title, QWidget* widget,
@@ -140,6 +149,8 @@ class MainWindow : public QMainWindow {
   QSettings& settings_;
   Document document_;
   FilterEdit* filter_ = nullptr;
+  SavedFilters* saved_filters_ = nullptr;
+  FilterBar* filter_bar_ = nullptr;
   MessageTable* messages_ = nullptr;
   DetailView* detail_ = nullptr;
   FindingsView* findings_ = nullptr;

@@ -1,4 +1,5 @@
 // The menus, with the keys of all actions, and the dialogs that they open.
+#include "appearance.h"
 #include "detail_view.h"
 #include "export.h"
 #include "filter_edit.h"
@@ -79,6 +80,8 @@ void MainWindow::edit_menu() {
     filter_->setFocus();
     filter_->selectAll();
   });
+  edit->addAction(tr("&Save the filter as a button..."), QKeySequence(tr("Ctrl+D")), this,
+                  &MainWindow::save_filter);
   edit->addAction(tr("&Clear the filter"), QKeySequence(tr("Ctrl+Shift+X")), this, [this] {
     filter_->clear();
     apply_filter({});
@@ -115,6 +118,7 @@ void MainWindow::view_menu() {
   follow_->setShortcut(QKeySequence(tr("Ctrl+L")));
   connect(follow_, &QAction::toggled, messages_, &MessageTable::set_following);
   view_->addSeparator();
+  add_appearance(*view_, *this, settings_);
   layouts_ = view_->addMenu(tr("&Layouts"));
   connect(layouts_, &QMenu::aboutToShow, this, &MainWindow::show_layouts);
 }

@@ -2,6 +2,7 @@
 #include "message_table.h"
 
 #include "colours.h"
+#include "message_table_access.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -15,6 +16,8 @@
 #include <QScrollBar>
 #include <algorithm>
 #include <array>
+
+#include <rpcrdma/views/style.h>
 
 namespace rpcrdma::gui {
 
@@ -36,6 +39,7 @@ MessageTable::MessageTable(Document& document, QWidget* parent)
       header_(new QHeaderView(Qt::Horizontal, this)) {
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Messages"));
+  install_message_table_access();
   viewport()->setAutoFillBackground(false);
   QStringList titles;
   for (const ColumnSpec& c : columns()) titles << tr(c.title);
@@ -90,7 +94,7 @@ void MessageTable::set_following(bool on) {
 }
 
 int MessageTable::row_height() const {
-  return fontMetrics().height() + kPadding;
+  return row_height_of(fontMetrics());
 }
 
 std::uint64_t MessageTable::rows_per_page() const {
@@ -142,6 +146,13 @@ std::optional<std::uint64_t> MessageTable::row_at(int y) const {
   return row < document_.row_count() ? std::optional(row) : std::nullopt;
 }
 
+QRect MessageTable::rect_of(std::uint64_t row) const {
+  const auto lines = static_cast<std::int64_t>(row) - verticalScrollBar()->value();
+  const auto most = static_cast<std::int64_t>(rows_per_page()) + 1;
+  return {0, static_cast<int>(std::clamp<std::int64_t>(lines, -1, most)) * row_height(),
+          viewport()->width(), row_height()};
+}
+
 void MessageTable::make_visible(std::uint64_t row) {
   const auto first = static_cast<std::uint64_t>(verticalScrollBar()->value());
   const std::uint64_t page = rows_per_page();
@@ -166,6 +177,7 @@ void MessageTable::go_to(std::uint64_t row, bool extend) {
   going_ = true;
   document_.select_message(current_message_);
   going_ = false;
+  report_current_row(*this);
 }
 
 void MessageTable::selected_elsewhere(quint64 id) {
@@ -184,6 +196,7 @@ void MessageTable::selected_elsewhere(quint64 id) {
     set_following(false);
   }
   viewport()->update();
+  report_current_row(*this);
 }
 
 std::pair<std::uint64_t, std::uint64_t> MessageTable::selection() const {

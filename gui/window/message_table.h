@@ -35,6 +35,10 @@ class MessageTable : public QAbstractScrollArea {
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> selection() const;
   // Returns the current text of a cell.
   [[nodiscard]] QString text(std::uint64_t row, Column column) const;
+  [[nodiscard]] std::uint64_t row_count() const { return document_.row_count(); }
+  // Where a row is painted, in the viewport; a row far out of sight is above or below it.
+  [[nodiscard]] QRect rect_of(std::uint64_t row) const;
+  [[nodiscard]] std::optional<std::uint64_t> row_at(int y) const;
 
   enum class CopyAs : std::uint8_t { kText, kCsv, kJson };
   // Returns the selected rows, with the visible columns; at most a million rows.
@@ -63,7 +67,6 @@ class MessageTable : public QAbstractScrollArea {
  private:
   [[nodiscard]] int row_height() const;
   [[nodiscard]] std::uint64_t rows_per_page() const;
-  [[nodiscard]] std::optional<std::uint64_t> row_at(int y) const;
   void layout();
   void make_visible(std::uint64_t row);
   void selected_elsewhere(quint64 id);

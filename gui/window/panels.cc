@@ -2,12 +2,15 @@
 #include "panels.h"
 
 #include "message_table.h"
+#include "time_notation.h"
+#include "worker.h"
 
 #include <algorithm>
 
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/report/latency_table.h>
 
 namespace rpcrdma::gui {
 
@@ -16,6 +19,8 @@ namespace {
 constexpr int kLadderAfterMs = 60;          // delay after the last scroll
 constexpr int kLatencyEachMs = 500;         // drawing histograms is expensive
 constexpr std::uint64_t kLadderMost = 200;  // messages
+// Messages whose latency is counted for a range: about a second's work.
+constexpr std::uint64_t kLatencyMost = 4'000'000;
 
 ChunkPicture::List list_of(model::ChunkList list) {
   switch (list) {
@@ -48,6 +53,12 @@ LadderItem::Kind kind_of(model::Kind kind) {
   return LadderItem::Kind::kControl;
 }
 
+std::optional<CreditChart::Window> window_of(const TimeRange& range) {
+  const auto chosen = range.range();
+  if (!chosen) return std::nullopt;
+  return CreditChart::Window{chosen->from_ns, chosen->to_ns};
+}
+
 }  // namespace
 
 const index::CreditLog* StoreCredits::log(const index::Content& c, int direction) const {
@@ -63,12 +74,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> StoreCredits::range() const
     std::optional<std::pair<std::int64_t, std::int64_t>> all;
     for (const int direction : {0, 1}) {
       const index::CreditLog* const l = log(c, direction);
-      if (l == nullptr || l->size() == 0) continue;
-      const std::int64_t first = l->entry(0).time_ns;
-      const std::int64_t last = l->entry(l->size() - 1).time_ns + 1;
-      if (!all) all = {first, last};
-      all->first = std::min(all->first, first);
-      all->second = std::max(all->second, last);
+      if (l != nullptr && l->size() != 0) all = {c.first_ns, std::max(c.first_ns, c.last_ns)};
     }
     return all;
   });
@@ -121,7 +127,8 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
       ladder(new LadderView(parent)),
       latency(new LatencyView(parent)),
       document_(document),
-      table_(table) {
+      table_(table),
+      latency_worker_(std::make_unique<Worker>()) {
   ladder_timer_.setSingleShot(true);
   ladder_timer_.setInterval(kLadderAfterMs);
   latency_timer_.setSingleShot(true);
@@ -158,9 +165,47 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
   connect(credits, &CreditChart::message_selected, this, go);
   connect(ladder, &LadderView::message_selected, this, go);
   connect(latency, &LatencyView::message_selected, this, go);
+  TimeRange& range = document_.time_range();
+  connect(&range, &TimeRange::changed, this, &Panels::show_range);
+  connect(credits, &CreditChart::window_wanted, this, [this, &range](qint64 from, qint64 to) {
+    range.set({from, to});
+    // The chart was moved under the cursor, and the range can be limited, or the same.
+    credits->set_window(window_of(range));
+  });
+  connect(credits, &CreditChart::all_wanted, &range, &TimeRange::show_all);
+  connect(credits, &CreditChart::undo_wanted, &range, &TimeRange::undo);
+  connect(credits, &CreditChart::redo_wanted, &range, &TimeRange::redo);
+  connect(&document_, &Document::time_format_changed, this, &Panels::show_times);
+  connect(&range, &TimeRange::bounds_changed, this, [this, origin = INT64_MIN]() mutable {
+    // The origin is known from the first frame on.
+    if (std::exchange(origin, document_.time_origin()) != document_.time_origin()) show_times();
+  });
+  show_times();
+}
+
+Panels::~Panels() {
+  if (latency_cancelled_) *latency_cancelled_ = true;
+}
+
+// All views write times in the same way.
+void Panels::show_times() {
+  const TimeNotation notation = notation_of(document_);
+  credits->set_notation(notation);
+  chunk_sizes->set_notation(notation);
+  congestion->set_notation(notation);
+  latency->set_notation(notation);
+}
+
+// All views show the same range of time.
+void Panels::show_range() {
+  credits->set_window(window_of(document_.time_range()));
+  ladder_timer_.start();
+  show_statistics();
 }
 
 void Panels::reset() {
+  if (latency_cancelled_) *latency_cancelled_ = true;
+  latency_cancelled_.reset();
   credits->set_source(nullptr);
   source_.reset();
   chunks->set_picture({});
@@ -169,6 +214,8 @@ void Panels::reset() {
   ladder->set_items({}, 0);
   ladder->set_peers({}, {});
   latency->set_procedures({});
+  latency->set_caption({});
+  latency->set_parts_note({});
   calls_shown_ = UINT64_MAX;
 }
 
@@ -198,6 +245,7 @@ void Panels::show_connection() {
   auto source = std::make_unique<StoreCredits>(document_.store(), *connection);
   credits->set_source(source.get());
   source_ = std::move(source);
+  credits->set_window(window_of(document_.time_range()));
   QString left;
   QString right;
   document_.store().read([&](const index::Content& c) {
@@ -231,18 +279,89 @@ void Panels::show_statistics() {
 }
 
 void Panels::show_latency() {
-  if (in_sight(latency)) latency->set_procedures(document_.store().read(latency_of));
+  if (!in_sight(latency)) return;
+  if (const auto range = document_.time_range().range()) {
+    show_range_latency(*range);
+    return;
+  }
+  if (latency_cancelled_) *latency_cancelled_ = true;
+  latency_cancelled_.reset();
+  std::vector<LatencyProcedure> all =
+      document_.store().read([](const index::Content& c) { return latency_of(c); });
+  const bool parts =
+      std::any_of(all.begin(), all.end(), [](const auto& p) { return !p.parts.empty(); });
+  latency->set_caption(latency_caption());
+  latency->set_parts_note(
+      parts
+          ? tr("Parts of the time of the Calls of which they are known")
+          : tr("No parts: they are known of Calls with RDMA Reads or Writes, and of Calls that an "
+               "endpoint recorded"));
+  latency->set_procedures(std::move(all));
+}
+
+// Counts in another thread; what is shown stays until then.
+void Panels::show_range_latency(TimeRange::Span range) {
+  if (latency_cancelled_) *latency_cancelled_ = true;
+  latency_worker_->drop_waiting();
+  const auto cancelled = latency_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  latency_worker_->post(
+      this,
+      [store = document_.shared_store(), range, cancelled] {
+        if (store == nullptr) return RangeLatency{};
+        return range_latency(*store, range.from_ns, range.to_ns, kLatencyMost, *cancelled);
+      },
+      [this, cancelled](const RangeLatency& counted) {
+        if (*cancelled) return;
+        std::vector<LatencyProcedure> all;
+        for (const index::ProcedureTimes& t : counted.procedures) all.push_back(latency_of(t));
+        QString caption = latency_caption();
+        if (counted.counted < counted.messages) {
+          caption += '\n' + tr("Only the first %L1 of %L2 messages in the range are counted.")
+                                .arg(counted.counted)
+                                .arg(counted.messages);
+        }
+        latency->set_caption(caption);
+        latency->set_parts_note(
+            tr("Parts are counted for the whole time only. Show the whole time to see them."));
+        latency->set_procedures(std::move(all));
+      });
+}
+
+// Names who measured it: numbers of client and server differ by the way between them.
+QString Panels::latency_caption() const {
+  std::uint64_t packets = 0;
+  std::uint64_t client = 0;
+  std::uint64_t server = 0;
+  document_.store().read([&](const index::Content& c) {
+    for (const index::ConnectionInfo& i : c.connections) {
+      if (i.id == 0 || i.messages == 0) continue;
+      ++(!i.recorded ? packets : i.recorded_by_client ? client : server);
+    }
+  });
+  QStringList views;
+  if (packets != 0) views << tr("where the packets were captured");
+  if (client != 0) views << tr("the client's view");
+  if (server != 0) views << tr("the server's view");
+  if (views.isEmpty()) return {};
+  QString text = tr("From a Call to its Reply, %1. Waiting for a credit comes before the Call is "
+                    "sent: latency leaves it out.")
+                     .arg(views.join(tr(" and ")));
+  if (views.size() > 1) text += '\n' + tr("Connections differ in who measured them.");
+  return text;
 }
 
 void Panels::show_sizes() {
   const auto connection = document_.connection();
   if (!connection || !in_sight(chunk_sizes)) return;
   ChunkSizes sizes;
+  const TimeRange::Span shown = document_.time_range().shown();
+  sizes.from_ns = shown.from_ns;
+  sizes.to_ns = shown.to_ns;
+  sizes.part = document_.time_range().range().has_value();
   document_.store().read([&](const index::Content& c) {
     const std::uint32_t at = c.canonical(*connection);
     if (at >= c.chunks.size() || c.chunks[at] == nullptr) return;
     const index::ChunkSums& sums = *c.chunks[at];
-    sizes.sizes = {};
     for (std::size_t l = 0; l < 3; ++l) {
       for (std::size_t p = 0; p < sums.sizes[l].size(); ++p) sizes.sizes[l][p] = sums.sizes[l][p];
     }
@@ -251,8 +370,9 @@ void Panels::show_sizes() {
     const double width = static_cast<double>(series.width_ns()) / 1e9;
     for (std::int64_t n = series.first(); n <= series.last(); ++n) {
       ChunkSizes::Bin bin;
-      const double begin = static_cast<double>(n * series.width_ns() - c.first_ns) / 1e9;
-      bin.seconds = std::max(0.0, begin + width / 2);
+      bin.from_ns = n * series.width_ns();
+      bin.to_ns = bin.from_ns + series.width_ns();
+      if (bin.to_ns < shown.from_ns || bin.from_ns > shown.to_ns) continue;
       for (std::size_t l = 0; l < 3; ++l) {
         bin.bytes_per_second[l] = static_cast<double>(series.bin(n).bytes[l]) / width;
       }
@@ -265,8 +385,11 @@ void Panels::show_sizes() {
 void Panels::show_congestion() {
   const auto connection = document_.connection();
   if (!connection || !in_sight(congestion)) return;
-  congestion->set_congestion(document_.store().read(
-      [&](const index::Content& c) { return congestion_of(c, *connection); }));
+  const TimeRange::Span range = document_.time_range().shown();
+  Congestion shown = document_.store().read(
+      [&](const index::Content& c) { return congestion_of(c, *connection, range); });
+  shown.part = document_.time_range().range().has_value();
+  congestion->set_congestion(shown);
 }
 
 namespace {
@@ -298,7 +421,8 @@ QString pauses_line(const report::Series<index::PauseBin>& pauses) {
 }  // namespace
 
 // Joins the connection's series and that of the pause frames to the wider intervals of both.
-Congestion Panels::congestion_of(const index::Content& content, std::uint32_t connection) {
+Congestion Panels::congestion_of(const index::Content& content, std::uint32_t connection,
+                                 TimeRange::Span range) {
   struct Joined {
     index::CongestionBin signs;
     index::PauseBin pauses;
@@ -332,13 +456,16 @@ Congestion Panels::congestion_of(const index::Content& content, std::uint32_t co
   if (const QString line = pauses_line(content.pauses); !line.isEmpty()) totals << line;
   shown.totals = totals.join('\n');
   if (all.empty()) return shown;
-  shown.width = static_cast<double>(all.width_ns()) / 1e9;
+  shown.from_ns = range.from_ns;
+  shown.to_ns = range.to_ns;
   const std::size_t client = info->client;
   for (std::int64_t n = all.first(); n <= all.last(); ++n) {
     const Joined& from = all.bin(n);
+    const std::int64_t begin = n * all.width_ns();
+    if (begin + all.width_ns() < range.from_ns || begin > range.to_ns) continue;
     Congestion::Bin& bin = shown.bins.emplace_back();
-    const auto since_start = static_cast<double>(n * all.width_ns() - content.first_ns) / 1e9;
-    bin.seconds = std::max(0.0, since_start);
+    bin.from_ns = begin;
+    bin.to_ns = begin + all.width_ns();
     bin.marked = {from.signs.marked[client], from.signs.marked[1 - client]};
     bin.cnps = {from.signs.cnps[client], from.signs.cnps[1 - client]};
     std::copy(from.pauses.paused.begin(), from.pauses.paused.end(), bin.paused.begin());
@@ -484,40 +611,49 @@ std::vector<LadderItem> Panels::ladder_of(const index::Excerpt& excerpt, const i
   return items;
 }
 
+LatencyProcedure Panels::latency_of(const index::ProcedureTimes& t) {
+  const auto quantile = [](const base::Histogram& h, double q) {
+    return report::given_quantile(h, q).value_or(-1);
+  };
+  LatencyProcedure p;
+  p.label = QString::fromStdString(t.label) + (t.key.reverse ? tr(" (reverse)") : QString());
+  p.calls = t.calls;
+  p.errors = t.errors;
+  p.p50 = quantile(t.total, 0.5);
+  p.p90 = quantile(t.total, 0.9);
+  p.p99 = quantile(t.total, 0.99);
+  p.p999 = quantile(t.total, 0.999);
+  if (t.total.count() != 0) p.max = t.total.max();
+  t.total.for_each_bucket([&p](const base::Histogram::Bucket& b) {
+    p.buckets.push_back({static_cast<std::int64_t>(base::Histogram::lowest_of(b.index)),
+                         static_cast<std::int64_t>(base::Histogram::lowest_of(b.index + 1)),
+                         b.count});
+  });
+  const std::tuple<QString, const base::Histogram*, bool> parts[] = {
+      {tr("Waiting for a request slot"), &t.slot_wait, false},
+      {tr("Waiting for a credit"), &t.waiting, false},
+      {tr("Encoding and registration"), &t.marshal, false},
+      {tr("Posting the Send"), &t.post, false},
+      {tr("All before the Send"), &t.sending, false},
+      {tr("Send to Reply"), &t.turn, true},
+      {tr("Call to first RDMA operation"), &t.before_data, true},
+      {tr("RDMA operations"), &t.data, true},
+      {tr("Last RDMA operation to Reply"), &t.after_data, true},
+      {tr("Reply to completion"), &t.completion, false},
+  };
+  for (const auto& [name, histogram, in_latency] : parts) {
+    if (histogram->count() == 0) continue;
+    p.parts.push_back({name, static_cast<std::int64_t>(histogram->mean()),
+                       quantile(*histogram, 0.99), histogram->count(), in_latency});
+  }
+  for (const auto& s : t.slowest)
+    p.outliers.push_back({s.message, s.frame, s.latency_ns, s.time_ns});
+  return p;
+}
+
 std::vector<LatencyProcedure> Panels::latency_of(const index::Content& content) {
   std::vector<LatencyProcedure> all;
-  for (const auto& [key, t] : content.times) {
-    LatencyProcedure p;
-    p.label = QString::fromStdString(t.label) + (key.reverse ? tr(" (reverse)") : QString());
-    p.calls = t.calls;
-    p.errors = t.errors;
-    p.p50 = t.total.quantile(0.5);
-    p.p90 = t.total.quantile(0.9);
-    p.p99 = t.total.quantile(0.99);
-    p.p999 = t.total.quantile(0.999);
-    p.max = t.total.max();
-    t.total.for_each_bucket([&p](const base::Histogram::Bucket& b) {
-      p.buckets.push_back({static_cast<std::int64_t>(base::Histogram::lowest_of(b.index)),
-                           static_cast<std::int64_t>(base::Histogram::lowest_of(b.index + 1)),
-                           b.count});
-    });
-    const std::pair<const char*, const base::Histogram*> parts[] = {
-        {"slot wait", &t.slot_wait},   {"credit wait", &t.waiting},
-        {"marshal", &t.marshal},       {"post", &t.post},
-        {"until sent", &t.sending},    {"response", &t.turn},
-        {"completion", &t.completion}, {"to first RDMA", &t.before_data},
-        {"moving data", &t.data},      {"data to Reply", &t.after_data},
-    };
-    for (const auto& [name, histogram] : parts) {
-      if (histogram->count() == 0) continue;
-      p.parts.push_back(
-          {tr(name), static_cast<std::int64_t>(histogram->mean()), histogram->quantile(0.99)});
-    }
-    for (const auto& s : t.slowest)
-      p.outliers.push_back({s.message, s.frame, s.latency_ns, s.time_ns});
-    all.push_back(std::move(p));
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.calls > b.calls; });
+  for (const auto& [key, t] : content.times) all.push_back(latency_of(t));
   return all;
 }
 

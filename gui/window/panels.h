@@ -2,7 +2,10 @@
 #pragma once
 
 #include "document.h"
+#include "range_latency.h"
 
+#include <atomic>
+#include <memory>
 #include <unordered_set>
 
 #include <rpcrdma/views/chunk_sizes_view.h>
@@ -15,8 +18,9 @@
 namespace rpcrdma::gui {
 
 class MessageTable;
+class Worker;
 
-// Answers the chart's queries from the store.
+// Answers the chart's queries from the store. Its range is that of the document.
 class StoreCredits final : public CreditSource {
  public:
   StoreCredits(const index::Store& store, std::uint32_t connection)
@@ -38,6 +42,7 @@ class Panels : public QObject {
 
  public:
   Panels(Document& document, MessageTable& table, QWidget* parent);
+  ~Panels() override;
 
   CreditChart* credits;
   ChunkView* chunks;
@@ -54,9 +59,11 @@ class Panels : public QObject {
   [[nodiscard]] static std::vector<LadderItem> ladder_of(const index::Excerpt& excerpt,
                                                          const index::Store& store,
                                                          std::uint32_t connection);
+  // Of the range of time `shown`.
   [[nodiscard]] static Congestion congestion_of(const index::Content& content,
-                                                std::uint32_t connection);
+                                                std::uint32_t connection, TimeRange::Span shown);
   [[nodiscard]] static std::vector<LatencyProcedure> latency_of(const index::Content& content);
+  [[nodiscard]] static LatencyProcedure latency_of(const index::ProcedureTimes& times);
 
  private:
   void reset();
@@ -65,6 +72,10 @@ class Panels : public QObject {
   void show_connection();
   void show_statistics();
   void show_latency();
+  void show_range_latency(TimeRange::Span range);
+  void show_range();
+  void show_times();
+  [[nodiscard]] QString latency_caption() const;
   void show_sizes();
   void show_congestion();
   void want_ladder();
@@ -75,6 +86,9 @@ class Panels : public QObject {
   QTimer ladder_timer_;
   QTimer latency_timer_;
   std::uint64_t calls_shown_ = UINT64_MAX;
+  std::unique_ptr<Worker> latency_worker_;
+  // Of the count that runs or waits; null: none.
+  std::shared_ptr<std::atomic<bool>> latency_cancelled_;
   std::unordered_set<const QWidget*> in_sight_;
 };
 

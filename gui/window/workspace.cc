@@ -4,6 +4,7 @@
 #include "connections_model.h"
 #include "detail_view.h"
 #include "events_view.h"
+#include "filter_bar.h"
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "main_window.h"
@@ -83,6 +84,7 @@ void MainWindow::make_center() {
   auto* const column = new QVBoxLayout(work);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
+  column->addWidget(filter_bar_);
   column->addWidget(strip_);
   column->addWidget(workspaces_, 1);
   pages_ = new QStackedWidget(this);
@@ -93,6 +95,7 @@ void MainWindow::make_center() {
   connect(overview_, &OverviewPage::view_wanted, this, &MainWindow::show_view);
   connect(overview_, &OverviewPage::filter_wanted, this, &MainWindow::use_filter);
   connect(calls_, &CallsView::filter_wanted, this, &MainWindow::use_filter);
+  connect(calls_, &CallsView::messages_wanted, this, [this] { show_view("messages"); });
   connect(start_, &StartPage::open_wanted, this, [this](const QStringList& names) {
     if (names.isEmpty()) {
       open_dialog();

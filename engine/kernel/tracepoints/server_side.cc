@@ -684,9 +684,9 @@ void ServerSide::reply_message(const Record& r, Request& request) {
   lists.has_reply = !lists.reply.empty();
   wire::Header header;
   header.xid = request.xid;
-  header.vers = request.version == 1 ? 1 : request.version;
+  // Linux copies the version of what it answers, also into its errors.
+  header.vers = request.version;
   if (request.fault != Fault::kNone) {
-    header.vers = 1;
     header.proc = wire::Proc::kError;
     header.error = request.fault == Fault::kVersion ? wire::RdmaErr::kVers : wire::RdmaErr::kChunk;
     header.vers_low = header.vers_high = 1;

@@ -212,10 +212,12 @@ TEST_F(Server, HeadersThatCannotBeDecodedAreAnswered) {
   EXPECT_EQ(version->proc, wire::Proc::kError);
   EXPECT_EQ(version->error, wire::RdmaErr::kVers);
   EXPECT_EQ(version->xid, 2U);
+  EXPECT_EQ(version->vers, 9U);
   EXPECT_EQ(messages[3].event.length, 28U);
   const auto chunk = wire::decode_header(messages[5].payload);
   ASSERT_TRUE(chunk);
   EXPECT_EQ(chunk->error, wire::RdmaErr::kChunk);
+  EXPECT_EQ(chunk->vers, 1U);
   EXPECT_EQ(messages[5].event.length, 20U);
   std::vector<std::string> errors;
   for (const auto& e : sink.of<trace::Error>()) {

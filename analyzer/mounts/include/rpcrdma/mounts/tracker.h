@@ -18,8 +18,8 @@ class Tracker final : public model::Observer {
 
   // Call before the first message. The context must outlive the tracker.
   void attach(const session::Context& context);
-  // Call once, at the end. `last_ns`: when the capture ended.
-  [[nodiscard]] Mounts finish(std::int64_t last_ns);
+  // What has been seen up to `last_ns`, when the capture ended or as far as it was read.
+  [[nodiscard]] Mounts mounts(std::int64_t last_ns) const;
 
   void on_message(const model::MessageSeen& event) override;
   void on_identified(const model::Call& call) override;

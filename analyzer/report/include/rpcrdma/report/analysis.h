@@ -1,8 +1,10 @@
-// Builds the Report of a capture while its session reads the capture.
+// Builds the Report of a capture while its session reads the capture. A reader that others watch
+// takes snapshots meanwhile.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,7 +37,12 @@ struct AnalysisOptions {
   std::vector<SlowLimit> limits = {};
   // Called before the analysis.
   std::vector<model::Observer*> observers = {};
+  // Called after the rules and the analysis.
+  std::vector<model::Observer*> after_rules = {};
   std::vector<trace_reader::Observer*> event_observers = {};
+  // Called with every violation, as by rules::Findings. Not with a filter.
+  std::function<void(const rules::Occurrence&)> on_occurrence = nullptr;
+  bool join_views = true;  // as in session::Options
 };
 
 class Analysis final : private model::Observer {
@@ -45,11 +52,16 @@ class Analysis final : private model::Observer {
 
   // Reads the capture.
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
+  [[nodiscard]] const session::Session& session() const { return session_; }
   [[nodiscard]] const Context& context() const { return session_.context(); }
+  // The report of what has been read so far: Calls in flight are not counted as ended, and findings
+  // that are not settled are left out. Call it between two frames.
+  [[nodiscard]] Report snapshot(const capture::SourceStats& source, std::uint64_t files = 1) const;
   // Call once, after Pipeline::finish(). `files`: the number of files of the capture.
   void finish(const capture::SourceStats& source, std::uint64_t files = 1);
   // Complete after finish().
   [[nodiscard]] const Report& report() const { return report_; }
+  [[nodiscard]] Report take_report() { return std::move(report_); }
 
  private:
   // Announces a message to the selection before the rules report findings on it.
@@ -80,6 +92,7 @@ class Analysis final : private model::Observer {
     std::uint32_t at = 0;  // in report_.credits
   };
 
+  [[nodiscard]] std::vector<model::Observer*> observed(const std::vector<model::Observer*>& later);
   [[nodiscard]] Procedure& procedure(ProcedureKey& key, const model::RpcInfo& rpc);
   TrafficBin& count(const model::Message& m);  // returns the bin of the message
   // Counts a Call and its answer. `taken` is false if the filter excludes both: then only data that
@@ -94,12 +107,17 @@ class Analysis final : private model::Observer {
   const CreditSlot* take_credit_slot(std::uint32_t connection);
   void give_up_credits(std::uint32_t connection);
   [[nodiscard]] bool reverse(End end) const;
-  void finish_connections();
-  void add_views(Connection& c, std::uint32_t index);
-  void finish_credits();
-  void finish_edges();
-  void finish_reconnects();
-  void finish_timing();
+  // The steps from what has been counted to a report.
+  void complete(Report& r, const capture::SourceStats& source, std::uint64_t files) const;
+  void add_capture(Report& r, const capture::SourceStats& source, std::uint64_t files) const;
+  void add_types(MessageCounts& to) const;
+  void add_connections(Report& r) const;
+  void add_views(Connection& c, std::uint32_t index) const;
+  void settle_credits(Report& r) const;
+  void settle_edges(Edges& edges) const;
+  void add_reconnects(Reconnects& r) const;
+  void add_timing(Timing& timing) const;
+  void name_slow_calls(Report& r) const;
 
   std::unique_ptr<Selection> selection_;  // null: all messages count
   Expecting expecting_{selection_};

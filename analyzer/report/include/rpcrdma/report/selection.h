@@ -44,6 +44,7 @@ class Selection {
 
   // After finish(): the findings that are kept.
   [[nodiscard]] rules::Findings& findings() { return findings_; }
+  [[nodiscard]] const rules::Findings& findings() const { return findings_; }
   // Findings dropped because too many were waiting, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const { return omitted_; }
 

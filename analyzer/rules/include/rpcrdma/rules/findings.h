@@ -145,6 +145,9 @@ class Findings {
   // Moves the list to the caller.
   [[nodiscard]] std::vector<Finding> take_list();
   [[nodiscard]] const std::vector<Inconclusive>& inconclusive() const;
+  // The same before finish(), as far as they are settled.
+  [[nodiscard]] std::vector<Finding> list_so_far() const;
+  [[nodiscard]] std::vector<Inconclusive> inconclusive_so_far() const;
   // Violations beyond the limit of distinct findings, by Severity.
   [[nodiscard]] const std::array<std::uint64_t, 3>& omitted() const;
 

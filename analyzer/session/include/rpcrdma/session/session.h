@@ -44,8 +44,9 @@ class Session {
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
   [[nodiscard]] const Context& context() const { return context_; }
 
-  // These four need Options::rules.
+  // These five need Options::rules.
   [[nodiscard]] rules::Findings& findings() { return rules_->findings; }
+  [[nodiscard]] const rules::Findings& findings() const { return rules_->findings; }
   [[nodiscard]] rules::Checker& checker() { return rules_->checker; }
   [[nodiscard]] const rules::Checker& checker() const { return rules_->checker; }
   // Call once, after Pipeline::finish(): decides pending findings. `dropped` packets were lost

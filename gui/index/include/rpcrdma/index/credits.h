@@ -18,6 +18,11 @@ struct CreditEntry {
   std::uint32_t in_use = 0;     // Calls in flight
   std::uint32_t waiting = 0;    // Calls that wait for a credit, if an endpoint reports them
   std::uint32_t limit = 0;  // Calls that may be in flight, as its endpoint reports; 0: not known
+
+  // No further Call can be sent: all granted credits are in use, or Calls wait.
+  [[nodiscard]] bool exhausted() const {
+    return waiting != 0 || (granted != 0 && in_use >= granted);
+  }
 };
 
 // Extremes in a stretch of time.

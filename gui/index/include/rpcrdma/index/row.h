@@ -35,6 +35,7 @@ struct MessageRow {
   std::uint32_t procedure = 0;   // Store::procedure(); 0: not known
   std::uint32_t outcome = 0;     // Store::outcome(); 0: none, since it is not a Reply
   std::uint32_t handle = 0;      // the handle in Send With Invalidate, with kInvalidates
+  std::uint32_t detail = 0;      // of a Call: Content::details; 0: none
   std::uint16_t flags = 0;
   std::uint8_t error = 0;  // wire::RdmaErr, of an RDMA_ERROR
   model::Kind kind = model::Kind::kMalformed;
@@ -73,12 +74,18 @@ struct ProcedureText {
   model::RpcInfo rpc;  // program, version, procedure and operations
   std::string label;   // "NFS v4 READ": its name in statistics
   std::string whole;   // "NFS v4 COMPOUND SEQUENCE PUTFH READ"
+  std::string brief;   // "READ"; of other programs than NFS as `label`
 };
 
 // How RPCs end, stored once for all that end alike.
 struct Outcome {
   model::RpcInfo rpc;  // without the Call's request
   std::string text;    // "ok", "NFS4ERR_NOENT"
+
+  [[nodiscard]] bool ok() const {
+    return rpc.reply_stat == wire::ReplyStat::kAccepted &&
+           rpc.accept_stat == wire::AcceptStat::kSuccess && !(rpc.has_status && rpc.status != 0);
+  }
 };
 
 }  // namespace rpcrdma::index

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/index/call_detail.h>
 #include <rpcrdma/index/chunked.h>
 #include <rpcrdma/index/credits.h>
 #include <rpcrdma/index/row.h>
@@ -29,7 +30,8 @@ struct ConnectionInfo {
   std::uint8_t client = 0;         // the tracker's side that is the client
   report::Roles roles = report::Roles::kUnknown;
   bool set_up_seen = false;
-  bool recorded = false;  // reported by its endpoint, not seen in packets
+  bool recorded = false;            // reported by its endpoint, not seen in packets
+  bool recorded_by_client = false;  // with `recorded`: by which end
   // Other files that show it, and how they compare: a line each.
   std::vector<std::string> views;
   // "RoCEv2", "RoCEv1", "InfiniBand"; for events of an endpoint its provider: "soft fabric", or
@@ -140,6 +142,16 @@ struct PauseBin {
   }
 };
 
+// What all connections did in an interval.
+struct ActivityBin {
+  std::uint64_t calls = 0;
+  bool no_credit = false;  // at some moment a connection could send no further Call
+  void join(const ActivityBin& other) {
+    calls += other.calls;
+    no_credit = no_credit || other.no_credit;
+  }
+};
+
 // An event that no message shows, such as a closed connection or an injected fault.
 struct Notable {
   std::uint64_t frame = 0;
@@ -185,6 +197,8 @@ struct Content {
   Chunked<MessageRow> rows;
   std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
   std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
+  Chunked<CallDetail> details;               // by MessageRow::detail - 1
+  std::vector<std::string> files{1};         // by CallDetail::file, escaped for a terminal
   std::vector<ConnectionInfo> connections;   // by index
   // Index of the connection that continues this one; otherwise its own.
   std::vector<std::uint32_t> goes_on_as;
@@ -195,6 +209,7 @@ struct Content {
   std::vector<std::unique_ptr<ChunkSums>> chunks;                          // by index
   std::vector<std::unique_ptr<report::Series<CongestionBin>>> congestion;  // by index
   report::Series<PauseBin> pauses;
+  report::Series<ActivityBin> activity;
   bool check_icrc = true;  // as in LoadOptions
   std::vector<FoundKind> kinds;
   Chunked<Found> found;                        // on messages, in the order found
@@ -209,7 +224,8 @@ struct Content {
   Integrity integrity;
   std::vector<LiveEndpoint> endpoints;  // in the order of Loading::endpoints()
   Progress progress;
-  // The analysis of what has been read, from time to time; null: none yet.
+  // What `rpcrdma analyze` would report about what has been read, about once a second and at the
+  // end; null: none yet.
   std::shared_ptr<const report::Report> report;
   std::int64_t first_ns = 0;  // of the first frame
   std::int64_t last_ns = 0;
@@ -233,7 +249,16 @@ struct Content {
   // Which end of ConnectionInfo sent the message; and whether it belongs to the reverse direction.
   [[nodiscard]] std::size_t sender(const MessageRow& row) const;
   [[nodiscard]] bool reverse(const MessageRow& row) const;
-  // Returns its Info text: "reply 0x2a RDMA_MSG credit 32 write 65536 | NFS v4 READ | ok".
+  // The Call of a message, itself or the one that it answers; null: none is known.
+  [[nodiscard]] const MessageRow* call_of(const MessageRow& row) const;
+  // Null: nothing is known of it.
+  [[nodiscard]] const CallDetail* detail(const MessageRow& call) const {
+    return call.detail != 0 ? &details[call.detail - 1] : nullptr;
+  }
+  // What a Call asks for: "READ 64 KiB at 1 MiB of big". Empty: not known.
+  [[nodiscard]] std::string request(const MessageRow& call) const;
+  // Returns its Info text, which begins with the substance: "READ 64 KiB at 1 MiB of big: 4 RDMA
+  // Writes, 12.3 ms". It repeats no column of a single number.
   [[nodiscard]] std::string summary(const MessageRow& row) const;
   [[nodiscard]] std::size_t footprint() const;  // bytes of rows, credits and findings
 };

@@ -40,6 +40,7 @@ class ByteView : public QAbstractScrollArea {
   void field_selected(int id);
 
  protected:
+  void changeEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -56,6 +57,7 @@ class ByteView : public QAbstractScrollArea {
   [[nodiscard]] int text_x(int column) const;
   [[nodiscard]] std::ptrdiff_t byte_at(const QPoint& at) const;  // -1: none
   [[nodiscard]] const ByteField* field_of(std::size_t offset) const;
+  [[nodiscard]] QString spoken(std::size_t offset, std::size_t length) const;
   void layout();
   void show_byte(std::size_t offset);
   void choose(std::size_t offset);

@@ -73,6 +73,7 @@ class ChunkView : public QAbstractScrollArea {
   [[nodiscard]] std::vector<Place> places() const;
   [[nodiscard]] std::optional<Place> at(const QPoint& point) const;
   void layout();
+  void choose(const Place& place);
 
   ChunkPicture picture_;
   std::optional<Place> chosen_;

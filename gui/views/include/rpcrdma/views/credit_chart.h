@@ -1,5 +1,6 @@
 // Credits over time: requested, granted, limit, in use and waiting, for both directions on one time
-// axis.
+// axis. The user selects a range of time in it, which is that of all views: the chart only asks for
+// one, and shows the one that it is given.
 #pragma once
 
 #include <QWidget>
@@ -7,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include <rpcrdma/views/time_axis.h>
 
 namespace rpcrdma::gui {
 
@@ -43,14 +46,14 @@ class CreditChart : public QWidget {
 
   // Null: nothing to show. The caller owns the source and must keep it until it is replaced.
   void set_source(const CreditSource* source);
-  // Reads the source again. If the end was visible, scrolls to the new end.
+  // Reads the source again.
   void refresh();
+  void set_notation(TimeNotation notation);
 
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> window() const { return {from_, to_}; }
-  void set_window(std::int64_t from_ns, std::int64_t to_ns);  // can be undone
-  void undo();
-  void redo();
-  void show_all();
+  using Window = std::pair<std::int64_t, std::int64_t>;
+  [[nodiscard]] Window window() const { return {from_, to_}; }
+  // Nothing: the whole range of the source, also while it grows.
+  void set_window(std::optional<Window> window);
   // Returns what was drawn last.
   [[nodiscard]] const std::vector<CreditColumn>& drawn(int direction) const {
     return columns_[static_cast<std::size_t>(direction)];
@@ -59,21 +62,22 @@ class CreditChart : public QWidget {
   [[nodiscard]] QString values_at(std::int64_t ns) const;
   void set_selected(std::optional<std::int64_t> ns);  // the selected message's time
 
-  // A label below the chart: its left edge, and the moment that it names.
-  struct TimeLabel {
-    int x = 0, tick = 0;
-    QString text;
-  };
-  [[nodiscard]] std::vector<TimeLabel> time_labels() const;
+  [[nodiscard]] std::vector<TimeTick> time_labels() const;
 
  Q_SIGNALS:
   void message_selected(quint64 id);
+  // The user wants to see another range, or all, or the one before.
+  void window_wanted(qint64 from_ns, qint64 to_ns);
+  void all_wanted();
+  void undo_wanted();
+  void redo_wanted();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -81,27 +85,34 @@ class CreditChart : public QWidget {
   [[nodiscard]] QSize sizeHint() const override { return {700, 260}; }
 
  private:
+  // Where values are drawn. If the grant is far above what is in use, the axis has two scales: the
+  // band at the upper edge covers the values from `low_top` to `top`.
   struct Pane {
     QRect area;
-    std::uint32_t top = 1;
+    double low_top = 1, top = 1;
+    int band = 0;  // height of the band; 0: one scale
+    [[nodiscard]] int y_of(double value) const;
   };
   void ask();
-  void go(std::int64_t from, std::int64_t to);                  // without an entry for undo
-  void remember(std::pair<std::int64_t, std::int64_t> before);  // for undo, if it differs
+  void go(std::int64_t from, std::int64_t to);
+  void want(std::int64_t from, std::int64_t to);
   void zoom(double factor, double around);
   void pan(double part);
-  [[nodiscard]] std::int64_t time_at(int x) const;
-  [[nodiscard]] int x_of(std::int64_t ns) const;
+  [[nodiscard]] TimeScale scale() const;
   [[nodiscard]] QRect plot() const;
   void draw_pane(QPainter& painter, int direction, const Pane& pane) const;
+  void draw_scale(QPainter& painter, int direction, const Pane& pane) const;
+  void draw_legend(QPainter& painter, int direction, const Pane& pane) const;
   void draw_axis(QPainter& painter) const;
+  void draw_values(QPainter& painter) const;  // those under the cursor
   [[nodiscard]] std::array<Pane, 2> panes() const;
 
   const CreditSource* source_ = nullptr;
   std::int64_t first_ = 0, last_ = 0;  // range of the source
   std::int64_t from_ = 0, to_ = 0;     // range shown
+  std::optional<Window> window_;       // the one that was set
+  TimeNotation notation_;
   std::array<std::vector<CreditColumn>, 2> columns_;
-  std::vector<std::pair<std::int64_t, std::int64_t>> undo_, redo_;
   std::optional<int> cursor_;  // x
   std::optional<int> pressed_;
   bool panning_ = false;
