@@ -9,8 +9,8 @@
 
 namespace rpcrdma::gui {
 
-Card::Card(const QString& icon_name, const QString& title, const QString& keys, const QString& tip,
-           QWidget* parent)
+SourceCard::SourceCard(const QString& icon_name, const QString& title, const QString& keys,
+                       const QString& tip, QWidget* parent)
     : QFrame(parent),
       icon_(icon_name),
       heading_(new RowButton(this)),
@@ -25,17 +25,17 @@ Card::Card(const QString& icon_name, const QString& title, const QString& keys, 
   draw_icon();
 }
 
-void Card::draw_icon() {
+void SourceCard::draw_icon() {
   text_.icon = icon(icon_, ink(palette(), Ink::kCall));
   heading_->set(text_);
 }
 
-void Card::changeEvent(QEvent* event) {
+void SourceCard::changeEvent(QEvent* event) {
   QFrame::changeEvent(event);
   if (event->type() == QEvent::PaletteChange) draw_icon();
 }
 
-void Card::paintEvent(QPaintEvent* /*event*/) {
+void SourceCard::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(tint(palette(), palette().color(QPalette::Text), 0.18));

@@ -8,12 +8,12 @@
 
 namespace rpcrdma::gui {
 
-class Card : public QFrame {
+class SourceCard : public QFrame {
   Q_OBJECT
  public:
   // `icon`: as icons.h; `keys`: the shortcut of the same action.
-  Card(const QString& icon, const QString& title, const QString& keys, const QString& tip,
-       QWidget* parent);
+  SourceCard(const QString& icon, const QString& title, const QString& keys, const QString& tip,
+             QWidget* parent);
 
   [[nodiscard]] RowButton& heading() { return *heading_; }
   [[nodiscard]] QVBoxLayout& column() { return *column_; }

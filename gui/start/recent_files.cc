@@ -65,12 +65,12 @@ std::optional<FileFacts> RecentFiles::facts(const QString& path) const {
   return facts;
 }
 
-Sign sign_of(const std::optional<FileFacts>& facts) {
-  if (!facts) return Sign::kUnknown;
-  if (facts->worst == 0) return Sign::kError;
-  if (facts->worst == 1) return Sign::kWarning;
-  if (facts->verdict == "healthy") return Sign::kHealthy;
-  return facts->worst == 2 ? Sign::kNote : Sign::kUnknown;
+FileSign sign_of(const std::optional<FileFacts>& facts) {
+  if (!facts) return FileSign::kUnknown;
+  if (facts->worst == 0) return FileSign::kError;
+  if (facts->worst == 1) return FileSign::kWarning;
+  if (facts->verdict == "healthy") return FileSign::kHealthy;
+  return facts->worst == 2 ? FileSign::kNote : FileSign::kUnknown;
 }
 
 QString word_of(const std::optional<FileFacts>& facts) {

@@ -40,8 +40,8 @@ class RecentFiles {
 };
 
 // How a file is judged in one word, and the sign for it.
-enum class Sign : std::uint8_t { kError, kWarning, kNote, kHealthy, kUnknown };
-[[nodiscard]] Sign sign_of(const std::optional<FileFacts>& facts);
+enum class FileSign : std::uint8_t { kError, kWarning, kNote, kHealthy, kUnknown };
+[[nodiscard]] FileSign sign_of(const std::optional<FileFacts>& facts);
 [[nodiscard]] QString word_of(const std::optional<FileFacts>& facts);
 
 }  // namespace rpcrdma::gui

@@ -26,25 +26,26 @@ QColor second_text(const QPalette& palette) {
   return text;
 }
 
-void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette& palette) {
+void draw_sign(QPainter& painter, const QRectF& rect, FileSign sign, const QPalette& palette) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   const QPointF middle = rect.center();
   const double r = rect.width() / 2 - 1;
-  const QColor colour = sign == Sign::kHealthy   ? ink(palette, Ink::kReply)
-                        : sign == Sign::kUnknown ? second_text(palette)
-                                                 : severity_colour(palette, static_cast<int>(sign));
+  const QColor colour = sign == FileSign::kHealthy ? ink(palette, Ink::kReply)
+                        : sign == FileSign::kUnknown
+                            ? second_text(palette)
+                            : severity_colour(palette, static_cast<int>(sign));
   QPolygonF shape;
-  if (sign == Sign::kError) {
+  if (sign == FileSign::kError) {
     for (int i = 0; i < 8; ++i) {
       const double angle = (i + 0.5) * M_PI / 4;
       shape << middle + QPointF(r * std::cos(angle), r * std::sin(angle));
     }
-  } else if (sign == Sign::kWarning) {
+  } else if (sign == FileSign::kWarning) {
     shape << middle + QPointF(0, -r) << middle + QPointF(r, r * 0.8)
           << middle + QPointF(-r, r * 0.8);
   }
-  const bool hollow = sign == Sign::kHealthy || sign == Sign::kUnknown;
+  const bool hollow = sign == FileSign::kHealthy || sign == FileSign::kUnknown;
   painter.setPen(hollow ? QPen(colour, 1.6) : QPen(Qt::NoPen));
   painter.setBrush(hollow ? QBrush(Qt::NoBrush) : QBrush(colour));
   if (shape.isEmpty()) {
@@ -58,23 +59,23 @@ void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette&
     painter.drawLine(middle + QPointF(x1, y1) * r, middle + QPointF(x2, y2) * r);
   };
   switch (sign) {
-    case Sign::kError:
+    case FileSign::kError:
       line(-0.35, -0.35, 0.35, 0.35);
       line(-0.35, 0.35, 0.35, -0.35);
       break;
-    case Sign::kWarning:
+    case FileSign::kWarning:
       line(0, -0.35, 0, 0.25);
       line(0, 0.55, 0, 0.56);
       break;
-    case Sign::kNote:
+    case FileSign::kNote:
       line(0, -0.05, 0, 0.5);
       line(0, -0.5, 0, -0.49);
       break;
-    case Sign::kHealthy:
+    case FileSign::kHealthy:
       line(-0.42, 0.02, -0.1, 0.36);
       line(-0.1, 0.36, 0.45, -0.32);
       break;
-    case Sign::kUnknown:
+    case FileSign::kUnknown:
       line(-0.35, 0, 0.35, 0);
       break;
   }
@@ -237,7 +238,6 @@ void RowList::set(const std::vector<RowText>& texts) {
   while (rows_.size() < texts.size()) {
     auto* const row = new RowButton(this);
     column_->addWidget(row);
-    if (rows_.size() != 0) setTabOrder(rows_.back(), row);
     rows_.push_back(row);
     connect(row, &QAbstractButton::clicked, this, [this, row] { Q_EMIT chosen(row->shown().key); });
     connect(row, &RowButton::remove_wanted, this,
@@ -247,7 +247,9 @@ void RowList::set(const std::vector<RowText>& texts) {
     rows_[i]->set(texts[i]);
     if (!focused.isEmpty() && texts[i].key == focused) rows_[i]->setFocus();
   }
-  if (rows_.size() != before) updateGeometry();
+  if (rows_.size() == before) return;
+  updateGeometry();
+  Q_EMIT resized();
 }
 
 }  // namespace rpcrdma::gui

@@ -19,7 +19,7 @@ struct RowText {
   QString value;
   QString tip;
   QIcon icon;
-  std::optional<Sign> sign;                  // in place of the icon
+  std::optional<FileSign> sign;              // in place of the icon
   Qt::TextElideMode elide = Qt::ElideRight;  // of the detail
   bool faint = false;                        // it cannot be used
   bool strong = false;                       // the title is a heading
@@ -63,6 +63,7 @@ class RowList : public QWidget {
  Q_SIGNALS:
   void chosen(const QString& key);
   void remove_wanted(const QString& key);
+  void resized();  // there are more rows, or fewer
 
  private:
   QVBoxLayout* column_;
@@ -72,6 +73,6 @@ class RowList : public QWidget {
 // The colour of what is said besides.
 [[nodiscard]] QColor second_text(const QPalette& palette);
 // Draws the sign, which differs in shape and in colour.
-void draw_sign(QPainter& painter, const QRectF& rect, Sign sign, const QPalette& palette);
+void draw_sign(QPainter& painter, const QRectF& rect, FileSign sign, const QPalette& palette);
 
 }  // namespace rpcrdma::gui

@@ -53,7 +53,7 @@ class Banner : public QWidget {
     painter.setPen(error);
     painter.setBrush(tint(palette(), error, 0.14));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
-    draw_sign(painter, {14, (height() - 20) / 2.0, 20, 20}, Sign::kError, palette());
+    draw_sign(painter, {14, (height() - 20) / 2.0, 20, 20}, FileSign::kError, palette());
   }
 };
 
@@ -102,8 +102,32 @@ StartPage::StartPage(QSettings& settings, QWidget* parent) : QWidget(parent), se
   connect(endpoint_watch_, &EndpointWatch::changed, this, &StartPage::show_endpoints);
   connect(interface_watch_, &InterfaceWatch::listed, this, &StartPage::show_interfaces);
   connect(interface_watch_, &InterfaceWatch::rates_changed, this, &StartPage::show_interfaces);
+  for (RowList* const list : {&recent_->rows(), endpoints_, interfaces_}) {
+    connect(list, &RowList::resized, this, &StartPage::order_stops);
+  }
+  setFocusProxy(&open_->heading());
   show_endpoints();
   show_interfaces();
+  order_stops();
+}
+
+// Column by column. Rows come at any time, and Qt puts new widgets last.
+void StartPage::order_stops() {
+  std::vector<QWidget*> stops;
+  const auto add_rows = [&](const RowList* list) {
+    if (list != nullptr) stops.insert(stops.end(), list->rows().begin(), list->rows().end());
+  };
+  add_rows(&recent_->rows());
+  stops.push_back(&open_->heading());
+  stops.push_back(&attach_->heading());
+  add_rows(endpoints_);
+  stops.push_back(&trial_->heading());
+  stops.insert(stops.end(), presets_.begin(), presets_.end());
+  stops.push_back(&capture_->heading());
+  add_rows(interfaces_);
+  add_rows(samples_);
+  add_rows(help_);
+  for (std::size_t i = 1; i < stops.size(); ++i) setTabOrder(stops[i - 1], stops[i]);
 }
 
 QWidget* StartPage::make_problem() {
@@ -152,58 +176,58 @@ QWidget* StartPage::make_left() {
 QWidget* StartPage::make_middle() {
   auto* const side = new QWidget(this);
   QVBoxLayout* const column = column_of(side);
-  open_ = new Card("open", tr("Open a capture or recording"), tr("Ctrl+O"),
-                   tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
+  open_ =
+      new SourceCard("open", tr("Open a capture or recording"), tr("Ctrl+O"),
+                     tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
   open_->heading().setObjectName("open");
   drop_ = new SecondLine(tr("Or drop files anywhere on this page."), kIndent, open_);
   open_->column().addWidget(drop_);
   connect(&open_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT open_wanted({}); });
 
-  auto* const attach = new Card("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
-                                tr("Lists all of your endpoints, to choose several"), side);
-  attach->heading().setObjectName("attach");
-  endpoints_ = new RowList("endpoints", attach);
-  attach->column().addWidget(endpoints_);
-  connect(&attach->heading(), &QAbstractButton::clicked, this,
+  attach_ = new SourceCard("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
+                           tr("Lists all of your endpoints, to choose several"), side);
+  attach_->heading().setObjectName("attach");
+  endpoints_ = new RowList("endpoints", attach_);
+  attach_->column().addWidget(endpoints_);
+  connect(&attach_->heading(), &QAbstractButton::clicked, this,
           [this] { Q_EMIT attach_wanted({}); });
   connect(endpoints_, &RowList::chosen, this, [this](const QString& key) {
     if (key == kMoreKey) return Q_EMIT attach_wanted({});
     Q_EMIT attach_wanted(key.split('\n'));
   });
 
-  auto* const trial = new Card("trial", tr("Try it: a server and a load in this window"),
-                               tr("Ctrl+T"), tr("Shows all settings"), side);
-  trial->heading().setObjectName("trial");
+  trial_ = new SourceCard("trial", tr("Try it: a server and a load in this window"), tr("Ctrl+T"),
+                          tr("Shows all settings"), side);
+  trial_->heading().setObjectName("trial");
   auto* const grid = new QGridLayout;
   grid->setContentsMargins(kIndent, 2, 8, 6);
   grid->setSpacing(8);
-  int at = 0;
   for (const Preset& preset : presets()) {
-    auto* const button = new QPushButton(preset_title(preset), trial);
+    auto* const button = new QPushButton(preset_title(preset), trial_);
     button->setObjectName(QString("preset-") + preset.name);
     button->setToolTip(preset_tip(preset));
     button->setAccessibleDescription(preset_tip(preset));
     button->setMinimumHeight(fontMetrics().height() + 12);
     connect(button, &QPushButton::clicked, this,
             [this, name = preset.name] { Q_EMIT trial_wanted(name); });
+    const int at = static_cast<int>(presets_.size());
     grid->addWidget(button, at / 3, at % 3);
-    ++at;
+    presets_.push_back(button);
   }
-  trial->column().addLayout(grid);
-  connect(&trial->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT trial_wanted({}); });
+  trial_->column().addLayout(grid);
+  connect(&trial_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT trial_wanted({}); });
 
-  auto* const capture = new Card("capture", tr("Capture from an interface"), tr("Ctrl+I"),
-                                 tr("Lists all interfaces, and takes a capture filter"), side);
-  capture->heading().setObjectName("capture");
-  interfaces_ = new RowList("interfaces", capture);
-  no_interfaces_ = new SecondLine({}, kIndent, capture);
-  capture->column().addWidget(interfaces_);
-  capture->column().addWidget(no_interfaces_);
-  connect(&capture->heading(), &QAbstractButton::clicked, this,
+  capture_ = new SourceCard("capture", tr("Capture from an interface"), tr("Ctrl+I"),
+                            tr("Lists all interfaces, and takes a capture filter"), side);
+  capture_->heading().setObjectName("capture");
+  interfaces_ = new RowList("interfaces", capture_);
+  no_interfaces_ = new SecondLine({}, kIndent, capture_);
+  capture_->column().addWidget(interfaces_);
+  capture_->column().addWidget(no_interfaces_);
+  connect(&capture_->heading(), &QAbstractButton::clicked, this,
           [this] { Q_EMIT capture_wanted({}); });
   connect(interfaces_, &RowList::chosen, this, &StartPage::capture_wanted);
-  for (QWidget* const card : {static_cast<QWidget*>(open_), static_cast<QWidget*>(attach),
-                              static_cast<QWidget*>(trial), static_cast<QWidget*>(capture)}) {
+  for (SourceCard* const card : {open_, attach_, trial_, capture_}) {
     column->addWidget(card);
   }
   column->addStretch();
@@ -215,7 +239,7 @@ QWidget* StartPage::make_right() {
   QVBoxLayout* const column = column_of(side);
   if (const std::vector<Sample> all = samples(); !all.empty()) {
     column->addWidget(heading(tr("Samples"), side));
-    auto* const rows = new RowList("samples", side);
+    samples_ = new RowList("samples", side);
     std::vector<RowText> texts;
     for (const Sample& s : all) {
       RowText text;
@@ -226,14 +250,14 @@ QWidget* StartPage::make_right() {
       text.icon = icon("file");
       texts.push_back(text);
     }
-    rows->set(texts);
-    connect(rows, &RowList::chosen, this,
+    samples_->set(texts);
+    connect(samples_, &RowList::chosen, this,
             [this](const QString& path) { Q_EMIT open_wanted({path}); });
-    column->addWidget(rows);
+    column->addWidget(samples_);
     column->addSpacing(8);
   }
   column->addWidget(heading(tr("Help"), side));
-  auto* const help = new RowList("help", side);
+  help_ = new RowList("help", side);
   std::vector<RowText> topics;
   const std::tuple<const char*, const char*, QString, QString> all[] = {
       {"keys", "keys", tr("Keys"), tr("F1")},
@@ -249,9 +273,9 @@ QWidget* StartPage::make_right() {
     text.value = keys;
     topics.push_back(text);
   }
-  help->set(topics);
-  connect(help, &RowList::chosen, this, &StartPage::help_wanted);
-  column->addWidget(help);
+  help_->set(topics);
+  connect(help_, &RowList::chosen, this, &StartPage::help_wanted);
+  column->addWidget(help_);
   column->addStretch();
   return side;
 }

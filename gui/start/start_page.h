@@ -3,13 +3,14 @@
 
 #include <QSettings>
 #include <QWidget>
+#include <vector>
 
 class QLabel;
 class QVBoxLayout;
 
 namespace rpcrdma::gui {
 
-class Card;
+class SourceCard;
 class EndpointWatch;
 class InterfaceWatch;
 class RecentList;
@@ -45,6 +46,7 @@ class StartPage : public QWidget {
   QWidget* make_left();
   QWidget* make_middle();
   QWidget* make_right();
+  void order_stops();
   void show_endpoints();
   void show_interfaces();
 
@@ -52,8 +54,14 @@ class StartPage : public QWidget {
   QWidget* problem_ = nullptr;
   QLabel* problem_text_ = nullptr;
   RecentList* recent_ = nullptr;
-  Card* open_ = nullptr;
+  SourceCard* open_ = nullptr;
   QLabel* drop_ = nullptr;
+  SourceCard* attach_ = nullptr;
+  SourceCard* trial_ = nullptr;
+  SourceCard* capture_ = nullptr;
+  std::vector<QWidget*> presets_;
+  RowList* samples_ = nullptr;
+  RowList* help_ = nullptr;
   RowList* endpoints_ = nullptr;
   RowList* interfaces_ = nullptr;
   QLabel* no_interfaces_ = nullptr;

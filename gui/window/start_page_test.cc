@@ -2,6 +2,7 @@
 #include "start_page.h"
 
 #include "detail_view.h"
+#include "export.h"
 #include "filter_edit.h"
 #include "help_window.h"
 #include "main_window.h"
@@ -138,10 +139,10 @@ TEST_F(StartPageTest, FilesOfBeforeAreListedWithWhatWasFoundInThem) {
   RowButton* first = rows("recent")[0];
   EXPECT_EQ(first->shown().title, "stopped-server.pcap");
   EXPECT_EQ(first->shown().value, "warnings");
-  EXPECT_EQ(first->shown().sign, Sign::kWarning);
+  EXPECT_EQ(first->shown().sign, FileSign::kWarning);
   EXPECT_TRUE(until([&] { return rows("recent")[0]->shown().detail.contains("KiB"); }));
   EXPECT_THAT(first->accessibleName().toStdString(), ::testing::HasSubstr("warnings"));
-  EXPECT_NE(rows("recent")[1]->shown().sign, Sign::kWarning);
+  EXPECT_NE(rows("recent")[1]->shown().sign, FileSign::kWarning);
   picture(*window_, "start-recent");
   // By key.
   first->setFocus();
@@ -167,17 +168,17 @@ TEST_F(StartPageTest, AFileThatIsMissingIsSaidAndRemoved) {
 TEST_F(StartPageTest, AFileIsNotHealthyBeforeItWasRead) {
   RecentFiles recent(settings_);
   recent.add({"/some/where.pcap"});
-  EXPECT_EQ(sign_of(recent.facts("/some/where.pcap")), Sign::kUnknown);
+  EXPECT_EQ(sign_of(recent.facts("/some/where.pcap")), FileSign::kUnknown);
   FileFacts facts;
   facts.messages = 10;
-  EXPECT_EQ(sign_of(facts), Sign::kUnknown);  // no finding, and no verdict
+  EXPECT_EQ(sign_of(facts), FileSign::kUnknown);  // no finding, and no verdict
   facts.verdict = "not judged";
-  EXPECT_EQ(sign_of(facts), Sign::kUnknown);
+  EXPECT_EQ(sign_of(facts), FileSign::kUnknown);
   facts.verdict = "healthy";
-  EXPECT_EQ(sign_of(facts), Sign::kHealthy);
+  EXPECT_EQ(sign_of(facts), FileSign::kHealthy);
   EXPECT_EQ(word_of(facts), "healthy");
   facts.worst = 0;
-  EXPECT_EQ(sign_of(facts), Sign::kError);
+  EXPECT_EQ(sign_of(facts), FileSign::kError);
   EXPECT_EQ(word_of(facts), "errors");
 }
 
@@ -382,6 +383,22 @@ TEST_F(StartPageTest, ALiveSessionIsPausedStoppedAndSavedWhole) {
   ASSERT_TRUE(until([&] { return state.text() == "stopped"; })) << state.text().toStdString();
   EXPECT_FALSE(action("Ctrl+.")->isEnabled());
   picture(*window_, "stopped");
+  // All of it is saved, whatever the filter hides.
+  const auto counts = [&] {
+    return document().store().read(
+        [](const index::Content& c) { return std::pair(c.rows.size(), c.connections.size()); });
+  };
+  const auto before = counts();
+  window_->use_filter("rpcrdma.error");
+  auto from = open_session(document());
+  ASSERT_TRUE(from) << from.error().message;
+  const QString path = folder_.filePath("whole.pcapng");
+  const auto saved = save_frames(**from, path);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_GT(*saved, before.first);
+  window_->open({path});
+  ASSERT_TRUE(read_to_end());
+  EXPECT_EQ(counts(), before);
 }
 
 // Every toolbar button is in sight at this size, and has a name for screen readers.
@@ -404,6 +421,36 @@ TEST_F(StartPageTest, EveryStopOfTheKeyboardHasAName) {
     const auto* const button = qobject_cast<QAbstractButton*>(w);
     EXPECT_TRUE(!w->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty()))
         << w->metaObject()->className() << ' ' << w->objectName().toStdString();
+  }
+}
+
+// Down each column, the columns from left to right, also after rows have come.
+TEST_F(StartPageTest, TheKeyboardGoesThroughTheColumns) {
+  RecentFiles(settings_).add({"/some/where.pcap", "/some/where-else.pcap"});
+  make();
+  const auto hub = trace::Hub::start({.name = "late", .role = "server"}).value();
+  ASSERT_TRUE(hub->open_socket());
+  ASSERT_TRUE(until([&] { return row("endpoints", "late") != nullptr; }));
+  QWidget* at = rows("recent").front();
+  at->setFocus();
+  const auto column_of = [&](const QWidget* w) {
+    return w->mapTo(&page(), QPoint()).x() * 3 / 1280;
+  };
+  std::set<QString> lists;
+  for (QWidget* next = nullptr; at != rows("help").back(); at = next) {
+    lists.insert(at->parent()->objectName());
+    QTest::keyClick(at, Qt::Key_Tab);
+    next = QApplication::focusWidget();
+    ASSERT_NE(next, nullptr);
+    ASSERT_TRUE(page().isAncestorOf(next)) << at->accessibleName().toStdString();
+    const QPoint before = at->mapTo(&page(), QPoint());
+    const QPoint after = next->mapTo(&page(), QPoint());
+    EXPECT_TRUE(column_of(next) > column_of(at) || after.y() > before.y() ||
+                (after.y() == before.y() && after.x() > before.x()))
+        << at->accessibleName().toStdString() << " -> " << next->accessibleName().toStdString();
+  }
+  for (const char* const list : {"recent", "endpoints", "samples"}) {
+    EXPECT_TRUE(lists.contains(list)) << list;
   }
 }
 
