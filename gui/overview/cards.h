@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
+#include <rpcrdma/views/theme.h>
+
 namespace rpcrdma::gui {
 
-// Text of lesser importance: the palette's text, mixed with its background.
-[[nodiscard]] QColor secondary_text(const QPalette& palette);
 // A label for text from anywhere.
 [[nodiscard]] QLabel* plain_label(QWidget* parent, bool wrap = false);
 

@@ -11,10 +11,6 @@
 
 namespace rpcrdma::gui {
 
-QColor secondary_text(const QPalette& palette) {
-  return tint(palette, palette.color(QPalette::Text), 0.66);
-}
-
 QLabel* plain_label(QWidget* parent, bool wrap) {
   auto* const label = new QLabel(parent);
   label->setTextFormat(Qt::PlainText);
