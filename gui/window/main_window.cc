@@ -72,6 +72,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
+  statusBar()->addPermanentWidget(live_);
   statusBar()->addPermanentWidget(counts_);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(integrity_);

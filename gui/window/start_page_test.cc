@@ -373,6 +373,9 @@ TEST_F(StartPageTest, ActionsAreEnabledWhenTheyMakeSense) {
 
 TEST_F(StartPageTest, ALiveSessionIsPausedStoppedAndSavedWhole) {
   page().findChild<QPushButton*>("preset-healthy")->click();
+  ASSERT_TRUE(until([&] { return document().is_live(); }));
+  // One end: which connections of two ends are one is not the subject here.
+  window_->attach({window_->playground().endpoints().back()});
   ASSERT_TRUE(until([&] { return document().row_count() > 100; }));
   const auto& state = *window_->findChild<StateBadge*>();
   action("Ctrl+P")->trigger();
@@ -433,9 +436,6 @@ TEST_F(StartPageTest, TheKeyboardGoesThroughTheColumns) {
   ASSERT_TRUE(until([&] { return row("endpoints", "late") != nullptr; }));
   QWidget* at = rows("recent").front();
   at->setFocus();
-  const auto column_of = [&](const QWidget* w) {
-    return w->mapTo(&page(), QPoint()).x() * 3 / 1280;
-  };
   std::set<QString> lists;
   for (QWidget* next = nullptr; at != rows("help").back(); at = next) {
     lists.insert(at->parent()->objectName());
@@ -445,8 +445,7 @@ TEST_F(StartPageTest, TheKeyboardGoesThroughTheColumns) {
     ASSERT_TRUE(page().isAncestorOf(next)) << at->accessibleName().toStdString();
     const QPoint before = at->mapTo(&page(), QPoint());
     const QPoint after = next->mapTo(&page(), QPoint());
-    EXPECT_TRUE(column_of(next) > column_of(at) || after.y() > before.y() ||
-                (after.y() == before.y() && after.x() > before.x()))
+    EXPECT_TRUE(after.y() > before.y() || after.x() > before.x())
         << at->accessibleName().toStdString() << " -> " << next->accessibleName().toStdString();
   }
   for (const char* const list : {"recent", "endpoints", "samples"}) {

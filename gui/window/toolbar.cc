@@ -5,7 +5,6 @@
 #include "state_badge.h"
 
 #include <QMenu>
-#include <QStatusBar>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -67,7 +66,6 @@ void MainWindow::make_toolbar() {
   }
   bar->addSeparator();
   bar->addWidget(new StateBadge(document_, *live_, bar));
-  statusBar()->insertPermanentWidget(1, live_);
   pause_ = new QAction(tr("Pause"), this);
   pause_->setCheckable(true);
   pause_->setShortcut(QKeySequence(tr("Ctrl+P")));
