@@ -10,15 +10,23 @@
 #include <cstdio>
 #include <string_view>
 
+#include <rpcrdma/filter/filter.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/gui_text/translation.h>
-#include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/version/version.h>
 
 namespace {
 
 void complain(const QString& text) {
   std::fprintf(stderr, "rpcrdma-gui: %s\n", qPrintable(rpcrdma::gui::one_line(text)));
+}
+
+bool check_filter(const QString& text) {
+  const auto made = rpcrdma::filter::compile(text.toStdString());
+  if (made) return true;
+  std::fprintf(stderr, "rpcrdma-gui: --filter: %s\n",
+               rpcrdma::filter::explain(text.toStdString(), made.error()).c_str());
+  return false;
 }
 
 }  // namespace
@@ -64,29 +72,24 @@ int main(int argc, char** argv) {
     return 2;
   }
   options.process(app);  // --help, --version
+  if (options.isSet(filter) && !check_filter(options.value(filter))) return 2;
   QSettings settings;
   rpcrdma::gui::MainWindow window(settings);
   if (options.isSet(no_icrc)) window.ignore_icrcs();
   window.show();
+  const QStringList files = options.positionalArguments();
+  const bool asked = options.isSet(attach) || !files.isEmpty();
   if (options.isSet(attach)) {
     window.attach(options.values(attach));
-  } else if (!options.positionalArguments().isEmpty()) {
-    window.open(options.positionalArguments());
+  } else if (!files.isEmpty()) {
+    window.open(files);
   }
-  const bool asked = options.isSet(attach) || !options.positionalArguments().isEmpty();
-  if (asked && window.document().is_empty() && !window.endpoints().starts_kernel()) {
-    complain(window.message());
-    return 2;
-  }
-  // Some of several endpoints could not be attached to.
-  if (options.isSet(attach) && !window.message().isEmpty()) complain(window.message());
-  if (options.isSet(filter)) {
-    rpcrdma::filter::FilterError error;
-    if (!window.document().set_filter(options.value(filter), &error)) {
-      std::fprintf(stderr, "rpcrdma-gui: --filter: %s\n",
-                   rpcrdma::filter::explain(options.value(filter).toStdString(), error).c_str());
-      return 2;
-    }
-  }
-  return QApplication::exec();
+  // The window stays, and its start page shows the reason: a file manager shows no standard error.
+  if (asked && !window.message().isEmpty()) complain(window.message());
+  if (options.isSet(filter)) window.use_filter(options.value(filter));
+  bool opened = !window.document().is_empty();
+  QObject::connect(&window.document(), &rpcrdma::gui::Document::reset,
+                   [&] { opened = opened || !window.document().is_empty(); });
+  const int status = QApplication::exec();
+  return status == 0 && asked && !opened ? 2 : status;
 }

@@ -13,6 +13,7 @@
 #include <QtConcurrentRun>
 #include <utility>
 
+#include <rpcrdma/icons/icons.h>
 #include <rpcrdma/playground/playground.h>
 #include <rpcrdma/sources/playground_panel.h>
 
@@ -141,7 +142,9 @@ void PlaygroundPanel::Impl::show_force(const playground::Faults& faults) const {
 bool PlaygroundPanel::Impl::show_preset() {
   const Preset* const now = form->preset();
   for (std::size_t i = 0; i < presets.size(); ++i) {
-    presets[i]->setChecked(now == &gui::presets()[i]);
+    const bool is_now = now == &gui::presets()[i];
+    presets[i]->setChecked(is_now);
+    presets[i]->setIcon(is_now ? icon("check") : QIcon());
   }
   const QString what = form->short_title();
   QString text =
@@ -181,6 +184,7 @@ PlaygroundPanel::PlaygroundPanel(QWidget* parent)
     value->setObjectName(counter.object);
     value->setAccessibleName(tr(counter.name));
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    value->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("100,000")));
     const int column = place % kFigureColumns * 3;
     grid->addWidget(name, place / kFigureColumns, column);
     grid->addWidget(value, place / kFigureColumns, column + 1);

@@ -1,5 +1,9 @@
 // The panels of endpoints, interfaces and the playground, operated as a user does.
+#include <QAbstractButton>
+#include <QDir>
 #include <QDoubleSpinBox>
+#include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -9,6 +13,7 @@
 #include <QTest>
 #include <QTimer>
 #include <QTreeWidget>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +21,7 @@
 #include <rpcrdma/live/hub.h>
 #include <rpcrdma/sources/endpoint_list.h>
 #include <rpcrdma/sources/interface_list.h>
+#include <rpcrdma/sources/interfaces.h>
 #include <rpcrdma/sources/playground_panel.h>
 
 namespace rpcrdma::gui {
@@ -182,6 +188,33 @@ TEST_F(Sources, InterfacesAndAFilter) {
   EXPECT_EQ(capture.size(), 2);
 }
 
+TEST_F(Sources, InterfacesWithRdmaComeFirstAndThoseWithoutAreHidden) {
+  QTemporaryDir sys;
+  const auto write = [&](const QString& path, const QByteArray& text) {
+    const QString full = sys.path() + "/class/" + path;
+    ASSERT_TRUE(QDir().mkpath(QFileInfo(full).path()));
+    QFile file(full);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+  };
+  write("infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "ens1\n");
+  write("infiniband/mlx5_0/ports/1/counters/port_rcv_packets", "100\n");
+  write("infiniband/mlx5_0/ports/1/counters/port_xmit_packets", "20\n");
+  write("net/ens1/statistics/rx_packets", "3\n");
+  const auto devices = rdma_devices(sys.path());
+  const std::vector<Interface> all = sorted_interfaces(
+      {{"any", ""}, {"bluetooth0", ""}, {"eth0", "x"}, {"ens1", ""}, {"dbus-system", ""}}, devices);
+  QStringList names;
+  for (const Interface& i : all) names << i.name + (i.usual ? "" : " hidden");
+  EXPECT_EQ(names, QStringList({"ens1", "eth0", "any", "bluetooth0 hidden", "dbus-system hidden"}));
+  EXPECT_EQ(describe(all[0]), "RDMA: mlx5_0");
+  EXPECT_EQ(describe(all[1]), "x");
+  EXPECT_EQ(packets_of(all[0], sys.path()), 123U);
+  EXPECT_EQ(packets_of(all[1], sys.path()), std::nullopt);
+  EXPECT_EQ(packets_of({.name = "../../net/ens1", .description = {}, .device = {}}, sys.path()),
+            std::nullopt);
+}
+
 TEST_F(Sources, WhyThereAreNoInterfacesStandsInTheList) {
   InterfaceList list(nullptr, []() -> capture::Expected<std::vector<capture::ListedInterface>> {
     return capture::fail("this build cannot capture");
@@ -246,6 +279,49 @@ TEST_F(Sources, ATrialRunsAndItsFaultsAreTurnedUpAndDown) {
   for (const char* name : {"rate_now", "outstanding", "waiting", "grant_now"}) {
     EXPECT_EQ(part<QLabel>(panel, name)->text(), "–") << name;
   }
+}
+
+TEST_F(Sources, APresetSetsItsFaultAndNoOther) {
+  PlaygroundPanel panel;
+  panel.show();
+  EXPECT_EQ(panel.title(), "Trial, healthy");
+  const auto value = [&](const char* name) {
+    return part<QWidget>(panel, name)->findChild<QDoubleSpinBox*>()->value();
+  };
+  part<QWidget>(panel, "duplication")->findChild<QDoubleSpinBox*>()->setValue(3);
+  part<QWidget>(panel, "loss")->findChild<QDoubleSpinBox*>()->setValue(7.5);
+  EXPECT_EQ(panel.title(), "Trial, 7.5 % loss");
+  QSignalSpy started(&panel, &PlaygroundPanel::started);
+  QTest::mouseClick(part<QPushButton>(panel, "preset-one-credit"), Qt::LeftButton);
+  EXPECT_EQ(value("duplication"), 0);
+  EXPECT_EQ(value("loss"), 0);
+  EXPECT_EQ(value("granted"), 1);
+  EXPECT_EQ(panel.title(), "Trial, one credit");
+  EXPECT_TRUE(part<QPushButton>(panel, "preset-one-credit")->isChecked());
+  ASSERT_TRUE(started.wait(kLong));
+  ASSERT_TRUE(until([&] { return counter(panel, "grant_now") == 1; }));
+  panel.use("slow-server");  // while it runs
+  EXPECT_EQ(value("stalls"), 20);
+  EXPECT_EQ(value("granted"), 32);
+  ASSERT_TRUE(until([&] { return counter(panel, "grant_now") == 32; }));
+  panel.use("nosuch");
+  EXPECT_EQ(panel.title(), "Trial, slow server");
+}
+
+// Alt and a letter reach one widget only.
+TEST_F(Sources, EveryMnemonicOfThePanelIsItsOwn) {
+  PlaygroundPanel panel;
+  std::map<QChar, QString> used;
+  const auto note = [&](const QString& text) {
+    const qsizetype at = text.indexOf('&');
+    if (at < 0 || at + 1 == text.size()) return;
+    const QChar letter = text[at + 1].toLower();
+    EXPECT_FALSE(used.contains(letter)) << text.toStdString() << used[letter].toStdString();
+    used[letter] = text;
+  };
+  for (const QLabel* const l : panel.findChildren<QLabel*>()) note(l->text());
+  for (const QAbstractButton* const b : panel.findChildren<QAbstractButton*>()) note(b->text());
+  EXPECT_TRUE(used.contains('s'));  // Start
 }
 
 TEST_F(Sources, WhatATrialCannotBeStandsInThePanel) {

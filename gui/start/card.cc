@@ -1,7 +1,6 @@
 #include "card.h"
 
 #include <QEvent>
-#include <QLabel>
 #include <QPainter>
 #include <QVBoxLayout>
 
@@ -10,8 +9,8 @@
 
 namespace rpcrdma::gui {
 
-SourceCard::SourceCard(const QString& icon_name, const QString& title, const QString& keys, const QString& tip,
-           QWidget* parent)
+SourceCard::SourceCard(const QString& icon_name, const QString& title, const QString& keys,
+                       const QString& tip, QWidget* parent)
     : QFrame(parent),
       icon_(icon_name),
       heading_(new RowButton(this)),
@@ -44,17 +43,18 @@ void SourceCard::paintEvent(QPaintEvent* /*event*/) {
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
 }
 
-QLabel* second_line(const QString& text, QWidget* parent) {
-  auto* const label = new QLabel(text, parent);
-  label->setTextFormat(Qt::PlainText);
-  label->setWordWrap(true);
-  label->setIndent(36);
-  QPalette colours = label->palette();
-  QColor second = colours.color(QPalette::WindowText);
-  second.setAlphaF(0.66F);
-  colours.setColor(QPalette::WindowText, second);
-  label->setPalette(colours);
-  return label;
+SecondLine::SecondLine(const QString& text, int indent, QWidget* parent) : QLabel(text, parent) {
+  setTextFormat(Qt::PlainText);
+  setWordWrap(true);
+  setContentsMargins(indent, 0, 8, 4);
+}
+
+// The label's own way needs a palette of its own, which would not follow the theme.
+void SecondLine::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(this);
+  painter.setPen(second_text(palette()));
+  painter.drawText(contentsRect(),
+                   static_cast<int>(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, text());
 }
 
 }  // namespace rpcrdma::gui

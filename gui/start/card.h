@@ -4,6 +4,7 @@
 #include "row_button.h"
 
 #include <QFrame>
+#include <QLabel>
 
 namespace rpcrdma::gui {
 
@@ -12,7 +13,7 @@ class SourceCard : public QFrame {
  public:
   // `icon`: as icons.h; `keys`: the shortcut of the same action.
   SourceCard(const QString& icon, const QString& title, const QString& keys, const QString& tip,
-       QWidget* parent);
+             QWidget* parent);
 
   [[nodiscard]] RowButton& heading() { return *heading_; }
   [[nodiscard]] QVBoxLayout& column() { return *column_; }
@@ -30,7 +31,15 @@ class SourceCard : public QFrame {
   QVBoxLayout* column_;
 };
 
-// A line of plain text in the second colour, in as many lines as it needs.
-[[nodiscard]] QLabel* second_line(const QString& text, QWidget* parent);
+// A plain text in the second colour, in as many lines as it needs.
+class SecondLine : public QLabel {
+  Q_OBJECT
+ public:
+  // `indent`: pixels before the text.
+  SecondLine(const QString& text, int indent, QWidget* parent);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+};
 
 }  // namespace rpcrdma::gui

@@ -69,7 +69,7 @@ constexpr Line kExamples[] = {
     {"nfs.op == READ && rpcrdma.moved > 64000",
      QT_TRANSLATE_NOOP("Help", "READs of every NFS version with much data in chunks")},
     {"nfs.path contains \"log\"", QT_TRANSLATE_NOOP("Help", "RPCs about files of such a path")},
-    {"nfs.status != OK", QT_TRANSLATE_NOOP("Help", "NFS Replies with an error")},
+    {"nfs.status == NOENT", QT_TRANSLATE_NOOP("Help", "NFS Replies with this status")},
     {"rpcrdma.connection == 2", QT_TRANSLATE_NOOP("Help", "one connection")},
     {"rpcrdma.xid == 0x00000065", QT_TRANSLATE_NOOP("Help", "one Call and its Reply")},
     {"rpcrdma.credit < 4", QT_TRANSLATE_NOOP("Help", "messages with few credits")},
@@ -101,7 +101,8 @@ HelpRow field_row(const decode::FieldSpec& field) {
   row.detail = row.filter + ", " + type + '\n' + label + ": " + QString::fromUtf8(field.help);
   constexpr std::size_t kMostValues = 400;
   QStringList values;
-  for (const decode::ValueName& v : field.values.first(std::min(field.values.size(), kMostValues))) {
+  for (const decode::ValueName& v :
+       field.values.first(std::min(field.values.size(), kMostValues))) {
     values << QString::fromUtf8(v.name);
   }
   if (!values.isEmpty()) row.detail += "\n\n" + words("Values: %1").arg(values.join(", "));

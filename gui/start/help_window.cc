@@ -87,7 +87,7 @@ void HelpTopic::set(const std::vector<HelpRow>& rows) {
   delete before;
   table_->hideColumn(static_cast<int>(columns_.size()));
   table_->resizeColumnsToContents();
-  const int most = fontMetrics().averageCharWidth() * 44;
+  const int most = fontMetrics().averageCharWidth() * 50;
   if (table_->columnWidth(0) > most) table_->setColumnWidth(0, most);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &HelpTopic::show_detail, Qt::UniqueConnection);

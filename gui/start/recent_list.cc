@@ -38,8 +38,7 @@ RecentList::RecentList(QSettings& settings, QWidget* parent)
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   rows_ = new RowList("recent", this);
-  none_ = second_line(tr("No file has been opened."), this);
-  none_->setIndent(8);
+  none_ = new SecondLine(tr("No file has been opened."), 8, this);
   column->addWidget(rows_);
   column->addWidget(none_);
   connect(rows_, &RowList::chosen, this, &RecentList::open_wanted);
@@ -104,6 +103,7 @@ void RecentList::show_rows() {
                                                  QLocale::DataSizeIecFormat));
     }
     if (const QString date = date_text(found.modified_s); !date.isEmpty()) second.prepend(date);
+    row.elide = Qt::ElideMiddle;  // it ends with the folder
     row.detail = second.join("  ");
     row.tip = path;
     if (facts) row.tip += tr("\n%L1 messages").arg(facts->messages);

@@ -18,22 +18,23 @@ constexpr int kMargin = 8;
 constexpr int kSign = 18;
 constexpr int kGap = 10;
 
-QColor faint_text(const QPalette& palette) {
-  QColor text = palette.color(QPalette::Text);
-  text.setAlphaF(0.66F);
+}  // namespace
+
+QColor second_text(const QPalette& palette) {
+  QColor text = palette.color(QPalette::WindowText);
+  text.setAlphaF(0.7F);
   return text;
 }
-
-}  // namespace
 
 void draw_sign(QPainter& painter, const QRectF& rect, FileSign sign, const QPalette& palette) {
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   const QPointF middle = rect.center();
   const double r = rect.width() / 2 - 1;
-  const QColor colour = sign == FileSign::kHealthy   ? ink(palette, Ink::kReply)
-                        : sign == FileSign::kUnknown ? faint_text(palette)
-                                                 : severity_colour(palette, static_cast<int>(sign));
+  const QColor colour = sign == FileSign::kHealthy ? ink(palette, Ink::kReply)
+                        : sign == FileSign::kUnknown
+                            ? second_text(palette)
+                            : severity_colour(palette, static_cast<int>(sign));
   QPolygonF shape;
   if (sign == FileSign::kError) {
     for (int i = 0; i < 8; ++i) {
@@ -144,7 +145,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
     left += kSign + kGap;
   }
   int right = width() - kMargin;
-  const QColor second = faint_text(palette());
+  const QColor second = second_text(palette());
   const bool with_cross = text_.removable && (underMouse() || hasFocus());
   if (with_cross) {
     painter.setPen(QPen(second, 1.6, Qt::SolidLine, Qt::RoundCap));
@@ -158,7 +159,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
   const int lines = text_.detail.isEmpty() ? 1 : 2;
   int top = (height() - line * lines) / 2;
   if (!text_.value.isEmpty()) {
-    const int most = std::min(metrics.horizontalAdvance(text_.value), (right - left) / 2);
+    const int most = std::min(metrics.horizontalAdvance(text_.value) + 2, (right - left) / 2);
     painter.setPen(second);
     painter.drawText(QRect(right - most, top, most, line), Qt::AlignRight | Qt::AlignVCenter,
                      metrics.elidedText(text_.value, Qt::ElideRight, most));
@@ -177,7 +178,7 @@ void RowButton::paintEvent(QPaintEvent* /*event*/) {
   top += line;
   right = text_.removable ? cross().left() - 4 : width() - kMargin;
   painter.drawText(QRect(left, top, right - left, line), Qt::AlignVCenter,
-                   metrics.elidedText(text_.detail, Qt::ElideMiddle, std::max(0, right - left)));
+                   metrics.elidedText(text_.detail, text_.elide, std::max(0, right - left)));
 }
 
 void RowButton::keyPressEvent(QKeyEvent* event) {
@@ -237,7 +238,6 @@ void RowList::set(const std::vector<RowText>& texts) {
   while (rows_.size() < texts.size()) {
     auto* const row = new RowButton(this);
     column_->addWidget(row);
-    if (rows_.size() != 0) setTabOrder(rows_.back(), row);
     rows_.push_back(row);
     connect(row, &QAbstractButton::clicked, this, [this, row] { Q_EMIT chosen(row->shown().key); });
     connect(row, &RowButton::remove_wanted, this,
@@ -247,7 +247,9 @@ void RowList::set(const std::vector<RowText>& texts) {
     rows_[i]->set(texts[i]);
     if (!focused.isEmpty() && texts[i].key == focused) rows_[i]->setFocus();
   }
-  if (rows_.size() != before) updateGeometry();
+  if (rows_.size() == before) return;
+  updateGeometry();
+  Q_EMIT resized();
 }
 
 }  // namespace rpcrdma::gui

@@ -8,7 +8,6 @@
 #include <QIcon>
 #include <vector>
 
-class QLabel;
 class QVBoxLayout;
 
 namespace rpcrdma::gui {
@@ -20,10 +19,11 @@ struct RowText {
   QString value;
   QString tip;
   QIcon icon;
-  std::optional<FileSign> sign;  // in place of the icon
-  bool faint = false;        // it cannot be used
-  bool strong = false;       // the title is a heading
-  bool removable = false;    // Delete, and a cross under the mouse
+  std::optional<FileSign> sign;              // in place of the icon
+  Qt::TextElideMode elide = Qt::ElideRight;  // of the detail
+  bool faint = false;                        // it cannot be used
+  bool strong = false;                       // the title is a heading
+  bool removable = false;                    // Delete, and a cross under the mouse
 };
 
 class RowButton : public QAbstractButton {
@@ -63,12 +63,15 @@ class RowList : public QWidget {
  Q_SIGNALS:
   void chosen(const QString& key);
   void remove_wanted(const QString& key);
+  void resized();  // there are more rows, or fewer
 
  private:
   QVBoxLayout* column_;
   std::vector<RowButton*> rows_;
 };
 
+// The colour of what is said besides.
+[[nodiscard]] QColor second_text(const QPalette& palette);
 // Draws the sign, which differs in shape and in colour.
 void draw_sign(QPainter& painter, const QRectF& rect, FileSign sign, const QPalette& palette);
 

@@ -17,15 +17,15 @@ struct Known {
 // gui/start/CMakeLists.txt says where they come from.
 constexpr Known kKnown[] = {
     {"nfs-read.pcap", QT_TRANSLATE_NOOP("Samples", "A healthy NFS client"),
-     QT_TRANSLATE_NOOP("Samples", "NFS 4.1 of Linux: READ through Write chunks")},
+     QT_TRANSLATE_NOOP("Samples", "NFS 4.1: READ through Write chunks")},
     {"hung-server.pcap", QT_TRANSLATE_NOOP("Samples", "A server that hangs"),
      QT_TRANSLATE_NOOP("Samples", "4 Calls wait for 6 seconds")},
     {"loss.pcap", QT_TRANSLATE_NOOP("Samples", "Lost packets"),
-     QT_TRANSLATE_NOOP("Samples", "Half of a READ's packets are retransmitted")},
+     QT_TRANSLATE_NOOP("Samples", "Half of a READ is retransmitted")},
     {"few-credits.pcap", QT_TRANSLATE_NOOP("Samples", "Too few credits"),
-     QT_TRANSLATE_NOOP("Samples", "Calls wait for a credit 95 % of the time")},
+     QT_TRANSLATE_NOOP("Samples", "No free credit for 95 % of the time")},
     {"refused-calls.pcap", QT_TRANSLATE_NOOP("Samples", "Refused Calls"),
-     QT_TRANSLATE_NOOP("Samples", "Reply chunks that are too small: ERR_CHUNK")},
+     QT_TRANSLATE_NOOP("Samples", "The Reply chunks are too small")},
 };
 
 QDir folder() {

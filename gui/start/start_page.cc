@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 5;  // of endpoints, and of interfaces
 constexpr int kWidest = 1400;         // of the columns together, pixels
+constexpr int kIndent = 36;           // of what belongs to a heading with an icon
 constexpr const char* kMoreKey = "";  // the row that leads to all of them
 
 QLabel* heading(const QString& text, QWidget* parent) {
@@ -38,6 +39,23 @@ QLabel* heading(const QString& text, QWidget* parent) {
   label->setContentsMargins(8, 0, 0, 4);
   return label;
 }
+
+// The frame of what went wrong.
+class Banner : public QWidget {
+ public:
+  using QWidget::QWidget;
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const QColor error = severity_colour(palette(), 0);
+    painter.setPen(error);
+    painter.setBrush(tint(palette(), error, 0.14));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
+    draw_sign(painter, {14, (height() - 20) / 2.0, 20, 20}, FileSign::kError, palette());
+  }
+};
 
 QVBoxLayout* column_of(QWidget* widget) {
   auto* const column = new QVBoxLayout(widget);
@@ -61,7 +79,7 @@ StartPage::StartPage(QSettings& settings, QWidget* parent) : QWidget(parent), se
   columns->setSpacing(20);
   columns->addWidget(make_left(), 5);
   columns->addWidget(make_middle(), 8);
-  columns->addWidget(make_right(), 4);
+  columns->addWidget(make_right(), 5);
   wide->addLayout(columns);
   wide->addStretch();
   auto* const middle = new QWidget;
@@ -84,48 +102,56 @@ StartPage::StartPage(QSettings& settings, QWidget* parent) : QWidget(parent), se
   connect(endpoint_watch_, &EndpointWatch::changed, this, &StartPage::show_endpoints);
   connect(interface_watch_, &InterfaceWatch::listed, this, &StartPage::show_interfaces);
   connect(interface_watch_, &InterfaceWatch::rates_changed, this, &StartPage::show_interfaces);
+  for (RowList* const list : {&recent_->rows(), endpoints_, interfaces_}) {
+    connect(list, &RowList::resized, this, &StartPage::order_stops);
+  }
+  setFocusProxy(&open_->heading());
   show_endpoints();
   show_interfaces();
+  order_stops();
+}
+
+// Column by column. Rows come at any time, and Qt puts new widgets last.
+void StartPage::order_stops() {
+  std::vector<QWidget*> stops;
+  const auto add_rows = [&](const RowList* list) {
+    if (list != nullptr) stops.insert(stops.end(), list->rows().begin(), list->rows().end());
+  };
+  add_rows(&recent_->rows());
+  stops.push_back(&open_->heading());
+  stops.push_back(&attach_->heading());
+  add_rows(endpoints_);
+  stops.push_back(&trial_->heading());
+  stops.insert(stops.end(), presets_.begin(), presets_.end());
+  stops.push_back(&capture_->heading());
+  add_rows(interfaces_);
+  add_rows(samples_);
+  add_rows(help_);
+  for (std::size_t i = 1; i < stops.size(); ++i) setTabOrder(stops[i - 1], stops[i]);
 }
 
 QWidget* StartPage::make_problem() {
-  auto* const frame = new QFrame(this);
-  problem_ = frame;
-  frame->setObjectName("problem");
-  frame->setFrameShape(QFrame::StyledPanel);
-  frame->setAutoFillBackground(true);
-  auto* const row = new QHBoxLayout(frame);
-  row->setContentsMargins(12, 8, 8, 8);
-  row->setSpacing(10);
-  auto* const sign = new QLabel(frame);
-  QPixmap drawn(QSize(20, 20) * devicePixelRatio());
-  drawn.setDevicePixelRatio(devicePixelRatio());
-  drawn.fill(Qt::transparent);
-  QPainter painter(&drawn);
-  draw_sign(painter, {0, 0, 20, 20}, FileSign::kError, palette());
-  painter.end();
-  sign->setPixmap(drawn);
-  problem_text_ = new QLabel(frame);
+  problem_ = new Banner(this);
+  problem_->setObjectName("problem");
+  problem_text_ = new QLabel(problem_);
   problem_text_->setTextFormat(Qt::PlainText);
   problem_text_->setWordWrap(true);
   problem_text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  auto* const away = new QToolButton(frame);
+  auto* const away = new QToolButton(problem_);
   away->setAutoRaise(true);
   away->setIcon(icon("remove"));
   away->setToolTip(tr("Hide this message"));
   away->setAccessibleName(tr("Hide this message"));
   connect(away, &QToolButton::clicked, this, [this] { show_problem({}); });
-  row->addWidget(sign);
+  auto* const row = new QHBoxLayout(problem_);
+  row->setContentsMargins(44, 8, 8, 8);
   row->addWidget(problem_text_, 1);
   row->addWidget(away);
-  frame->hide();
-  return frame;
+  problem_->hide();
+  return problem_;
 }
 
 void StartPage::show_problem(const QString& text) {
-  QPalette colours = palette();
-  colours.setColor(QPalette::Window, tint(colours, severity_colour(colours, 0), 0.14));
-  problem_->setPalette(colours);
   problem_text_->setText(one_line(text));
   problem_text_->setAccessibleName(one_line(text));
   problem_->setVisible(!text.isEmpty());
@@ -150,58 +176,58 @@ QWidget* StartPage::make_left() {
 QWidget* StartPage::make_middle() {
   auto* const side = new QWidget(this);
   QVBoxLayout* const column = column_of(side);
-  open_ = new SourceCard("open", tr("Open a capture or recording"), tr("Ctrl+O"),
-                   tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
+  open_ =
+      new SourceCard("open", tr("Open a capture or recording"), tr("Ctrl+O"),
+                     tr("pcap, pcapng, ERF, snoop and trace-cmd files, plain or compressed"), side);
   open_->heading().setObjectName("open");
-  drop_ = second_line(tr("Or drop files anywhere on this page."), open_);
+  drop_ = new SecondLine(tr("Or drop files anywhere on this page."), kIndent, open_);
   open_->column().addWidget(drop_);
   connect(&open_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT open_wanted({}); });
 
-  auto* const attach = new SourceCard("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
-                                tr("Lists all of your endpoints, to choose several"), side);
-  attach->heading().setObjectName("attach");
-  endpoints_ = new RowList("endpoints", attach);
-  attach->column().addWidget(endpoints_);
-  connect(&attach->heading(), &QAbstractButton::clicked, this,
+  attach_ = new SourceCard("attach", tr("Attach to a running endpoint"), tr("Ctrl+E"),
+                           tr("Lists all of your endpoints, to choose several"), side);
+  attach_->heading().setObjectName("attach");
+  endpoints_ = new RowList("endpoints", attach_);
+  attach_->column().addWidget(endpoints_);
+  connect(&attach_->heading(), &QAbstractButton::clicked, this,
           [this] { Q_EMIT attach_wanted({}); });
   connect(endpoints_, &RowList::chosen, this, [this](const QString& key) {
     if (key == kMoreKey) return Q_EMIT attach_wanted({});
     Q_EMIT attach_wanted(key.split('\n'));
   });
 
-  auto* const trial = new SourceCard("trial", tr("Try it: a server and a load in this window"),
-                               tr("Ctrl+T"), tr("Shows all settings"), side);
-  trial->heading().setObjectName("trial");
+  trial_ = new SourceCard("trial", tr("Try it: a server and a load in this window"), tr("Ctrl+T"),
+                          tr("Shows all settings"), side);
+  trial_->heading().setObjectName("trial");
   auto* const grid = new QGridLayout;
-  grid->setContentsMargins(36, 2, 8, 6);
+  grid->setContentsMargins(kIndent, 2, 8, 6);
   grid->setSpacing(8);
-  int at = 0;
   for (const Preset& preset : presets()) {
-    auto* const button = new QPushButton(preset_title(preset), trial);
+    auto* const button = new QPushButton(preset_title(preset), trial_);
     button->setObjectName(QString("preset-") + preset.name);
     button->setToolTip(preset_tip(preset));
     button->setAccessibleDescription(preset_tip(preset));
     button->setMinimumHeight(fontMetrics().height() + 12);
     connect(button, &QPushButton::clicked, this,
             [this, name = preset.name] { Q_EMIT trial_wanted(name); });
+    const int at = static_cast<int>(presets_.size());
     grid->addWidget(button, at / 3, at % 3);
-    ++at;
+    presets_.push_back(button);
   }
-  trial->column().addLayout(grid);
-  connect(&trial->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT trial_wanted({}); });
+  trial_->column().addLayout(grid);
+  connect(&trial_->heading(), &QAbstractButton::clicked, this, [this] { Q_EMIT trial_wanted({}); });
 
-  auto* const capture = new SourceCard("capture", tr("Capture from an interface"), tr("Ctrl+I"),
-                                 tr("Lists all interfaces, and takes a capture filter"), side);
-  capture->heading().setObjectName("capture");
-  interfaces_ = new RowList("interfaces", capture);
-  no_interfaces_ = second_line({}, capture);
-  capture->column().addWidget(interfaces_);
-  capture->column().addWidget(no_interfaces_);
-  connect(&capture->heading(), &QAbstractButton::clicked, this,
+  capture_ = new SourceCard("capture", tr("Capture from an interface"), tr("Ctrl+I"),
+                            tr("Lists all interfaces, and takes a capture filter"), side);
+  capture_->heading().setObjectName("capture");
+  interfaces_ = new RowList("interfaces", capture_);
+  no_interfaces_ = new SecondLine({}, kIndent, capture_);
+  capture_->column().addWidget(interfaces_);
+  capture_->column().addWidget(no_interfaces_);
+  connect(&capture_->heading(), &QAbstractButton::clicked, this,
           [this] { Q_EMIT capture_wanted({}); });
   connect(interfaces_, &RowList::chosen, this, &StartPage::capture_wanted);
-  for (QWidget* const card : {static_cast<QWidget*>(open_), static_cast<QWidget*>(attach),
-                              static_cast<QWidget*>(trial), static_cast<QWidget*>(capture)}) {
+  for (SourceCard* const card : {open_, attach_, trial_, capture_}) {
     column->addWidget(card);
   }
   column->addStretch();
@@ -213,7 +239,7 @@ QWidget* StartPage::make_right() {
   QVBoxLayout* const column = column_of(side);
   if (const std::vector<Sample> all = samples(); !all.empty()) {
     column->addWidget(heading(tr("Samples"), side));
-    auto* const rows = new RowList("samples", side);
+    samples_ = new RowList("samples", side);
     std::vector<RowText> texts;
     for (const Sample& s : all) {
       RowText text;
@@ -224,14 +250,14 @@ QWidget* StartPage::make_right() {
       text.icon = icon("file");
       texts.push_back(text);
     }
-    rows->set(texts);
-    connect(rows, &RowList::chosen, this,
+    samples_->set(texts);
+    connect(samples_, &RowList::chosen, this,
             [this](const QString& path) { Q_EMIT open_wanted({path}); });
-    column->addWidget(rows);
+    column->addWidget(samples_);
     column->addSpacing(8);
   }
   column->addWidget(heading(tr("Help"), side));
-  auto* const help = new RowList("help", side);
+  help_ = new RowList("help", side);
   std::vector<RowText> topics;
   const std::tuple<const char*, const char*, QString, QString> all[] = {
       {"keys", "keys", tr("Keys"), tr("F1")},
@@ -247,9 +273,9 @@ QWidget* StartPage::make_right() {
     text.value = keys;
     topics.push_back(text);
   }
-  help->set(topics);
-  connect(help, &RowList::chosen, this, &StartPage::help_wanted);
-  column->addWidget(help);
+  help_->set(topics);
+  connect(help_, &RowList::chosen, this, &StartPage::help_wanted);
+  column->addWidget(help_);
   column->addStretch();
   return side;
 }
@@ -287,8 +313,9 @@ void StartPage::show_endpoints() {
     row.icon = icon("attach");
     row.title = tr("kernel  Linux's own NFS/RDMA");
     row.value = tr("starts when you attach");
-    row.tip = tr("Traces the NFS/RDMA client and server of this machine's kernel, on any RNIC. "
-                 "Needs privileges: docs/kernel.md");
+    row.tip =
+        tr("Traces the NFS/RDMA client and server of this machine's kernel, on any RNIC. "
+           "Needs privileges: docs/kernel.md");
     rows.push_back(row);
   }
   endpoints_->set(rows);

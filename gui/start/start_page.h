@@ -3,6 +3,7 @@
 
 #include <QSettings>
 #include <QWidget>
+#include <vector>
 
 class QLabel;
 class QVBoxLayout;
@@ -31,7 +32,7 @@ class StartPage : public QWidget {
  Q_SIGNALS:
   void open_wanted(const QStringList& names);  // empty: ask for a file
   void attach_wanted(const QStringList& endpoints);
-  void trial_wanted(const QString& preset);  // of the playground; empty: show its settings
+  void trial_wanted(const QString& preset);       // of the playground; empty: show its settings
   void capture_wanted(const QString& interface);  // empty: show all
   void help_wanted(const QString& topic);         // "keys", "filter", "rules", "about"
 
@@ -45,6 +46,7 @@ class StartPage : public QWidget {
   QWidget* make_left();
   QWidget* make_middle();
   QWidget* make_right();
+  void order_stops();
   void show_endpoints();
   void show_interfaces();
 
@@ -54,6 +56,12 @@ class StartPage : public QWidget {
   RecentList* recent_ = nullptr;
   SourceCard* open_ = nullptr;
   QLabel* drop_ = nullptr;
+  SourceCard* attach_ = nullptr;
+  SourceCard* trial_ = nullptr;
+  SourceCard* capture_ = nullptr;
+  std::vector<QWidget*> presets_;
+  RowList* samples_ = nullptr;
+  RowList* help_ = nullptr;
   RowList* endpoints_ = nullptr;
   RowList* interfaces_ = nullptr;
   QLabel* no_interfaces_ = nullptr;

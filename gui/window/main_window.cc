@@ -72,6 +72,7 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   statusBar()->addWidget(problem);
   statusBar()->addWidget(trouble_, 1);
   live_ = new LiveState(document_, this);
+  statusBar()->addPermanentWidget(live_);
   statusBar()->addPermanentWidget(counts_);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(integrity_);
@@ -130,7 +131,9 @@ QString MainWindow::message() const {
 }
 
 void MainWindow::open(const QStringList& names) {
-  if (document_.open(names)) note_recent(names);
+  if (!document_.open(names)) return;
+  note_recent(names);
+  note_facts();  // a small file may have been read by now
 }
 
 void MainWindow::ignore_icrcs() {
@@ -232,7 +235,16 @@ void MainWindow::show_page() {
   if (work == (pages_->currentIndex() == 1)) return;
   pages_->setCurrentIndex(work ? 1 : 0);
   if (work) {
+    // What the user opened beside the start page stays.
+    QList<QDockWidget*> opened;
+    for (QDockWidget* const d : findChildren<QDockWidget*>()) {
+      if (!d->isHidden()) opened << d;
+    }
     restoreState(layout_);
+    for (QDockWidget* const d : opened) {
+      d->show();
+      d->raise();
+    }
     return;
   }
   layout_ = saveState();
@@ -243,6 +255,7 @@ void MainWindow::show_page() {
 void MainWindow::document_reset() {
   of_trial_ = false;
   show_trouble({});
+  start_->show_problem({});
   show_page();
   note_sight();
   show_title();
@@ -251,7 +264,7 @@ void MainWindow::document_reset() {
 
 // Shows a problem in one line of the status bar, without a dialog.
 void MainWindow::show_trouble(const QString& text) {
-  if (pages_->currentIndex() == 0) start_->show_problem(text);
+  if (pages_->currentIndex() == 0 && !text.isEmpty()) start_->show_problem(text);
   trouble_->setText(one_line(text));
   trouble_->setToolTip(tool_tip(text));
 }

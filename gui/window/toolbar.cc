@@ -5,7 +5,6 @@
 #include "state_badge.h"
 
 #include <QMenu>
-#include <QStatusBar>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -48,8 +47,7 @@ void MainWindow::make_toolbar() {
   bar->setObjectName("toolbar");
   bar->setMovable(false);
   bar->setIconSize({kIcon, kIcon});
-  auto* const open =
-      labelled("open", tr("Open"), tr("Open captures or recordings (Ctrl+O)"), bar);
+  auto* const open = labelled("open", tr("Open"), tr("Open captures or recordings (Ctrl+O)"), bar);
   open->setObjectName("tool-open");
   open->setPopupMode(QToolButton::MenuButtonPopup);
   open->setMenu(recent_);
@@ -68,7 +66,6 @@ void MainWindow::make_toolbar() {
   }
   bar->addSeparator();
   bar->addWidget(new StateBadge(document_, *live_, bar));
-  statusBar()->insertPermanentWidget(0, live_);
   pause_ = new QAction(tr("Pause"), this);
   pause_->setCheckable(true);
   pause_->setShortcut(QKeySequence(tr("Ctrl+P")));

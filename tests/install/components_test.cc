@@ -39,11 +39,15 @@ TEST(Components, RuntimeIsTheCommand) {
 TEST(Components, GuiIsTheWindow) {
   const e2e::TemporaryFolder root;
   install(root.path(), "gui");
-  expect_files(root.path() + kPrefix,
-               {"/bin/rpcrdma-gui", "/share/applications/rpcrdma-gui.desktop",
-                "/share/icons/hicolor/scalable/apps/rpcrdma-gui.svg",
-                "/share/man/man1/rpcrdma-gui.1", "/share/metainfo/rpcrdma-gui.metainfo.xml"});
-  EXPECT_EQ(count_files(root.path()), 5);
+  expect_files(
+      root.path() + kPrefix,
+      {"/bin/rpcrdma-gui", "/share/applications/rpcrdma-gui.desktop",
+       "/share/icons/hicolor/scalable/apps/rpcrdma-gui.svg", "/share/man/man1/rpcrdma-gui.1",
+       "/share/metainfo/rpcrdma-gui.metainfo.xml", "/share/rpcrdma-scope/samples/nfs-read.pcap",
+       "/share/rpcrdma-scope/samples/hung-server.pcap", "/share/rpcrdma-scope/samples/loss.pcap",
+       "/share/rpcrdma-scope/samples/few-credits.pcap",
+       "/share/rpcrdma-scope/samples/refused-calls.pcap"});
+  EXPECT_EQ(count_files(root.path()), 10);
 }
 
 TEST(Components, WiresharkIsWhereTheSystemsWiresharkLooks) {
