@@ -4,6 +4,7 @@
 
 #include "columns.h"
 #include "document.h"
+#include "marks.h"
 
 #include <QAbstractScrollArea>
 #include <QHeaderView>
@@ -33,6 +34,13 @@ class MessageTable : public QAbstractScrollArea {
   void go_to(std::uint64_t row, bool extend = false);
   // First and last selected row.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> selection() const;
+  // Signs of marks, comments and the time reference are painted from here on. `marks` outlives
+  // this.
+  void set_marks(const Marks& marks);
+  // The column of the latest click.
+  [[nodiscard]] Column column() const { return column_; }
+  // The columns of a row that are shown, with tabs between.
+  [[nodiscard]] QString row_text(std::uint64_t row) const;
   // Returns the current text of a cell.
   [[nodiscard]] QString text(std::uint64_t row, Column column) const;
 
@@ -43,7 +51,8 @@ class MessageTable : public QAbstractScrollArea {
  Q_SIGNALS:
   void scrolled();  // visible() changed
   void following_changed(bool on);
-  void opened(quint64 message);  // Enter or a double click
+  void opened(quint64 message);            // Enter or a double click
+  void menu_wanted(const QPoint& global);  // for the current row, and column()
 
  public Q_SLOTS:
   void rows_changed();
@@ -64,6 +73,9 @@ class MessageTable : public QAbstractScrollArea {
   [[nodiscard]] int row_height() const;
   [[nodiscard]] std::uint64_t rows_per_page() const;
   [[nodiscard]] std::optional<std::uint64_t> row_at(int y) const;
+  [[nodiscard]] std::optional<Column> column_at(int x) const;
+  void paint_signs(QPainter& painter, const QRect& line, quint64 message,
+                   const QColor& colour) const;
   void layout();
   void make_visible(std::uint64_t row);
   void selected_elsewhere(quint64 id);
@@ -72,6 +84,8 @@ class MessageTable : public QAbstractScrollArea {
   Document& document_;
   QHeaderView* header_;
   QStandardItemModel titles_;
+  const Marks* marks_ = nullptr;
+  Column column_ = Column::kXid;
   bool coloured_ = true;
   bool following_ = false;
   std::optional<std::uint64_t> current_;
