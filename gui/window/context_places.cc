@@ -1,4 +1,5 @@
 // What is under the mouse in each view of the window, for the one context menu that all share.
+#include "calls_view.h"
 #include "cell_tests.h"
 #include "context_menu.h"
 #include "detail_view.h"
@@ -184,6 +185,23 @@ void MainWindow::make_context_menus() {
   for (QAbstractItemView* const list : lists) {
     of_selection(list,
                  [this, list](const QPoint& at) { return place_of_item(item_at(*list, at)); });
+  }
+  if (auto* const calls = calls_->findChild<QTableView*>()) {
+    disconnect(calls, &QWidget::customContextMenuRequested, calls_, nullptr);
+    of_selection(calls, [this, calls](const QPoint& at) {
+      const QModelIndex under = item_at(*calls, at);
+      Place place = place_of_message(document_.selected());
+      document_.store().read([&](const index::Content& c) {
+        for (const Column column : {Column::kProcedure, Column::kLatency}) {
+          const auto tests = tests_of(c, place.message, column);
+          if (!tests.empty()) place.tests.push_back(tests.front());
+        }
+      });
+      if (!under.isValid()) return place;
+      place.value = under.data().toString();
+      place.row = joined_row(under);
+      return place;
+    });
   }
   for (QWidget* const table : {static_cast<QWidget*>(&panels_->latency->table()),
                                static_cast<QWidget*>(&panels_->latency->outliers())}) {

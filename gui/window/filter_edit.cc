@@ -189,6 +189,7 @@ void FilterEdit::colour() {
 
 // Below the box, above whatever is there.
 void FilterEdit::place_note() {
+  if (note_ == nullptr) return;
   if (!shown_ || !hasFocus() || popup_->isVisible()) {
     note_->hide();
     return;

@@ -48,15 +48,20 @@ PictureDialog::PictureDialog(std::vector<View> views, QWidget* parent)
 
 void PictureDialog::resizeEvent(QResizeEvent* event) {
   QDialog::resizeEvent(event);
-  show_preview();
+  fit_preview();
 }
 
 void PictureDialog::show_preview() {
   const int row = list_->currentRow();
   if (row < 0 || views_[static_cast<std::size_t>(row)].widget.isNull()) return;
-  const QPixmap whole = views_[static_cast<std::size_t>(row)].widget->grab();
-  preview_->setPixmap(whole.scaled(preview_->contentsRect().size().boundedTo(QSize(900, 700)),
-                                   Qt::KeepAspectRatio, Qt::SmoothTransformation));
+  whole_ = views_[static_cast<std::size_t>(row)].widget->grab();
+  fit_preview();
+}
+
+void PictureDialog::fit_preview() {
+  if (whole_.isNull()) return;
+  const QSize room = preview_->contentsRect().size().boundedTo(QSize(900, 700));
+  preview_->setPixmap(whole_.scaled(room, Qt::KeepAspectRatio, Qt::SmoothTransformation));
 }
 
 void PictureDialog::save() {

@@ -5,6 +5,7 @@
 #include <QDialog>
 #include <QLabel>
 #include <QListWidget>
+#include <QPixmap>
 #include <QPointer>
 #include <vector>
 
@@ -31,11 +32,13 @@ class PictureDialog : public QDialog {
 
  private:
   void show_preview();
+  void fit_preview();
   void save();
 
   std::vector<View> views_;
   QListWidget* list_;
   QLabel* preview_;
+  QPixmap whole_;
   QComboBox* form_;
 };
 
