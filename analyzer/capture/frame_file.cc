@@ -79,10 +79,14 @@ Expected<std::unique_ptr<FrameFile>> FrameFile::create(const std::string& path) 
   return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));
 }
 
-Expected<void> FrameFile::write(const Frame& frame) {
+Expected<void> FrameFile::write(const Frame& frame, const std::string& comment) {
   Impl& s = *impl_;
   const std::uint32_t interface = s.interface_of(frame);
-  s.blocks.packet(frame, interface);
+  if (comment.empty()) {
+    s.blocks.packet(frame, interface);
+  } else {
+    s.blocks.packet(frame, interface, comment);
+  }
   ++s.frames;
   return s.blocks.bytes().size() >= base::kFlushBytes ? flush() : Expected<void>{};
 }

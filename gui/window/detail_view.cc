@@ -41,7 +41,6 @@ DetailView::DetailView(Document& document, QWidget* parent)
   connect(&document_, &Document::reset, this, &DetailView::show_excerpt);
   connect(tree_, &FieldTree::field_selected, this, &DetailView::mark);
   connect(tree_, &FieldTree::frame_wanted, &document_, &Document::select_frame);
-  connect(tree_, &FieldTree::filter_wanted, this, &DetailView::filter_wanted);
   connect(send_, &ByteView::field_selected, tree_, &FieldTree::select);
   connect(rpc_, &ByteView::field_selected, tree_, &FieldTree::select);
 }

@@ -21,9 +21,6 @@ class DetailView : public QWidget {
   [[nodiscard]] ByteView& rpc_bytes() { return *rpc_; }
   [[nodiscard]] QTabWidget& tabs() { return *tabs_; }
 
- Q_SIGNALS:
-  void filter_wanted(const QString& text);
-
  private:
   void show_excerpt();
   void mark(const FieldTree::Extent& extent);

@@ -1,8 +1,10 @@
 #include "export.h"
 
 #include "document.h"
+#include "marks.h"
 
 #include <algorithm>
+#include <map>
 
 #include <rpcrdma/capture/frame_file.h>
 
@@ -21,13 +23,21 @@ void add(std::vector<Range>& ranges, const index::MessageRow& row) {
 
 }  // namespace
 
-capture::Expected<SavedMessages> save_messages(const Document& document, const QString& path) {
+capture::Expected<SavedMessages> save_messages(const Document& document, const QString& path,
+                                               const Marks& marks) {
   SavedMessages saved;
   std::vector<Range> ranges;
+  std::map<std::uint64_t, std::string> comments;  // by frame
   std::optional<capture::Mark> mark;
   document.store().read([&](const index::Content& c) {
     if (!c.marks.empty()) mark = c.marks.front();
     saved.messages = document.row_count();
+    for (const auto& entry : marks.all()) {
+      if (entry.second.comment.isEmpty() || !document.row_of(entry.first)) continue;
+      std::string& text = comments[c.rows[entry.first - 1].frame];
+      if (!text.empty()) text += '\n';
+      text += entry.second.comment.toStdString();
+    }
     std::vector<bool> seen(c.connections.size() + c.set_up.size() + 1);
     for (std::uint64_t i = 0; i < saved.messages; ++i) {
       const index::MessageRow& row = c.rows[document.message_at(i) - 1];
@@ -62,7 +72,10 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
       until = std::max(until, ranges[at].second);
     }
     if (frame.number > until) continue;
-    if (auto written = (*file)->write(frame); !written) return tl::unexpected(written.error());
+    const auto comment = comments.find(frame.number);
+    const auto written =
+        comment == comments.end() ? (*file)->write(frame) : (*file)->write(frame, comment->second);
+    if (!written) return tl::unexpected(written.error());
     ++saved.frames;
   }
   if (auto flushed = (*file)->flush(); !flushed) return tl::unexpected(flushed.error());

@@ -1,6 +1,7 @@
 // Fills the tree of a message's fields, links fields to bytes, and offers filters for them.
 #include "field_tree.h"
 
+#include "filter_text.h"
 #include "kind_text.h"
 #include "sections.h"
 
@@ -9,13 +10,11 @@
 #include <QContextMenuEvent>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QMenu>
 
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/filter/model_fields.h>
-#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/model/content.h>
 #include <rpcrdma/report/context.h>
 
@@ -26,7 +25,8 @@ namespace {
 using decode::FieldId;
 
 constexpr std::size_t kMostItems = 20'000;  // a header can have thousands of segments
-enum FieldRole : int { kField = Qt::UserRole, kValue, kItem };
+enum FieldRole : int { kField = Qt::UserRole, kValue, kItem, kName, kLiteral };
+constexpr std::size_t kLongestLiteral = 64;  // bytes in a filter
 
 const filter::FieldSet& fields_before() {
   static const filter::FieldSet set = filter::field_set({FieldId::kFrameNumber,
@@ -81,17 +81,32 @@ class TreeSink final : public decode::Sink {
               const char* name) override {
     const decode::FieldSpec& spec = decode::spec(id);
     QVariant raw = QVariant::fromValue<quint64>(value);
-    add(id, offset, length, QString::fromStdString(decode::format_value(spec, value, name)), raw);
+    QTreeWidgetItem* const item = add(
+        id, offset, length, QString::fromStdString(decode::format_value(spec, value, name)), raw);
+    const char* const known = name != nullptr ? name : decode::value_name(spec, value);
+    if (known != nullptr) item->setData(0, kName, QString(known));
   }
   void bytes(FieldId id, std::size_t offset, std::size_t length, wire::Bytes value) override {
     constexpr std::size_t kShown = 256;
     std::string text =
         decode::format_bytes(decode::spec(id), value.first(std::min(value.size(), kShown)));
     if (value.size() > kShown) text += " ...";
-    add(id, offset, length, QString::fromStdString(text), {});
+    QTreeWidgetItem* const item = add(id, offset, length, QString::fromStdString(text), {});
+    const decode::FieldType type = decode::spec(id).type;
+    if (type == decode::FieldType::kAddress || type == decode::FieldType::kIpv6) {
+      item->setData(0, kLiteral, QString::fromStdString(text));
+    } else if (!value.empty() && value.size() <= kLongestLiteral) {
+      const QByteArray raw(reinterpret_cast<const char*>(value.data()), size(value));
+      item->setData(0, kLiteral, QString::fromLatin1(raw.toHex(':')));
+    }
   }
   void text(FieldId id, std::size_t offset, std::size_t length, std::string_view value) override {
-    add(id, offset, length, QString::fromStdString(decode::escape_text(value)), {});
+    QTreeWidgetItem* const item =
+        add(id, offset, length, QString::fromStdString(decode::escape_text(value)), {});
+    if (value.size() > 4 * kLongestLiteral) return;
+    item->setData(0, kLiteral,
+                  decode::spec(id).values.empty() ? filter_string(std::string(value))
+                                                  : QString::fromUtf8(value.data(), size(value)));
   }
   void error(const wire::DecodeError& e) override {
     QTreeWidgetItem* const item =
@@ -101,6 +116,7 @@ class TreeSink final : public decode::Sink {
 
  private:
   static qsizetype size(std::string_view s) { return static_cast<qsizetype>(s.size()); }
+  static qsizetype size(wire::Bytes b) { return static_cast<qsizetype>(b.size()); }
 
   QTreeWidgetItem* add(FieldId id, std::size_t offset, std::size_t length, const QString& value,
                        const QVariant& raw) {
@@ -231,29 +247,43 @@ void FieldTree::keyPressEvent(QKeyEvent* event) {
   QTreeWidget::keyPressEvent(event);
 }
 
+QString FieldTree::value() const {
+  const QTreeWidgetItem* const item = currentItem();
+  return item != nullptr ? item->text(1) : QString();
+}
+
+std::vector<Place::Test> FieldTree::tests() const {
+  const QTreeWidgetItem* const item = currentItem();
+  if (item == nullptr || !item->data(0, kField).isValid()) return {};
+  const auto id = static_cast<FieldId>(item->data(0, kField).toInt());
+  if (!filter::is_filter_field(id)) return {};
+  const decode::FieldSpec& spec = decode::spec(id);
+  std::vector<Place::Test> tests;
+  const QVariant number = item->data(0, kValue);
+  const QVariant text = item->data(0, kLiteral);
+  if (number.isValid()) {
+    const std::string name = item->data(0, kName).toString().toStdString();
+    tests.push_back({spec.name, filter_number(spec, number.toULongLong(), name)});
+  } else if (text.isValid()) {
+    tests.push_back({spec.name, text.toString()});
+  }
+  // A value that a filter cannot have, such as bytes without end, is left out.
+  std::erase_if(
+      tests, [](const Place::Test& test) { return !filter::compile(test.text().toStdString()); });
+  tests.push_back({spec.name, {}});
+  return tests;
+}
+
 void FieldTree::contextMenuEvent(QContextMenuEvent* event) {
+  if (event->reason() == QContextMenuEvent::Keyboard) {
+    if (currentItem() == nullptr) return;
+    Q_EMIT menu_wanted(viewport()->mapToGlobal(visualItemRect(currentItem()).bottomLeft()));
+    return;
+  }
   QTreeWidgetItem* const item = itemAt(event->pos());
   if (item == nullptr) return;
-  QMenu menu;
-  menu.addAction(tr("&Copy"), this, [this] { QApplication::clipboard()->setText(copy()); });
-  menu.addAction(tr("Copy &value"), this,
-                 [item] { QApplication::clipboard()->setText(item->text(1)); });
-  const QVariant field = item->data(0, kField);
-  if (field.isValid()) {
-    const auto id = static_cast<FieldId>(field.toInt());
-    const QString name = decode::spec(id).name;
-    if (filter::is_filter_field(id)) {
-      const QVariant value = item->data(0, kValue);
-      if (value.isValid()) {
-        const QString wanted = QString("%1 == %2").arg(name).arg(value.toULongLong());
-        menu.addAction(tr("&Filter: %1").arg(menu_text(wanted)), this,
-                       [this, wanted] { Q_EMIT filter_wanted(wanted); });
-      }
-      menu.addAction(tr("Filter: %1").arg(menu_text(name)), this,
-                     [this, name] { Q_EMIT filter_wanted(name); });
-    }
-  }
-  menu.exec(event->globalPos());
+  setCurrentItem(item);
+  Q_EMIT menu_wanted(event->globalPos());
 }
 
 }  // namespace rpcrdma::gui

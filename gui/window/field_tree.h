@@ -1,6 +1,8 @@
 // The fields of one message as a tree, in the order of the schema, each linked to its bytes.
 #pragma once
 
+#include "context_menu.h"
+
 #include <QTreeWidget>
 
 #include <rpcrdma/index/excerpt.h>
@@ -26,12 +28,15 @@ class FieldTree : public QTreeWidget {
   [[nodiscard]] const std::vector<Extent>& extents() const { return extents_; }
   // Selects the field with this index in extents().
   void select(int item);
+  // What the selected field means as a filter, and its value.
+  [[nodiscard]] std::vector<Place::Test> tests() const;
+  [[nodiscard]] QString value() const;
   [[nodiscard]] QString copy() const;  // the selected field, with its subfields
 
  Q_SIGNALS:
   void field_selected(const rpcrdma::gui::FieldTree::Extent& extent);
-  void frame_wanted(quint64 frame);         // the user opened a field that names a frame
-  void filter_wanted(const QString& text);  // a filter for messages with such a field
+  void frame_wanted(quint64 frame);        // the user opened a field that names a frame
+  void menu_wanted(const QPoint& global);  // for the selected field
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

@@ -77,6 +77,7 @@ FilterEdit::FilterEdit(QWidget* parent)
   popup_->setRootIsDecorated(false);
   popup_->setHeaderHidden(true);
   popup_->setUniformRowHeights(true);
+  popup_->setFrameShape(QFrame::Box);
   popup_->setAccessibleName(tr("Words for the filter"));
   popup_->setSelectionBehavior(QAbstractItemView::SelectRows);
   popup_->setEditTriggers(QAbstractItemView::NoEditTriggers);
@@ -158,6 +159,8 @@ void FilterEdit::check() {
 }
 
 void FilterEdit::show_error() {
+  // Whoever looks at the words has not finished.
+  if (popup_->isVisible()) return pause_.start();
   pause_.stop();
   shown_ = !error_.isEmpty();
   if (!shown_) return;
@@ -189,6 +192,7 @@ void FilterEdit::colour() {
 
 // Below the box, above whatever is there.
 void FilterEdit::place_note() {
+  if (note_ == nullptr) return;
   if (!shown_ || !hasFocus() || popup_->isVisible()) {
     note_->hide();
     return;
@@ -292,8 +296,8 @@ void FilterEdit::complete(bool asked) {
   header->resizeSection(1, std::min(header->sectionSize(1) + wide, wide * 18));
   header->setStretchLastSection(true);
   const int all = std::max(width(), header->sectionSize(0) + header->sectionSize(1) + wide * 50);
-  QRect at = cursorRect();
-  at.setWidth(std::min(all, window()->width() - 16));
+  // Below the box, at the cursor.
+  const QRect at(cursorRect().x(), 0, std::min(all, window()->width() - 16), height());
   note_->hide();
   completer_->complete(at);
 }

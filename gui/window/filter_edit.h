@@ -7,6 +7,7 @@
 #include <QCompleter>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPointer>
 #include <QTimer>
 #include <QTreeView>
 
@@ -67,7 +68,7 @@ class FilterEdit : public QLineEdit {
   FilterWords* words_;
   QTreeView* popup_;
   FilterValues* values_ = nullptr;
-  QLabel* note_;
+  QPointer<QLabel> note_;  // a child of the window, which may delete it first
   QTimer pause_;
   QAction* star_;
   QString error_;

@@ -5,6 +5,7 @@
 #include "filter_bar.h"
 #include "filter_edit.h"
 #include "filter_values.h"
+#include "find_bar.h"
 #include "findings_view.h"
 #include "integrity_bar.h"
 #include "live_state.h"
@@ -45,7 +46,11 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   filter_->set_values(new FilterValues(document_, this));
   saved_filters_ = new SavedFilters(settings_, this);
   filter_bar_ = new FilterBar(document_, *saved_filters_, this);
+  find_bar_ = new FindBar(document_, this);
+  marks_ = new Marks(document_, this);
+  verbs_ = new Verbs(document_, *marks_, this);
   messages_ = new MessageTable(document_, this);
+  messages_->set_marks(*marks_);
   detail_ = new DetailView(document_, this);
   waterfall_ = new Waterfall(document_, this);
   findings_ = new FindingsView(document_, this);
@@ -87,7 +92,11 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   connect(saved_filters_, &SavedFilters::changed, this, note_saved);
   connect(filter_, &FilterEdit::save_wanted, this, &MainWindow::save_filter);
   connect(filter_bar_, &FilterBar::filter_wanted, this, &MainWindow::use_filter);
-  connect(detail_, &DetailView::filter_wanted, this, &MainWindow::use_filter);
+  connect(verbs_, &Verbs::filter_wanted, this, &MainWindow::use_filter);
+  connect(verbs_, &Verbs::filter_prepared, this, &MainWindow::prepare_filter);
+  connect(verbs_, &Verbs::view_wanted, this, &MainWindow::show_view);
+  connect(verbs_, &Verbs::trouble, this, &MainWindow::show_trouble);
+  make_context_menus();
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
   connect(live_, &LiveState::changed, this, &MainWindow::show_title);
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);

@@ -1,6 +1,7 @@
 // The window: workspaces in the middle, views of the same document around them.
 #pragma once
 
+#include "context_menu.h"
 #include "document.h"
 
 #include <QActionGroup>
@@ -11,7 +12,9 @@
 #include <memory>
 #include <span>
 
+class QAbstractItemView;
 class QDockWidget;
+class QModelIndex;
 class QSplitter;
 class QStackedWidget;
 class QTableView;
@@ -26,6 +29,7 @@ class DetailView;
 class EndpointList;
 class FilterBar;
 class FilterEdit;
+class FindBar;
 class FindingsView;
 class HelpWindow;
 class IntegrityBar;
@@ -61,6 +65,8 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FilterEdit& filter() { return *filter_; }
   [[nodiscard]] FilterBar& filter_bar() { return *filter_bar_; }
   [[nodiscard]] SavedFilters& saved_filters() { return *saved_filters_; }
+  [[nodiscard]] FindBar& find_bar() { return *find_bar_; }
+  [[nodiscard]] Marks& marks() { return *marks_; }
   [[nodiscard]] DetailView& detail() { return *detail_; }
   [[nodiscard]] FindingsView& findings() { return *findings_; }
   [[nodiscard]] QTableView& connections() { return *connections_; }
@@ -113,6 +119,14 @@ class MainWindow : public QMainWindow {
   void make_center();
   void make_docks();
   void make_toolbar();
+  void make_context_menus();
+  void table_menu(const QPoint& global);
+  [[nodiscard]] Place place_of_message(quint64 message) const;
+  [[nodiscard]] Place place_of_connection(std::uint32_t index) const;
+  [[nodiscard]] Place place_of_item(const QModelIndex& at) const;
+  [[nodiscard]] QAbstractItemView* list_in(const QString& dock) const;
+  void find_actions(QMenu& edit);
+  void message_actions(QMenu& edit);
   void note_sight();
   static void focus_in(QWidget* inside);
   void open_dialog();
@@ -151,6 +165,9 @@ class MainWindow : public QMainWindow {
   FilterEdit* filter_ = nullptr;
   SavedFilters* saved_filters_ = nullptr;
   FilterBar* filter_bar_ = nullptr;
+  FindBar* find_bar_ = nullptr;
+  Marks* marks_ = nullptr;
+  Verbs* verbs_ = nullptr;
   MessageTable* messages_ = nullptr;
   DetailView* detail_ = nullptr;
   FindingsView* findings_ = nullptr;

@@ -1,12 +1,16 @@
 // The menus, with the keys of all actions, and the dialogs that they open.
 #include "appearance.h"
+#include "cell_tests.h"
 #include "detail_view.h"
 #include "export.h"
 #include "filter_edit.h"
+#include "find_bar.h"
 #include "findings_view.h"
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
+#include "picture_dialog.h"
+#include "time_strip.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -14,9 +18,9 @@
 #include <QFileDialog>
 #include <QInputDialog>
 #include <QMenuBar>
+#include <string_view>
 
 #include <rpcrdma/gui_text/plain_text.h>
-#include <rpcrdma/views/picture.h>
 
 namespace rpcrdma::gui {
 
@@ -75,6 +79,16 @@ void MainWindow::edit_menu() {
                   [copy] { copy(MessageTable::CopyAs::kJson); });
   edit->addAction(tr("Copy &fields"), this,
                   [this] { QApplication::clipboard()->setText(detail_->tree().copy()); });
+  edit->addAction(tr("Copy as fi&lter"), QKeySequence(tr("Ctrl+Shift+C")), this, [this] {
+    const auto tests = document_.store().read([this](const index::Content& c) {
+      return tests_of(c, document_.selected(), messages_->column());
+    });
+    if (!tests.empty()) QApplication::clipboard()->setText(tests.front().text());
+  });
+  edit->addSeparator();
+  find_actions(*edit);
+  edit->addSeparator();
+  message_actions(*edit);
   edit->addSeparator();
   edit->addAction(tr("Display &filter"), QKeySequence(tr("Ctrl+/")), this, [this] {
     filter_->setFocus();
@@ -86,6 +100,37 @@ void MainWindow::edit_menu() {
     filter_->clear();
     apply_filter({});
   });
+}
+
+void MainWindow::find_actions(QMenu& edit) {
+  edit.addAction(tr("Fi&nd a text..."), QKeySequence::Find, this, [this] {
+    if (!document_.is_empty()) find_bar_->begin();
+  });
+  edit.addAction(tr("Find ne&xt"), QKeySequence(tr("F3")), this, [this] { find_bar_->find(1); });
+  edit.addAction(tr("Find pre&vious"), QKeySequence(tr("Shift+F3")), this,
+                 [this] { find_bar_->find(-1); });
+}
+
+void MainWindow::message_actions(QMenu& edit) {
+  const auto add = [&](const QString& title, const char* keys, void (Verbs::*verb)(quint64)) {
+    edit.addAction(title, QKeySequence(tr(keys)), this,
+                   [this, verb] { (verbs_->*verb)(document_.selected()); });
+  };
+  add(tr("&Mark or unmark"), "Ctrl+Shift+M", &Verbs::toggle_mark);
+  const auto go = [this](int by) {
+    const quint64 id = marks_->next(document_.selected(), by);
+    if (id != 0) {
+      document_.select_message(id);
+    } else {
+      show_trouble(tr("No message that is shown has a mark"));
+    }
+  };
+  edit.addAction(tr("Next mark"), QKeySequence(tr("F2")), this, [go] { go(1); });
+  edit.addAction(tr("Previous mark"), QKeySequence(tr("Shift+F2")), this, [go] { go(-1); });
+  add(tr("C&omment..."), "Ctrl+Shift+K", &Verbs::edit_comment);
+  edit.addAction(tr("Marks and comments..."), this, [this] { verbs_->list_marks(); });
+  add(tr("Time &reference"), "Ctrl+Shift+T", &Verbs::toggle_reference);
+  add(tr("Export &payload..."), "Ctrl+Shift+E", &Verbs::export_payload);
 }
 
 void MainWindow::view_menu() {
@@ -212,7 +257,7 @@ void MainWindow::export_messages() {
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix("pcapng");
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    const auto saved = save_messages(document_, path);
+    const auto saved = save_messages(document_, path, *marks_);
     show_trouble(saved ? tr("%1 frames of %2 messages saved in %3")
                              .arg(saved->frames)
                              .arg(saved->messages)
@@ -222,29 +267,22 @@ void MainWindow::export_messages() {
   dialog->open();
 }
 
+// The views in sight, in the order of the Go menu. Hidden views are not drawn.
 void MainWindow::export_picture() {
-  QMenu menu;
-  QAction* chosen = nullptr;
-  std::vector<std::pair<QAction*, QWidget*>> views{{menu.addAction(tr("The window")), this},
-                                                   {menu.addAction(tr("Messages")), messages_}};
-  for (QDockWidget* const d : findChildren<QDockWidget*>()) {
-    if (d->isVisible()) views.emplace_back(menu.addAction(d->windowTitle()), d->widget());
+  std::vector<PictureDialog::View> views{{tr("The whole window"), this}};
+  for (const ViewName& v : view_names()) {
+    QWidget* widget = findChild<QWidget*>(v.name);
+    if (auto* const d = qobject_cast<QDockWidget*>(widget)) widget = d->widget();
+    if (v.name == std::string_view("messages")) widget = messages_;
+    if (v.name == std::string_view("ladder")) widget = panels_->ladder;
+    if (widget == nullptr || !widget->isVisible() || widget->visibleRegion().isEmpty()) continue;
+    views.push_back({tr(v.title).remove('&'), widget});
   }
-  chosen = menu.exec(mapToGlobal(QPoint(width() / 3, height() / 3)));
-  for (const auto& [action, widget] : views) {
-    if (chosen == nullptr || action != chosen) continue;
-    auto* const dialog = new QFileDialog(this, tr("Save the picture"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters({tr("PNG (*.png)"), tr("SVG (*.svg)")});
-    dialog->setDefaultSuffix("png");
-    connect(dialog, &QFileDialog::fileSelected, this, [this, w = widget](const QString& path) {
-      const QString why =
-          path.endsWith(".svg", Qt::CaseInsensitive) ? save_svg(*w, path) : save_png(*w, path);
-      show_trouble(why.isEmpty() ? tr("saved in %1").arg(path) : why);
-    });
-    dialog->open();
-  }
+  if (strip_->isVisible()) views.push_back({tr("The strip of time"), strip_});
+  auto* const dialog = new PictureDialog(std::move(views), this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &PictureDialog::reported, this, &MainWindow::show_trouble);
+  dialog->open();
 }
 
 void MainWindow::open_dialog() {

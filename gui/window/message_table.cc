@@ -99,6 +99,48 @@ int MessageTable::row_height() const {
   return row_height_of(fontMetrics());
 }
 
+void MessageTable::set_marks(const Marks& marks) {
+  marks_ = &marks;
+  connect(marks_, &Marks::changed, viewport(), qOverload<>(&QWidget::update));
+}
+
+// At the left end: a diamond for a mark, a bubble for a comment, a clock for the time reference.
+void MessageTable::paint_signs(QPainter& painter, const QRect& line, quint64 message,
+                               const QColor& colour) const {
+  const Marks::Mark mark = marks_->of(message);
+  const bool reference = marks_->reference() == message;
+  if (!mark.marked && mark.comment.isEmpty() && !reference) return;
+  const double size = line.height() * 0.5;
+  double x = line.left() + 6;
+  const double y = line.center().y() + 0.5;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(colour, 1.2));
+  const auto next = [&x, size] { x += size + 3; };
+  if (mark.marked) {
+    painter.setBrush(colour);
+    const double half = size / 2;
+    painter.drawPolygon(
+        QPolygonF({{x + half, y - half}, {x + size, y}, {x + half, y + half}, {x, y}}));
+    painter.setBrush(Qt::NoBrush);
+    next();
+  }
+  if (!mark.comment.isEmpty()) {
+    const QRectF bubble(x, y - size / 2, size, size * 0.7);
+    painter.drawRoundedRect(bubble, 2, 2);
+    painter.drawLine(QPointF(x + size * 0.3, bubble.bottom()),
+                     QPointF(x + size * 0.2, y + size / 2));
+    next();
+  }
+  if (reference) {
+    const QPointF centre(x + size / 2, y);
+    painter.drawEllipse(centre, size / 2, size / 2);
+    painter.drawLine(centre, centre - QPointF(0, size * 0.35));
+    painter.drawLine(centre, centre + QPointF(size * 0.25, 0));
+  }
+  painter.restore();
+}
+
 std::uint64_t MessageTable::rows_per_page() const {
   return static_cast<std::uint64_t>(std::max(1, viewport()->height() / row_height()));
 }
@@ -275,6 +317,10 @@ void MessageTable::paintEvent(QPaintEvent* event) {
       if (r.worst <= kWorstMarked) {
         painter.fillRect(QRect(0, line.top(), 3, height), colours.finding);
       }
+      if (marks_ != nullptr) {
+        paint_signs(painter, line, id,
+                    selected ? palette().highlightedText().color() : colours.text);
+      }
       if (current_ == row && hasFocus()) {
         painter.setPen(QPen(palette().text().color(), 1, Qt::DotLine));
         painter.drawRect(line.adjusted(0, 0, -1, -1));
@@ -358,9 +404,16 @@ void MessageTable::changeEvent(QEvent* event) {
   if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) layout();
 }
 
+std::optional<Column> MessageTable::column_at(int x) const {
+  const int section = header_->logicalIndexAt(x);
+  return section < 0 ? std::nullopt
+                     : std::optional(columns()[static_cast<std::size_t>(section)].column);
+}
+
 void MessageTable::mousePressEvent(QMouseEvent* event) {
   const auto row = row_at(event->position().toPoint().y());
   if (!row || event->button() == Qt::MiddleButton) return;
+  column_ = column_at(event->position().toPoint().x()).value_or(column_);
   const auto [from, to] = selection();
   if (event->button() == Qt::RightButton && *row >= from && *row <= to) return;
   go_to(*row, (event->modifiers() & Qt::ShiftModifier) != 0);
@@ -418,6 +471,16 @@ void MessageTable::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+QString MessageTable::row_text(std::uint64_t row) const {
+  QStringList cells;
+  for (int visual = 0; visual < header_->count(); ++visual) {
+    const int logical = header_->logicalIndex(visual);
+    if (header_->isSectionHidden(logical)) continue;
+    cells << text(row, columns()[static_cast<std::size_t>(logical)].column);
+  }
+  return cells.join('\t');
+}
+
 QString MessageTable::copy(CopyAs as) const {
   auto [from, to] = selection();
   if (from > to) return {};
@@ -457,15 +520,16 @@ QString MessageTable::copy(CopyAs as) const {
 }
 
 void MessageTable::contextMenuEvent(QContextMenuEvent* event) {
-  QMenu menu;
-  const auto add = [&](const QString& title, CopyAs as) {
-    menu.addAction(title, this, [this, as] { QApplication::clipboard()->setText(copy(as)); })
-        ->setEnabled(current_.has_value());
-  };
-  add(tr("&Copy as text"), CopyAs::kText);
-  add(tr("Copy as C&SV"), CopyAs::kCsv);
-  add(tr("Copy as &JSON"), CopyAs::kJson);
-  menu.exec(event->globalPos());
+  if (!current_) return;
+  if (event->reason() == QContextMenuEvent::Keyboard) {
+    make_visible(*current_);
+    const auto below = *current_ - static_cast<std::uint64_t>(verticalScrollBar()->value()) + 1;
+    const int x = header_->sectionPosition(static_cast<int>(column_)) - header_->offset();
+    Q_EMIT menu_wanted(viewport()->mapToGlobal(
+        QPoint(std::clamp(x, 0, viewport()->width()), static_cast<int>(below) * row_height())));
+    return;
+  }
+  Q_EMIT menu_wanted(event->globalPos());
 }
 
 void MessageTable::header_menu(const QPoint& at) {

@@ -4,6 +4,7 @@
 
 #include "columns.h"
 #include "document.h"
+#include "marks.h"
 
 #include <QAbstractScrollArea>
 #include <QHeaderView>
@@ -33,6 +34,13 @@ class MessageTable : public QAbstractScrollArea {
   void go_to(std::uint64_t row, bool extend = false);
   // First and last selected row.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> selection() const;
+  // Signs of marks, comments and the time reference are painted from here on. `marks` outlives
+  // this.
+  void set_marks(const Marks& marks);
+  // The column of the latest click.
+  [[nodiscard]] Column column() const { return column_; }
+  // The columns of a row that are shown, with tabs between.
+  [[nodiscard]] QString row_text(std::uint64_t row) const;
   // Returns the current text of a cell.
   [[nodiscard]] QString text(std::uint64_t row, Column column) const;
   [[nodiscard]] std::uint64_t row_count() const { return document_.row_count(); }
@@ -47,7 +55,8 @@ class MessageTable : public QAbstractScrollArea {
  Q_SIGNALS:
   void scrolled();  // visible() changed
   void following_changed(bool on);
-  void opened(quint64 message);  // Enter or a double click
+  void opened(quint64 message);            // Enter or a double click
+  void menu_wanted(const QPoint& global);  // for the current row, and column()
 
  public Q_SLOTS:
   void rows_changed();
@@ -67,6 +76,9 @@ class MessageTable : public QAbstractScrollArea {
  private:
   [[nodiscard]] int row_height() const;
   [[nodiscard]] std::uint64_t rows_per_page() const;
+  [[nodiscard]] std::optional<Column> column_at(int x) const;
+  void paint_signs(QPainter& painter, const QRect& line, quint64 message,
+                   const QColor& colour) const;
   void layout();
   // Gives Info the width that is left.
   void stretch_info(int width);
@@ -78,6 +90,8 @@ class MessageTable : public QAbstractScrollArea {
   Document& document_;
   QHeaderView* header_;
   QStandardItemModel titles_;
+  const Marks* marks_ = nullptr;
+  Column column_ = Column::kXid;
   bool coloured_ = true;
   bool following_ = false;
   std::optional<std::uint64_t> current_;

@@ -337,7 +337,7 @@ TEST_F(Window, MessagesThatAreShownAreSavedAndReadAgain) {
   const std::uint64_t shown = rows();
   ASSERT_GT(shown, 0u);
   const QString path = folder.filePath("some.pcapng");
-  const auto saved = save_messages(document(), path);
+  const auto saved = save_messages(document(), path, window.marks());
   ASSERT_TRUE(saved) << saved.error().message;
   EXPECT_EQ(saved->messages, shown);
   window.open({path});
@@ -348,7 +348,7 @@ TEST_F(Window, MessagesThatAreShownAreSavedAndReadAgain) {
       },
       kBound));
   EXPECT_EQ(rows(), shown);
-  const auto bad = save_messages(document(), "/nowhere/at/all.pcapng");
+  const auto bad = save_messages(document(), "/nowhere/at/all.pcapng", window.marks());
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message.find("/nowhere/at/all.pcapng"), std::string::npos);
 }

@@ -6,6 +6,7 @@
 #include "events_view.h"
 #include "filter_bar.h"
 #include "filter_edit.h"
+#include "find_bar.h"
 #include "findings_view.h"
 #include "main_window.h"
 #include "message_table.h"
@@ -87,6 +88,7 @@ void MainWindow::make_center() {
   column->addWidget(filter_bar_);
   column->addWidget(strip_);
   column->addWidget(workspaces_, 1);
+  column->addWidget(find_bar_);
   pages_ = new QStackedWidget(this);
   pages_->addWidget(start_);
   pages_->addWidget(work);

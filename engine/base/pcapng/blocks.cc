@@ -115,6 +115,18 @@ void PcapngBlocks::packet(const Frame& frame, std::uint32_t interface) {
   packet(interface, frame.time_ns, frame.original, frame.data, {}, Direction::kUnknown);
 }
 
+void PcapngBlocks::packet(const Frame& frame, std::uint32_t interface, const std::string& comment) {
+  begin(pcapng::kEnhancedPacket);
+  put(interface);
+  put_time(frame.time_ns);
+  put(static_cast<std::uint32_t>(frame.data.size()));
+  put(static_cast<std::uint32_t>(frame.original));
+  put_bytes(frame.data);
+  option_text(pcapng::kComment, comment);
+  end_options();
+  end();
+}
+
 void PcapngBlocks::packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
                           std::span<const std::uint8_t> more_data, Direction direction) {
   packet(0, time_ns, data.size() + more_data.size(), data, more_data, direction);

@@ -23,7 +23,8 @@ class FrameFile {
 
   // Each file and interface that frames name becomes an interface of this file. Up to 256 KiB may
   // wait to be written. Errors: the disk is full or the like; nothing may be written after that.
-  [[nodiscard]] Expected<void> write(const Frame& frame);
+  // `comment`: the frame's comment in UTF-8, shortened to what pcapng can have; empty: none.
+  [[nodiscard]] Expected<void> write(const Frame& frame, const std::string& comment = {});
   [[nodiscard]] Expected<void> flush();
 
   // The path to open the file again with while this object lives. It holds everything up to the

@@ -38,6 +38,8 @@ class PcapngBlocks {
   void interface(const Interface& interface);
   // `interface`: its index in the section, from 0.
   void packet(const Frame& frame, std::uint32_t interface = 0);
+  // Appends a packet with a comment in UTF-8.
+  void packet(const Frame& frame, std::uint32_t interface, const std::string& comment);
   // Appends an untruncated packet whose data are in two parts.
   void packet(std::int64_t time_ns, std::span<const std::uint8_t> data,
               std::span<const std::uint8_t> more_data, Direction direction = Direction::kUnknown);
