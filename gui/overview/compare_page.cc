@@ -32,6 +32,7 @@ ComparePage::ComparePage(Document& document, QWidget* parent)
   auto* const around = new QVBoxLayout(this);
   around->setContentsMargins(0, 0, 0, 0);
   around->addWidget(scroll_);
+  scroll_->setAccessibleName(tr("Compare"));
   scroll_->setWidgetResizable(true);
   scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

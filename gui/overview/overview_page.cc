@@ -41,6 +41,7 @@ OverviewPage::OverviewPage(Document& document, QWidget* parent)
       scroll_(new QScrollArea(this)),
       page_(new QWidget) {
   setAccessibleName(tr("Overview"));
+  scroll_->setAccessibleName(tr("Overview"));
   auto* const around = new QVBoxLayout(this);
   around->setContentsMargins(0, 0, 0, 0);
   around->addWidget(scroll_);
