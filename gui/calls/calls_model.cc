@@ -134,6 +134,8 @@ CallRow CallsModel::call(int row) const {
     if (limits != limits_.cend()) {
       shown.slowness = shown.latency_ns > limits->p99 ? 2 : shown.latency_ns > limits->p90 ? 1 : 0;
     }
+    // Without a scale a bar would say something.
+    if (longest_ns_ == 0) return shown;
     const double most = std::log(std::max(10.0, static_cast<double>(longest_ns_) / kShortestNs));
     const double own = std::max(1.0, static_cast<double>(shown.latency_ns) / kShortestNs);
     shown.length = std::clamp(std::log(own) / most, 0.01, 1.0);

@@ -59,7 +59,7 @@ CallsView::CallsView(Document& document, QWidget* parent)
   header.setSortIndicator(static_cast<int>(CallColumn::kTime), Qt::AscendingOrder);
   table_->setSortingEnabled(true);
   const int wide = fontMetrics().averageCharWidth();
-  const int characters[kCallColumns] = {14, 11, 5, 36, 9, 9, 24, 12, 5, 12};
+  const int characters[kCallColumns] = {14, 11, 5, 36, 9, 9, 24, 12, 5, 13};
   for (int i = 0; i < kCallColumns; ++i) table_->setColumnWidth(i, wide * characters[i] + kGap);
   header.setSectionResizeMode(static_cast<int>(CallColumn::kCall), QHeaderView::Stretch);
   header.setMinimumSectionSize(wide * 5);
