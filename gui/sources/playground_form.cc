@@ -3,6 +3,7 @@
 
 #include "share_row.h"
 
+#include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
@@ -85,6 +86,7 @@ QGroupBox* PlaygroundForm::make_setup() {
   version_ = described(new QComboBox, "version", tr("Version"),
                        tr("RPC-over-RDMA version; 1 is RFC 8166"));
   version_->addItems({"1", "2"});
+  version_->view()->setAccessibleName(tr("Version"));
   form->addRow(tr("RPC-over-RDMA version"), version_);
   credits_ = described(number(1, playground::kMostCredits, static_cast<int>(standard.credits)),
                        "credits", tr("Credits"), tr("Credits that the server posts Receives for"));
