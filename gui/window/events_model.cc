@@ -26,7 +26,7 @@ EventsModel::EventsModel(Document& document, QObject* parent)
   connect(&document_.time_range(), &TimeRange::changed, this, &EventsModel::choose_again);
   connect(&document_, &Document::time_format_changed, this, [this] {
     if (shown_.empty()) return;
-    Q_EMIT dataChanged(index(0, kTime), index(rowCount() - 1, kTime));
+    Q_EMIT dataChanged(index(0, kTimeColumn), index(rowCount() - 1, kTimeColumn));
   });
 }
 
@@ -104,22 +104,22 @@ int EventsModel::rowCount(const QModelIndex& parent) const {
 }
 
 int EventsModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
+  return parent.isValid() ? 0 : kColumnCount;
 }
 
 QVariant EventsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const Event& event = events_[shown_[static_cast<std::size_t>(index.row())]];
-  const bool right = index.column() != kKind && index.column() != kDetails;
+  const bool right = index.column() != kKindColumn && index.column() != kDetailsColumn;
   switch (role) {
     case Qt::DisplayRole:
       break;
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::AlignVCenter | (right ? Qt::AlignRight : Qt::AlignLeft));
     case Qt::ToolTipRole:
-      return index.column() == kDetails ? tool_tip(event.details) : QVariant();
+      return index.column() == kDetailsColumn ? tool_tip(event.details) : QVariant();
     case Qt::ForegroundRole:
-      if (index.column() != kKind) return {};
+      if (index.column() != kKindColumn) return {};
       if (event.kind == "error" || event.kind == "loss") {
         return severity_colour(QGuiApplication::palette(), 0);
       }
@@ -129,15 +129,15 @@ QVariant EventsModel::data(const QModelIndex& index, int role) const {
       return {};
   }
   switch (index.column()) {
-    case kTime:
+    case kTimeColumn:
       return document_.time_text(event.time_ns);
-    case kConnection:
+    case kConnectionColumn:
       return event.connection != 0 ? QString::number(event.connection) : QString();
-    case kKind:
+    case kKindColumn:
       return event.kind;
-    case kDetails:
+    case kDetailsColumn:
       return event.details;
-    case kFrame:
+    case kFrameColumn:
       return QString::number(event.frame);
     default:
       return {};
@@ -146,9 +146,10 @@ QVariant EventsModel::data(const QModelIndex& index, int role) const {
 
 QVariant EventsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  const std::array<QString, kColumns> names{tr("Time"), tr("Conn."), tr("Event"), tr("Details"),
-                                            tr("Frame")};
-  return section >= 0 && section < kColumns ? names[static_cast<std::size_t>(section)] : QVariant();
+  const std::array<QString, kColumnCount> names{tr("Time"), tr("Conn."), tr("Event"), tr("Details"),
+                                                tr("Frame")};
+  return section >= 0 && section < kColumnCount ? names[static_cast<std::size_t>(section)]
+                                                : QVariant();
 }
 
 }  // namespace rpcrdma::gui

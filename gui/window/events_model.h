@@ -12,7 +12,14 @@ class EventsModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column : std::uint8_t { kTime, kConnection, kKind, kDetails, kFrame, kColumns };
+  enum Column : std::uint8_t {
+    kTimeColumn,
+    kConnectionColumn,
+    kKindColumn,
+    kDetailsColumn,
+    kFrameColumn,
+    kColumnCount
+  };
 
   explicit EventsModel(Document& document, QObject* parent = nullptr);
 

@@ -40,12 +40,12 @@ EventsView::EventsView(Document& document, QWidget* parent)
   const int wide = fontMetrics().averageCharWidth();
   QHeaderView& header = *list_->header();
   header.setStretchLastSection(false);
-  header.resizeSection(EventsModel::kTime,
+  header.resizeSection(EventsModel::kTimeColumn,
                        fontMetrics().horizontalAdvance("00:00:00.000000") + 3 * wide);
-  header.resizeSection(EventsModel::kConnection, wide * 8);
-  header.resizeSection(EventsModel::kKind, wide * 16);
-  header.resizeSection(EventsModel::kFrame, wide * 11);
-  header.setSectionResizeMode(EventsModel::kDetails, QHeaderView::Stretch);
+  header.resizeSection(EventsModel::kConnectionColumn, wide * 8);
+  header.resizeSection(EventsModel::kKindColumn, wide * 16);
+  header.resizeSection(EventsModel::kFrameColumn, wide * 11);
+  header.setSectionResizeMode(EventsModel::kDetailsColumn, QHeaderView::Stretch);
   auto* const row = new QHBoxLayout;
   row->setContentsMargins(8, 4, 8, 4);
   row->setSpacing(12);

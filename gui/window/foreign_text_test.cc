@@ -154,7 +154,7 @@ TEST_F(ForeignText, WhatARecordingHolds) {
   window.open({path});
   const EventsModel& events = window.findChild<EventsView*>()->model();
   const auto having = [&events](const char* text) {
-    return events.match(events.index(0, EventsModel::kDetails), Qt::DisplayRole, text, 1,
+    return events.match(events.index(0, EventsModel::kDetailsColumn), Qt::DisplayRole, text, 1,
                         Qt::MatchContains);
   };
   ASSERT_TRUE(QTest::qWaitFor([&] { return !having("because").isEmpty(); }, kBound));

@@ -7,10 +7,10 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr std::uint64_t kStep = 4096;              // rows at a time: the reading thread waits
+constexpr std::uint64_t kRowsAtOnce = 4096;        // rows at a time: the reading thread waits
 constexpr std::size_t kMostRangeProcedures = 512;  // further ones count as one
 
-bool failed(const index::Content& c, const index::MessageRow& answer) {
+bool answer_failed(const index::Content& c, const index::MessageRow& answer) {
   if (answer.kind == model::Kind::kError) return true;
   if (answer.outcome == 0 || answer.outcome >= c.outcomes.size()) return false;
   const model::RpcInfo& rpc = c.outcomes[answer.outcome].rpc;
@@ -18,7 +18,7 @@ bool failed(const index::Content& c, const index::MessageRow& answer) {
                              rpc.accept_stat != wire::AcceptStat::kSuccess);
 }
 
-void add(index::ProcedureTimes& t, std::uint64_t id, const index::MessageRow& row) {
+void add_latency(index::ProcedureTimes& t, std::uint64_t id, const index::MessageRow& row) {
   t.total.add(row.latency_ns);
   const index::ProcedureTimes::Slow slow{row.latency_ns, id, row.frame, row.time_ns};
   if (t.slowest.size() == index::ProcedureTimes::kMostSlow &&
@@ -62,7 +62,7 @@ RangeLatency range_latency(const index::Store& store, std::int64_t from_ns, std:
   result.counted = std::min(result.messages, most);
   end = at + result.counted;
   while (at < end && !cancelled) {
-    const std::uint64_t until = std::min(end, at + kStep);
+    const std::uint64_t until = std::min(end, at + kRowsAtOnce);
     store.read([&](const index::Content& c) {
       for (; at < until; ++at) {
         const index::MessageRow& row = c.rows[at];
@@ -81,10 +81,11 @@ RangeLatency range_latency(const index::Store& store, std::int64_t from_ns, std:
           t.label = key.first;
           t.key.reverse = key.second;
         }
-        if (row.match != 0 && row.match <= c.rows.size() && failed(c, c.rows[row.match - 1])) {
+        if (row.match != 0 && row.match <= c.rows.size() &&
+            answer_failed(c, c.rows[row.match - 1])) {
           ++t.errors;
         }
-        if (row.latency_ns >= 0) add(t, at + 1, row);
+        if (row.latency_ns >= 0) add_latency(t, at + 1, row);
       }
     });
   }

@@ -251,7 +251,7 @@ TEST_F(TimeRangeViews, EventsAreFilteredAndRegistrationsCounted) {
   const auto kinds = [&view] {
     QStringList all;
     for (int row = 0; row < view.model().rowCount(); ++row) {
-      all << view.model().index(row, EventsModel::kKind).data().toString();
+      all << view.model().index(row, EventsModel::kKindColumn).data().toString();
     }
     return all;
   };

@@ -547,8 +547,8 @@ TEST_F(Window, ARunningEndpointIsSeenAndAFaultShowsItself) {
   EXPECT_TRUE(QTest::qWaitFor(
       [&] {
         return !recorded
-                    .match(recorded.index(0, EventsModel::kDetails), Qt::DisplayRole, "gui-server",
-                           1, Qt::MatchContains)
+                    .match(recorded.index(0, EventsModel::kDetailsColumn), Qt::DisplayRole,
+                           "gui-server", 1, Qt::MatchContains)
                     .isEmpty();
       },
       kBound));
