@@ -55,7 +55,12 @@ class Reader final : public model::Observer, public trace_reader::Observer {
         // The store knows by frame which view of a connection is followed.
         session_({.model = options(known), .join_views = false},
                  {.after_rules = {this}, .events = {this}}),
-        context_(session_.context()) {}
+        context_(session_.context()) {
+    for (const auto& [frame, rows] : known.rows) {
+      for (const auto& [id, row] : rows) xids_.insert(row.xid);
+    }
+    for (const ConnectionInfo& c : known.connections) joined_ |= !c.other_observers.empty();
+  }
 
   [[nodiscard]] session::Pipeline& pipeline() { return session_.pipeline(); }
   void begin() { begun_ = true; }
@@ -64,6 +69,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   [[nodiscard]] bool all_seen() const {
     return seen_.size() >= known_.count && reading_.empty() && !known_.recorded;
   }
+  // Other views show the same messages, by their own clocks: some may lie outside of the stretch.
+  [[nodiscard]] bool is_joined() const { return joined_; }
   Excerpt take() {
     std::stable_sort(excerpt_.events.begin(), excerpt_.events.end(),
                      [](const auto& a, const auto& b) { return a.frame < b.frame; });
@@ -267,9 +274,9 @@ class Reader final : public model::Observer, public trace_reader::Observer {
     return text == i->end[0] ? 0 : text == i->end[1] ? 1 : static_cast<std::uint8_t>(side);
   }
 
-  // A message in the stretch that another view shows: the store has it from the followed one.
+  // A message of the stretch that another view shows: the store has it from the followed one.
   [[nodiscard]] bool is_of_other_view(const model::Message& m) const {
-    if (!begun_ || m.frame < stretch_.first_frame || m.frame > stretch_.last_frame) return false;
+    if (!begun_ || !joined_ || !xids_.contains(m.xid)) return false;
     const roce::Connection& c = context_.connection(m);
     const ConnectionInfo* const i = info(c);
     if (i == nullptr) return false;
@@ -369,6 +376,8 @@ class Reader final : public model::Observer, public trace_reader::Observer {
   const Stretch& stretch_;
   session::Session session_;
   const report::Context& context_;
+  std::set<std::uint32_t> xids_;  // of the stretch
+  bool joined_ = false;
   bool begun_ = false;
   std::set<std::uint64_t> seen_;     // rows
   std::set<std::uint64_t> reading_;  // Replies whose Read chunks are being read
@@ -550,8 +559,8 @@ capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& f
     const auto more = (*opened)->next(frame);
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;
-    if (frame.number > stretch.last_frame &&
-        (reader.all_seen() || frame.number > stretch.last_frame + kAround)) {
+    if (frame.number > stretch.last_frame && ((reader.all_seen() && !reader.is_joined()) ||
+                                              frame.number > stretch.last_frame + kAround)) {
       break;
     }
     if (frame.number < known.begin) continue;

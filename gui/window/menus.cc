@@ -46,6 +46,12 @@ void MainWindow::file_menu() {
     settings_.setValue("ignore-icrcs", ignore);
     read_again(ignore);
   });
+  QAction* const each_view = file->addAction(tr("&Each view of a connection by itself"));
+  each_view->setCheckable(true);
+  each_view->setToolTip(
+      tr("Lists a connection once for each source that shows it: its client, its server, packets"));
+  connect(each_view, &QAction::toggled, this,
+          [this](bool each) { document_.set_join_views(!each); });
   recent_ = file->addMenu(tr("Open &recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::show_recent);
   file->addAction(tr("&Attach to a live endpoint"), QKeySequence(tr("Ctrl+E")), this,
