@@ -96,10 +96,10 @@ FilterEdit::FilterEdit(QWidget* parent)
   note_->setFrameShape(QFrame::Box);
   note_->setAccessibleName(tr("Error in the filter"));
   note_->hide();
-  QAction* const history = addAction(history_icon(palette()), LeadingPosition);
-  history->setText(tr("Filters used before"));
-  history->setToolTip(tr("Filters used before (Up and Down)"));
-  connect(history, &QAction::triggered, this, &FilterEdit::show_history);
+  used_before_ = addAction(history_icon(palette()), LeadingPosition);
+  used_before_->setText(tr("Filters used before"));
+  used_before_->setToolTip(tr("Filters used before (Up and Down)"));
+  connect(used_before_, &QAction::triggered, this, &FilterEdit::show_history);
   star_ = addAction(star_icon(palette(), false), TrailingPosition);
   star_->setText(tr("Save the filter"));
   connect(star_, &QAction::triggered, this, &FilterEdit::save_wanted);
@@ -125,9 +125,15 @@ void FilterEdit::set_values(FilterValues* values) {
 }
 
 void FilterEdit::set_saved(bool saved) {
-  star_->setIcon(star_icon(palette(), saved));
+  saved_ = saved;
+  draw_icons();
   star_->setToolTip(saved ? tr("The filter is saved: see the filter bar")
                           : tr("Saves the filter as a button (Ctrl+D)"));
+}
+
+void FilterEdit::draw_icons() {
+  star_->setIcon(star_icon(palette(), saved_));
+  used_before_->setIcon(history_icon(palette()));
 }
 
 void FilterEdit::check() {
@@ -254,7 +260,9 @@ void FilterEdit::focusOutEvent(QFocusEvent* event) {
 
 void FilterEdit::changeEvent(QEvent* event) {
   QLineEdit::changeEvent(event);
-  if (event->type() == QEvent::ApplicationPaletteChange && !colouring_) colour();
+  if (event->type() != QEvent::ApplicationPaletteChange || colouring_) return;
+  colour();
+  draw_icons();
 }
 
 void FilterEdit::complete(bool asked) {

@@ -62,6 +62,7 @@ class FilterEdit : public QLineEdit {
   void complete(bool asked);
   void insert(const QString& completion);
   void show_history();
+  void draw_icons();
   [[nodiscard]] int x_of(int character) const;
 
   QCompleter* completer_;
@@ -70,7 +71,9 @@ class FilterEdit : public QLineEdit {
   FilterValues* values_ = nullptr;
   QPointer<QLabel> note_;  // a child of the window, which may delete it first
   QTimer pause_;
+  QAction* used_before_;
   QAction* star_;
+  bool saved_ = false;
   QString error_;
   int error_begin_ = 0, error_end_ = 0;  // characters of the text
   bool shown_ = false;
