@@ -518,16 +518,17 @@ class Bench {
 
   void zoom() {
     CreditChart& chart = *window_.findChild<CreditChart*>();
-    const auto [from, to] = chart.window();
+    TimeRange& range = window_.document().time_range();
+    const TimeRange::Span all = range.shown();
     std::mt19937_64 random(3);
-    row("a step: zoom into the credits",
+    row("a step: zoom into the credits, and all views",
         ms(longest(100,
                    [&] {
-                     const auto span = static_cast<double>(to - from);
+                     const auto span = static_cast<double>(all.length_ns());
                      const auto at = static_cast<double>(random() % 1000) / 1000;
                      const auto wide = span / static_cast<double>(1 + random() % 500);
-                     const auto begin = from + static_cast<std::int64_t>(at * (span - wide));
-                     chart.set_window(begin, begin + static_cast<std::int64_t>(wide));
+                     const auto begin = all.from_ns + static_cast<std::int64_t>(at * (span - wide));
+                     range.set({begin, begin + static_cast<std::int64_t>(wide)});
                      chart.repaint();
                    })),
         "100 ms");

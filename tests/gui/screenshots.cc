@@ -16,6 +16,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFile>
 #include <QMimeData>
@@ -242,6 +243,8 @@ class Screens {
     for (std::size_t i = 0; i < std::min<std::size_t>(2, sides.size()); ++i) {
       QMimeData data;
       data.setUrls({QUrl::fromLocalFile(QFileInfo(captures_ + "/" + names[i]).absoluteFilePath())});
+      QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+      QApplication::sendEvent(sides[i], &enter);
       QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
       QApplication::sendEvent(sides[i], &drop);
       QTest::qWait(500);
