@@ -35,6 +35,7 @@ ProblemLine::ProblemLine(Document& document, QDockWidget& findings, QTabWidget& 
     : QToolButton(parent), document_(document), findings_(findings), workspaces_(workspaces) {
   setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
   setFocusPolicy(Qt::TabFocus);
+  setAccessibleName(tr("Worst finding"));
   connect(&document_, &Document::changed, this, &ProblemLine::update_words);
   connect(&document_, &Document::reset, this, &ProblemLine::update_words);
   connect(&document_, &Document::finished, this, &ProblemLine::select_first);

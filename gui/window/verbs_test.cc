@@ -50,9 +50,7 @@ class VerbsTest : public OpenWindow {
     QHeaderView& header = table.header();
     const int x = header.sectionPosition(static_cast<int>(column)) + 3;
     table.horizontalScrollBar()->setValue(x);
-    const int height = table.fontMetrics().height() + 4;
-    const int y = static_cast<int>(row - table.visible().first) * height + height / 2;
-    const QPoint at(x - header.offset(), y);
+    const QPoint at(x - header.offset(), table.rect_of(row).center().y());
     QTest::mouseClick(table.viewport(), Qt::RightButton, {}, at);
     QContextMenuEvent event(QContextMenuEvent::Mouse, at, table.viewport()->mapToGlobal(at));
     QApplication::sendEvent(table.viewport(), &event);
@@ -342,8 +340,11 @@ TEST_F(VerbsTest, ATextIsFound) {
   const QString xid = cell(60, Column::kXid);
   QTest::keyClicks(&edit, xid);
   QTest::keyClick(&edit, Qt::Key_Return);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return document().selected() != 0; }, kBound));
-  EXPECT_EQ(cell(*document().row_of(document().selected()), Column::kXid), xid);
+  const auto selected_xid = [&] {
+    const auto row = document().row_of(document().selected());
+    return row ? cell(*row, Column::kXid) : QString();
+  };
+  ASSERT_TRUE(QTest::qWaitFor([&] { return selected_xid() == xid; }, kBound));
   const quint64 first = document().selected();
   QTest::keyClick(&window, Qt::Key_F3);
   ASSERT_TRUE(QTest::qWaitFor([&] { return document().selected() != first; }, kBound));
