@@ -105,6 +105,14 @@ Expected<void> FrameFile::flush() {
   return {};
 }
 
+Expected<void> FrameFile::discard(std::uint64_t from, std::uint64_t to) {
+  if (from >= to) return {};
+  const int done = ::fallocate(impl_->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               static_cast<off_t>(from), static_cast<off_t>(to - from));
+  if (done != 0) return fail(impl_->name + ": " + std::strerror(errno));
+  return {};
+}
+
 const std::string& FrameFile::path() const {
   return impl_->path;
 }

@@ -43,6 +43,8 @@ struct Known {
   std::optional<wire::Dialect> dialect;
   bool check_icrc = true;
   bool missing = false;
+  bool gone = false;             // the buffer dropped frames that are needed
+  std::uint64_t until = 0;       // no frame after this one is read; 0: no limit
   bool recorded = false;         // endpoints report on the stretch
   std::set<std::uint32_t> xids;  // of its messages
 };
@@ -394,6 +396,11 @@ Known look_up(const Store& store, const Stretch& stretch) {
   return store.read([&](const Content& c) {
     Known known;
     known.begin = stretch.first_frame > kAround ? stretch.first_frame - kAround : 1;
+    const BufferGap& gap = c.progress.gap;
+    // Without the frames around it, a stretch behind the gap cannot be read like the first time.
+    known.gone = gap.first_frame != 0 && known.begin <= gap.last_frame &&
+                 stretch.last_frame >= gap.first_frame;
+    if (known.begin < gap.first_frame) known.until = gap.first_frame - 1;
     const std::uint64_t n = (known.begin - 1) / Content::kMarkEvery;
     if (stretch.first_frame == 0 || n >= c.marks.size()) {
       known.missing = true;
@@ -456,6 +463,11 @@ Known look_up(const Store& store, const Stretch& stretch) {
       }
     }
     if (!one_dialect) known.dialect.reset();
+    // Packets can be read without their set-up, events of endpoints cannot.
+    std::erase_if(known.set_up, [&](std::uint64_t frame) {
+      known.gone = known.gone || (gap.has(frame) && known.recorded);
+      return gap.has(frame);
+    });
     for (const std::uint64_t frame : known.set_up) {
       known.set_up_marks.push_back(c.marks[(frame - 1) / Content::kMarkEvery]);
     }
@@ -527,6 +539,7 @@ capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& f
                                         const Stretch& stretch,
                                         const std::atomic<bool>& cancelled) {
   const Known known = look_up(store, stretch);
+  if (known.gone) return capture::fail("these frames are no longer in the buffer");
   if (known.missing) return capture::fail("these frames were not kept");
   Reader reader(known, stretch);
   capture::Frame frame;
@@ -556,6 +569,7 @@ capture::Expected<Excerpt> read_excerpt(const Store& store, const std::string& f
   reader.begin();
   bool cut = false;
   while (!cancelled.load(std::memory_order_relaxed)) {
+    if (known.until != 0 && frame.number >= known.until) break;
     const auto more = (*opened)->next(frame);
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;

@@ -121,6 +121,8 @@ struct Loading::Impl {
   // Number of bytes kept.
   std::uint64_t kept = 0;
   bool keeping = true;
+  bool ring = false;        // the source is live: the buffer has a limit
+  std::uint64_t freed = 0;  // bytes of the gap
   std::string trouble;
   Clock::time_point committed = Clock::now();
   Clock::time_point status_time = Clock::now();
@@ -154,9 +156,43 @@ struct Loading::Impl {
     if (!trouble.empty()) stats.damage += (stats.damage.empty() ? "" : "; ") + trouble;
     stats.frames = kept;
     collector.commit(stats);
-    store.write([this](Content& c) { c.progress.buffer_bytes = spool->mark().offset; });
+    make_room();
     committed = Clock::now();
     changed();
+  }
+  // Keeps the buffer of a live source within its limit: drops a stretch behind its first eighth.
+  // One eighth is freed at a time.
+  void make_room() {
+    const std::uint64_t written = spool->mark().offset;
+    const std::uint64_t part = options.buffer_limit / 8;
+    const std::uint64_t used = written - freed;
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    store.write([&](Content& c) {
+      c.progress.buffer_bytes = used;
+      if (!ring || !keeping) return;
+      c.progress.buffer_limit = options.buffer_limit;
+      if (used <= options.buffer_limit) return;
+      const auto at = [&c](std::uint64_t offset) {
+        return std::lower_bound(
+            c.marks.begin(), c.marks.end(), offset,
+            [](const capture::Mark& m, std::uint64_t wanted) { return m.offset < wanted; });
+      };
+      const auto first = at(part);
+      const auto after = at(part + freed + (used - options.buffer_limit) + part);
+      if (first == c.marks.end() || after == c.marks.end() || after <= first) return;
+      BufferGap& gap = c.progress.gap;
+      gap.first_frame = first->frames + 1;
+      gap.last_frame = after->frames;
+      gap.after = *after;
+      from = first->offset;
+      to = after->offset;
+      c.progress.buffer_bytes = written - (to - from);
+    });
+    if (to == 0) return;
+    // Readers know of the gap by now.
+    note(spool->discard(from, to));
+    freed = to - from;
   }
   void commit_if_due(Collector& collector, const capture::SourceStats& stats) {
     if (collector.due() || Clock::now() - committed >= kCommitEvery) commit(collector, stats);
@@ -166,6 +202,7 @@ struct Loading::Impl {
     if (spool != nullptr && keeping) note(spool->flush());
     if (!trouble.empty()) stats.damage += (stats.damage.empty() ? "" : "; ") + trouble;
     collector.finish(stats);
+    if (spool != nullptr) make_room();
     store.write([&](Content& c) {
       c.progress.finished = true;
       c.progress.finished_ns = base::wall_clock_ns();
@@ -438,6 +475,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::endpoints(Store& store,
                                                                Changed changed) {
   auto impl = std::make_unique<Impl>(store, options, std::move(changed));
   if (auto kept = impl->keep_frames(); !kept) return tl::unexpected(kept.error());
+  impl->ring = true;
   Impl* const i = impl.get();
   i->sources = streams.size();
   i->start([i, s = std::move(streams)]() mutable { i->read_endpoints(std::move(s)); });
@@ -449,6 +487,7 @@ capture::Expected<std::unique_ptr<Loading>> Loading::interface(
     Changed changed) {
   auto impl = std::make_unique<Impl>(store, options, std::move(changed));
   if (auto kept = impl->keep_frames(); !kept) return tl::unexpected(kept.error());
+  impl->ring = true;
   impl->live = std::move(source);
   Impl* const i = impl.get();
   i->start([i] { i->read_interface(); });

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 
 #include <rpcrdma/index/excerpt.h>
+#include <rpcrdma/index/kept_frames.h>
+#include <rpcrdma/index/search.h>
 
 namespace rpcrdma::index {
 namespace {
@@ -159,14 +161,17 @@ class Pipes : public ::testing::Test {
 };
 
 // A capture in the form in which an endpoint sends one: pcapng, here with packets.
-std::string as_stream(const std::string& path) {
+std::string as_stream(const std::vector<std::string>& paths) {
   const std::string made = ::testing::TempDir() + "loading_test." + std::to_string(::getpid());
   const auto to = capture::FrameFile::create(made);
-  const auto from = capture::open_file(path);
-  if (!to || !from) return {};
-  for (capture::Frame frame;;) {
-    const auto more = (*from)->next(frame);
-    if (!more || !*more || !(*to)->write(frame)) break;
+  if (!to) return {};
+  for (const std::string& path : paths) {
+    const auto from = capture::open_file(path);
+    if (!from) return {};
+    for (capture::Frame frame;;) {
+      const auto more = (*from)->next(frame);
+      if (!more || !*more || !(*to)->write(frame)) break;
+    }
   }
   if (!(*to)->flush()) return {};
   std::ifstream file(made, std::ios::binary);
@@ -176,7 +181,7 @@ std::string as_stream(const std::string& path) {
 }
 
 TEST_F(Pipes, WhatAnEndpointShowsIsThereAsItComes) {
-  const std::string bytes = as_stream(testing::capture("linux-nfs41.pcap"));
+  const std::string bytes = as_stream({testing::capture("linux-nfs41.pcap")});
   const auto send = [&](std::size_t from, std::size_t to) {
     while (from < to) {
       const ssize_t n = ::send(endpoint.get(), bytes.data() + from, to - from, MSG_NOSIGNAL);
@@ -205,8 +210,81 @@ TEST_F(Pipes, WhatAnEndpointShowsIsThereAsItComes) {
   EXPECT_EQ(store.read(rows), whole.store.read(rows));
 }
 
+// The rows stay; the frames of the messages in the gap are not kept.
+TEST(Ring, TheBufferOfALiveSourceHasALimit) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  base::FileDescriptor endpoint(ends[0]);
+  std::vector<Loading::Stream> streams;
+  streams.push_back({"an endpoint", base::FileDescriptor(ends[1])});
+  LoadOptions options;
+  options.folder = ::testing::TempDir();
+  options.buffer_limit = 900'000;
+  Store store;
+  testing::Watch watch{store};
+  const auto loading =
+      Loading::endpoints(store, std::move(streams), options, watch.changed()).value();
+  const std::string bytes =
+      as_stream({testing::capture("linux-nfs3.pcap"), testing::capture("linux-nfs41.pcap")});
+  for (std::size_t from = 0; from < bytes.size();) {
+    const ssize_t n =
+        ::send(endpoint.get(), bytes.data() + from, bytes.size() - from, MSG_NOSIGNAL);
+    ASSERT_GT(n, 0);
+    from += static_cast<std::size_t>(n);
+  }
+  endpoint.reset();
+  ASSERT_TRUE(watch.until_finished());
+  const Progress progress = store.read([](const Content& c) { return c.progress; });
+  EXPECT_EQ(progress.error, "");
+  EXPECT_EQ(progress.buffer_limit, 900'000U);
+  EXPECT_LE(progress.buffer_bytes, 900'000U);
+  ASSERT_NE(progress.gap.first_frame, 0U);
+  const auto [rows, frames] =
+      store.read([](const Content& c) { return std::pair(c.rows.size(), c.integrity.frames); });
+  const testing::Loaded whole(
+      {testing::capture("linux-nfs3.pcap"), testing::capture("linux-nfs41.pcap")});
+  EXPECT_EQ(rows, whole.store.read([](const Content& c) { return c.rows.size(); }));
+
+  const std::atomic<bool> never{false};
+  std::size_t before = 0;
+  std::size_t behind = 0;
+  for (std::uint64_t id = 1; id <= rows; id += 7) {
+    const Stretch stretch = store.read([&](const Content& c) { return stretch_of(c, id); });
+    // Also of a message soon behind the gap, which depends on frames in it.
+    constexpr std::uint64_t kAround = 512;
+    const bool gone = stretch.first_frame <= progress.gap.last_frame + kAround &&
+                      stretch.last_frame >= progress.gap.first_frame;
+    const auto excerpt = read_excerpt(store, loading->frames(), stretch, never);
+    EXPECT_EQ(excerpt.has_value(), !gone) << id;
+    if (gone) {
+      EXPECT_THAT(excerpt.error().message, HasSubstr("no longer in the buffer"));
+    } else if (excerpt) {
+      EXPECT_NE(excerpt->find(id), nullptr) << id;
+      ++(stretch.last_frame < progress.gap.first_frame ? before : behind);
+    }
+  }
+  EXPECT_GT(before, 0U);
+  EXPECT_GT(behind, 0U);
+  EXPECT_LT(before + behind, rows);
+
+  const auto kept = open_kept_frames(store, loading->frames());
+  ASSERT_TRUE(kept) << kept.error().message;
+  std::uint64_t read = 0;
+  for (capture::Frame frame;; ++read) {
+    const auto more = (*kept)->next(frame);
+    ASSERT_TRUE(more) << more.error().message;
+    if (!*more) break;
+    EXPECT_FALSE(progress.gap.has(frame.number));
+  }
+  EXPECT_EQ(read, frames - (progress.gap.last_frame - progress.gap.first_frame + 1));
+
+  Search by_frames(store, loading->frames(), filter::compile("nfs.path contains \"big\"").value());
+  EXPECT_TRUE(by_frames.reads());
+  EXPECT_THAT(by_frames.step().error, HasSubstr("no longer in the buffer"));
+}
+
 TEST_F(Pipes, WhatNoEndpointSendsEndsItWithTheReason) {
-  std::string bytes = as_stream(testing::capture("linux-nfs41.pcap"));
+  std::string bytes = as_stream({testing::capture("linux-nfs41.pcap")});
   const auto length_at = [&](std::size_t at) {
     std::uint32_t length = 0;
     std::memcpy(&length, bytes.data() + at + 4, sizeof length);

@@ -115,12 +115,20 @@ class ByFrames final : public Way, private model::Observer {
     std::uint64_t known = 0;
     bool whole = false;
     std::optional<capture::Mark> mark;
+    std::uint64_t gone = 0;
     store_.read([&](const Content& c) {
+      gone = c.progress.gap.last_frame;
       known = c.integrity.frames;
       whole = c.progress.finished;
       start_ns_ = c.first_ns;
       if (!c.marks.empty() && source_ == nullptr) mark = c.marks.front();
     });
+    if (at_ < gone) {
+      error_ =
+          "this filter reads frames, and some are no longer in the buffer; choose a filter of "
+          "the table's columns";
+      return false;
+    }
     // A growing file is read up to its end at the time of opening: later frames need it opened
     // again.
     if (source_ == nullptr || (at_ < known && at_ == opened_for_)) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include <rpcrdma/capture/frame_file.h>
+#include <rpcrdma/index/kept_frames.h>
 
 namespace rpcrdma::gui {
 
@@ -28,9 +29,9 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
   SavedMessages saved;
   std::vector<Range> ranges;
   std::map<std::uint64_t, std::string> comments;  // by frame
-  std::optional<capture::Mark> mark;
+  index::BufferGap gap;
   document.store().read([&](const index::Content& c) {
-    if (!c.marks.empty()) mark = c.marks.front();
+    gap = c.progress.gap;
     saved.messages = document.row_count();
     for (const auto& entry : marks.all()) {
       if (entry.second.comment.isEmpty() || !document.row_of(entry.first)) continue;
@@ -55,9 +56,14 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
       if (to - from <= kWholeUpTo) ranges.emplace_back(from, to);
     }
   });
-  if (!mark) return capture::fail("there are no frames to save");
   std::sort(ranges.begin(), ranges.end());
-  auto source = capture::open_file_at(document.frames(), *mark);
+  if (std::any_of(ranges.begin(), ranges.end(), [&](const Range& r) {
+        return r.first <= gap.last_frame && r.second >= gap.first_frame;
+      })) {
+    return capture::fail(
+        "some of these messages are no longer in the buffer: choose a later range of time");
+  }
+  auto source = index::open_kept_frames(document.store(), document.frames());
   if (!source) return tl::unexpected(source.error());
   auto file = capture::FrameFile::create(path.toStdString());
   if (!file) return tl::unexpected(file.error());
@@ -83,13 +89,7 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
 }
 
 capture::Expected<std::unique_ptr<capture::Source>> open_session(const Document& document) {
-  const auto mark =
-      document.store().read([](const index::Content& c) -> std::optional<capture::Mark> {
-        if (c.marks.empty()) return std::nullopt;
-        return c.marks.front();
-      });
-  if (!mark) return capture::fail("there are no frames to save");
-  return capture::open_file_at(document.frames(), *mark);
+  return index::open_kept_frames(document.store(), document.frames());
 }
 
 capture::Expected<std::uint64_t> save_frames(capture::Source& from, const QString& path) {

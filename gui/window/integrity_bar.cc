@@ -84,7 +84,17 @@ IntegrityBar::Words IntegrityBar::words(const index::Content& content, bool live
     w.whole = false;
   }
   if (const quint64 kept = content.progress.buffer_bytes; kept != 0 && live) {
-    const QString size = tr("buffer %1").arg(QString::fromStdString(report::format_bytes(kept)));
+    const auto bytes = [](quint64 n) { return QString::fromStdString(report::format_bytes(n)); };
+    const index::Progress& p = content.progress;
+    const QString size = p.buffer_limit == 0
+                             ? tr("buffer %1").arg(bytes(kept))
+                             : tr("buffer %1 of %2").arg(bytes(kept), bytes(p.buffer_limit));
+    if (p.gap.first_frame != 0) {
+      full << tr("Frames %L1 to %L2 are no longer in the buffer: the contents of their messages "
+                 "cannot be shown or saved.")
+                  .arg(p.gap.first_frame)
+                  .arg(p.gap.last_frame);
+    }
     full << tr("What is live is kept in an unnamed file in /var/tmp: %1.").arg(size);
     w.line += "; " + size;
   }

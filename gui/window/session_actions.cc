@@ -118,13 +118,20 @@ void MainWindow::save_session() {
     if (!opened) return show_trouble(QString::fromStdString(opened.error().message));
     if (!save_worker_) save_worker_ = std::make_unique<Worker>();
     show_trouble(tr("Saving in %1").arg(path));
+    const index::BufferGap gap =
+        document_.store().read([](const index::Content& c) { return c.progress.gap; });
+    const QString missing = gap.first_frame == 0
+                                ? QString()
+                                : tr("; frames %L1 to %L2 were no longer in the buffer")
+                                      .arg(gap.first_frame)
+                                      .arg(gap.last_frame);
     save_worker_->post(
         this,
         [path, from = std::shared_ptr<capture::Source>(std::move(*opened))] {
           return save_frames(*from, path);
         },
-        [this, path](const capture::Expected<std::uint64_t>& saved) {
-          show_trouble(saved ? tr("%L1 frames saved in %2").arg(*saved).arg(path)
+        [this, path, missing](const capture::Expected<std::uint64_t>& saved) {
+          show_trouble(saved ? tr("%L1 frames saved in %2").arg(*saved).arg(path) + missing
                              : QString::fromStdString(saved.error().message));
         });
   });

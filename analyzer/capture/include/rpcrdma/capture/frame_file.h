@@ -26,6 +26,9 @@ class FrameFile {
   // `comment`: the frame's comment in UTF-8, shortened to what pcapng can have; empty: none.
   [[nodiscard]] Expected<void> write(const Frame& frame, const std::string& comment = {});
   [[nodiscard]] Expected<void> flush();
+  // Frees the disk space between two places of the file that mark() named and that are flushed. The
+  // other marks stay valid. Errors: the file system cannot free a part of a file.
+  [[nodiscard]] Expected<void> discard(std::uint64_t from, std::uint64_t to);
 
   // The path to open the file again with while this object lives. It holds everything up to the
   // latest flush().

@@ -28,6 +28,8 @@ struct LoadOptions {
   unsigned threads = 0;  // maximum number of threads for a file; 0: as many as cores
   // Data that cannot be read twice is kept in an unnamed file in this folder.
   std::string folder = "/var/tmp";
+  // What a live source may use of it, bytes.
+  std::uint64_t buffer_limit = std::uint64_t{1} << 30;
 };
 
 class Loading {

@@ -193,9 +193,21 @@ struct LiveEndpoint {
   std::string why;            // the reason why the stream broke off; empty: the endpoint ended it
 };
 
+// The buffer of a live source is a ring: at its limit, the oldest frames make room, except for
+// those at its beginning, with which most connections begin.
+struct BufferGap {
+  std::uint64_t first_frame = 0, last_frame = 0;  // frames no longer kept; 0: none
+  capture::Mark after;                            // from which reading can resume
+  [[nodiscard]] bool has(std::uint64_t frame) const {
+    return first_frame != 0 && first_frame <= frame && frame <= last_frame;
+  }
+};
+
 struct Progress {
   std::uint64_t bytes_read = 0, bytes_total = 0;  // of the file as stored; total 0: not known
   std::uint64_t buffer_bytes = 0;  // of the file that keeps what cannot be read twice; 0: none
+  std::uint64_t buffer_limit = 0;  // of a live source, bytes; 0: none
+  BufferGap gap;
   bool finished = false;
   bool cancelled = false;
   std::string error;             // why reading ended early
