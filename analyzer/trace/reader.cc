@@ -139,6 +139,7 @@ struct State : roce::Connection {
   std::uint64_t gone_before = 0;
   std::array<std::vector<Outstanding>, 2> outstanding;    // by initiator, in order
   std::array<std::uint32_t, 2> order{};                   // in place of PSNs
+  std::uint32_t mtu = 0;                                  // see least_mtu()
   tsl::robin_map<std::uint32_t, roce::Procedure> unsent;  // own Calls without a Message, by XID
   roce::IdleKey idle;
 };
@@ -162,10 +163,17 @@ bool stood_before(const trace::EventView& view, const EndpointState& e) {
   return trace::read_event<trace::Connection>(view)->replayed != 0 || view.header.time < e.begun;
 }
 
-// The most packets that these bytes need: assumes the smallest path MTU, since no event states it.
-std::uint64_t packets_of(std::uint64_t bytes) {
-  constexpr std::uint64_t kLeastMtu = 256;
-  return std::max<std::uint64_t>(1, (bytes + kLeastMtu - 1) / kLeastMtu);
+// The path MTU of a connection, or the smallest one if no event states a valid one.
+std::uint32_t least_mtu(const trace::Connection& recorded) {
+  constexpr std::uint32_t kLeast = 256;
+  constexpr std::uint32_t kMost = 4096;
+  const std::uint32_t mtu = recorded.path_mtu;
+  return std::has_single_bit(mtu) && mtu >= kLeast && mtu <= kMost ? mtu : kLeast;
+}
+
+// The most packets that these bytes need.
+std::uint64_t packets_of(std::uint64_t bytes, std::uint32_t mtu) {
+  return std::max<std::uint64_t>(1, (bytes + mtu - 1) / mtu);
 }
 
 // Whether a stream replays this event: it happened before the stream began.
@@ -447,6 +455,7 @@ State* Reader::Impl::add(EndpointState& e, const trace::EventView& view,
   c.recorded = true;
   c.origin = e.origin;
   c.absent = absent_of(e.origin, recorded);
+  c.mtu = least_mtu(recorded);
   c.endpoint_ns = &e.last_ns;
   c.setup = is_replayed(view, e) ? roce::Setup::kInferred : roce::Setup::kCm;
   c.local = c.recorder = recorded.active != 0 ? 0 : 1;
@@ -598,7 +607,7 @@ void Reader::Impl::message(State& c, const Event& event) {
   send.complete = send.data.size() == recorded.length && (send.absent & roce::kAbsentBytes) == 0;
   send.has_invalidate = recorded.has_invalidate != 0;
   send.invalidate_handle = recorded.invalidate;
-  c.side[send.sender].counters.packets_at_most += packets_of(recorded.length);
+  c.side[send.sender].counters.packets_at_most += packets_of(recorded.length, c.mtu);
   listener.on_send(c, send);
   if (send.sender == c.local && !c.unsent.empty()) call_sent(c, send.data);
 }
@@ -676,7 +685,7 @@ void Reader::Impl::count_packets(State& c, const roce::Operation& op) {
   const bool read = op.kind == OpKind::kRead;
   if (read) ++c.side[op.initiator].counters.packets_at_most;
   const std::size_t sender = read ? 1U - op.initiator : op.initiator;
-  c.side[sender].counters.packets_at_most += packets_of(op.length);
+  c.side[sender].counters.packets_at_most += packets_of(op.length, c.mtu);
 }
 
 void Reader::Impl::end(State& c, Outstanding& o, std::uint64_t bytes, bool complete,

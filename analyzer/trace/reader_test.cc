@@ -2,6 +2,7 @@
 // and hostile.
 #include "support/trace_builder.h"
 
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -403,6 +404,25 @@ TEST(TraceReader, PacketsBelow) {
   EXPECT_EQ(n.naks[2], 1U);
   EXPECT_EQ(n.rnr, 1U);
   EXPECT_EQ(read.reader.stats().nak, 1U);
+}
+
+// Without a valid path MTU, the smallest is assumed.
+TEST(TraceReader, PacketsThatTheBytesNeedAtMost) {
+  const auto packets = [](std::uint16_t mtu) {
+    TraceBuilder trace;
+    trace.begin();
+    trace::Connection c = trace_reader::testing::plain_connection();
+    c.path_mtu = mtu;
+    emit_plain_connection(trace, 7, c);
+    trace.emit(7, message(0, 10'000));
+    trace.emit(7, operation(kWrite, 0, 5, 4096, 1));
+    return Read(trace).connection().side[0].counters.packets_at_most;
+  };
+  EXPECT_EQ(packets(4096), 3U + 1U);
+  EXPECT_EQ(packets(1024), 10U + 4U);
+  for (const std::uint16_t unknown : std::array<std::uint16_t, 4>{0, 128, 1000, 8192}) {
+    EXPECT_EQ(packets(unknown), 40U + 16U) << unknown;
+  }
 }
 
 TEST(TraceReader, AConnectionEnds) {

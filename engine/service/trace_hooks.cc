@@ -57,6 +57,7 @@ void trace_established(Loop& loop, std::uint32_t connection, const EstablishedCo
   event.sent_private_data = static_cast<std::uint16_t>(what.sent.size());
   event.responder_resources = what.event.responder_resources;
   event.initiator_depth = what.event.initiator_depth;
+  event.path_mtu = what.event.path_mtu;
   event.sees_peer_operations = loop.provider().limits().sees_peer_operations ? 1 : 0;
   loop.tracer()->emit(connection, now, event, what.sent, what.received);
 }

@@ -1,4 +1,5 @@
 // The playground without a window: Calls, faults, several at once, and changes while it runs.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/playground/playground.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::playground {
 namespace {
@@ -153,6 +155,99 @@ TEST_F(TrialThreads, OthersAttachToBothEnds) {
     socket = playground->server_endpoint();
   }
   EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+// The rules, on the events of one end.
+class Reader {
+ public:
+  explicit Reader(const std::string& endpoint)
+      : session_(
+            {.rules = rules::Findings::Options{.on_occurrence = [this](const rules::Occurrence& o) {
+               found_.emplace_back(o.rule.name);
+             }}}) {
+    auto fd = trace::connect_endpoint(endpoint);
+    if (fd) source_ = capture::open_descriptor(std::move(*fd), "events").value_or(nullptr);
+    if (source_ != nullptr) session_.pipeline().expect(*source_);
+  }
+
+  // Reads until `rule` is found. Returns false if it is not within a minute, or at the end.
+  bool find(const std::string& rule) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!has(rule)) {
+      if (std::chrono::steady_clock::now() > end || !next()) return false;
+    }
+    return true;
+  }
+  void read_all() {
+    while (next()) {
+    }
+    session_.pipeline().finish();
+    session_.finish_rules();
+  }
+  [[nodiscard]] bool has(const std::string& rule) const {
+    return std::find(found_.begin(), found_.end(), rule) != found_.end();
+  }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+ private:
+  bool next() {
+    if (source_ == nullptr) return false;
+    const auto more = source_->next(frame_);
+    if (!more || !*more) return false;
+    session_.pipeline().frame(frame_);
+    ++events_;
+    return true;
+  }
+
+  std::vector<std::string> found_;
+  session::Session session_;
+  std::unique_ptr<capture::Source> source_;
+  capture::Frame frame_;
+  std::uint64_t events_ = 0;
+};
+
+TEST_F(TrialThreads, HeavyLossIsFoundWhileItLasts) {
+  PlaygroundOptions options;
+  options.faults.loss = 0.05;
+  const auto playground = start(options);
+  ASSERT_TRUE(playground);
+  for (const std::string& end : {playground->server_endpoint(), playground->load_endpoint()}) {
+    EXPECT_TRUE(Reader(end).find("RETX-STORM")) << end;
+  }
+}
+
+TEST_F(TrialThreads, LossThatBeginsLaterIsFound) {
+  const auto playground = start();
+  ASSERT_TRUE(playground);
+  Reader reader(playground->server_endpoint());
+  ASSERT_TRUE(more_calls(*playground, 200));
+  EXPECT_FALSE(reader.has("RETX-STORM"));
+  Faults faults;
+  faults.loss = 0.05;
+  ASSERT_TRUE(playground->set_faults(faults));
+  EXPECT_TRUE(reader.find("RETX-STORM"));
+}
+
+// Its ends close their connection in order, once no Call is in flight: neither lost it.
+TEST_F(TrialThreads, AStopIsNoLostConnection) {
+  for (const double loss : {0.0, 0.05}) {
+    PlaygroundOptions options;
+    options.faults.loss = loss;
+    const auto playground = start(options);
+    ASSERT_TRUE(playground);
+    Reader server(playground->server_endpoint());
+    Reader client(playground->load_endpoint());
+    std::thread server_reads([&] { server.read_all(); });
+    std::thread client_reads([&] { client.read_all(); });
+    EXPECT_TRUE(more_calls(*playground, 200));
+    playground->stop();
+    server_reads.join();
+    client_reads.join();
+    EXPECT_GT(server.events(), 400U);
+    EXPECT_GT(client.events(), 400U);
+    EXPECT_FALSE(server.has("CONN-LOST")) << loss;
+    EXPECT_FALSE(client.has("CONN-LOST")) << loss;
+  }
 }
 
 TEST_F(TrialThreads, TheLoadAndTheGrantChange) {

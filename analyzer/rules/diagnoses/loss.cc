@@ -140,7 +140,8 @@ void Recovery::went_on(std::uint32_t psn) {
 }
 
 // The packets themselves are not recorded. They are a storm if they would be one even with all
-// other data sent in packets of the smallest size, each of them acknowledged.
+// other data sent in packets of the path MTU (the smallest one if it is not known), each of them
+// acknowledged.
 bool Recovery::report_recorded_storm(Findings& findings, const roce::Connection& c, int sender,
                                      const Reported& reported) const {
   if (packets_ < kStormPackets) return false;

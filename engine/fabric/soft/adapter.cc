@@ -313,6 +313,7 @@ struct Adapter::Impl {
     adapter_event.peer_qpn = s.peer.qpn;
     adapter_event.initiator_depth = std::min(s.local.initiator_depth, s.peer.responder_resources);
     adapter_event.responder_resources = s.local.responder_resources;
+    adapter_event.path_mtu = static_cast<std::uint16_t>(kMtus[s.path_mtu]);
   }
 
   void on_cm(CmEvent& e, Time now) {

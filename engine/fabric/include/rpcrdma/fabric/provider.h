@@ -129,6 +129,7 @@ struct Event {
   // the negotiated values.
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
+  std::uint16_t path_mtu = 0;  // kEstablished: payload bytes per packet; 0: unknown
   // kDisconnected: the fabric detected a failure, here or at the peer; otherwise one of the two
   // disconnected.
   bool failed = false;

@@ -125,7 +125,9 @@ struct Connection {
   std::uint8_t replayed = 0;              // 1: from the snapshot; earlier events are missing
   // 1: the source cannot see private data; their absence from the payload is not evidence.
   std::uint8_t private_data_unknown = 0;
-  std::array<std::uint8_t, 5> reserved{};
+  std::uint8_t reserved = 0;
+  std::uint16_t path_mtu = 0;  // payload bytes per packet: 256 to 4096; 0: unknown
+  std::array<std::uint8_t, 2> reserved2{};
 };
 
 // Last event of a connection. Payload: the reason as text; then the private data that was sent or

@@ -65,6 +65,7 @@ struct AdapterEvent {
   std::uint16_t reject_reason = 0;
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
+  std::uint16_t path_mtu = 0;  // bytes
   bool failed = false;
   std::string_view reason;  // in static storage
 };
@@ -83,6 +84,7 @@ inline void move_event(AdapterEvent& from, fabric::Event& to) {
   to.reject_reason = from.reject_reason;
   to.responder_resources = from.responder_resources;
   to.initiator_depth = from.initiator_depth;
+  to.path_mtu = from.path_mtu;
   to.failed = from.failed;
   to.request.reset();
 }
