@@ -4,6 +4,7 @@
 #include "colours.h"
 #include "filter_text.h"
 
+#include <QApplication>
 #include <QEvent>
 #include <QInputDialog>
 #include <QMenu>
@@ -67,6 +68,8 @@ QString duration_text(const QString& value) {
 
 FilterBar::FilterBar(Document& document, SavedFilters& saved, QWidget* parent)
     : QToolBar(tr("Filter bar"), parent), document_(document), saved_(saved) {
+  // The window hears of another palette, a widget with a style sheet does not.
+  if (parent != nullptr) parent->window()->installEventFilter(this);
   setObjectName("filter-bar");
   setAccessibleName(tr("Filter bar"));
   setMovable(false);
@@ -278,12 +281,13 @@ void FilterBar::saved_menu(const QString& name, const QPoint& at) {
 }
 
 void FilterBar::style() {
-  styling_ = true;
-  const QPalette colours = palette();
+  // A widget with a style sheet keeps the palette that it began with.
+  const QPalette colours = QApplication::palette();
   const QColor accent = colours.color(QPalette::Highlight);
   setStyleSheet(QString("QToolBar { border: none; padding: 2px 8px; spacing: 4px; }"
                         "QToolButton[chip=\"true\"] { border: 1px solid %1; border-radius: 10px;"
-                        "  padding: 2px 10px; }"
+                        "  padding: 2px 10px; color: %5; }"
+                        "QToolButton[chip=\"true\"]:disabled { color: %6; }"
                         "QToolButton[chip=\"true\"]:hover { background: %2; }"
                         "QToolButton[chip=\"true\"]:focus { border: 2px solid %3;"
                         "  padding: 1px 9px; }"
@@ -291,13 +295,14 @@ void FilterBar::style() {
                         "QToolButton[chip=\"true\"][popupMode=\"1\"] { padding-right: 22px; }"
                         "QToolButton::menu-button { border: none; width: 16px; }")
                     .arg(line_colour(colours).name(), tint(colours, accent, 0.12).name(),
-                         accent.name(), tint(colours, accent, 0.25).name()));
-  styling_ = false;
+                         accent.name(), tint(colours, accent, 0.25).name(),
+                         colours.color(QPalette::WindowText).name(),
+                         colours.color(QPalette::Disabled, QPalette::WindowText).name()));
 }
 
-void FilterBar::changeEvent(QEvent* event) {
-  QToolBar::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && !styling_) style();
+bool FilterBar::eventFilter(QObject* object, QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) style();
+  return QToolBar::eventFilter(object, event);
 }
 
 }  // namespace rpcrdma::gui

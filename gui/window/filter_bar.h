@@ -32,7 +32,7 @@ class FilterBar : public QToolBar {
   void save_wanted();
 
  protected:
-  void changeEvent(QEvent* event) override;
+  bool eventFilter(QObject* object, QEvent* event) override;
 
  private:
   void toggled(Chip chip, bool on);
@@ -53,7 +53,6 @@ class FilterBar : public QToolBar {
   QAction* before_saved_;
   std::vector<QAction*> saved_actions_;
   std::int64_t slow_ns_ = 0;  // as in set_slow_limit()
-  bool styling_ = false;
 };
 
 }  // namespace rpcrdma::gui

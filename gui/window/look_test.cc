@@ -16,6 +16,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QToolBar>
+#include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -85,6 +86,47 @@ TEST_F(Look, TheThemeIsChosenAndKept) {
   trigger("As the system");
   start_again();
   EXPECT_TRUE(action("As the system")->isChecked());
+}
+
+// The highest WCAG contrast of any two colours in a picture.
+double contrast_in(const QImage& picture) {
+  const auto part = [](double c) {
+    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+  };
+  double least = 1;
+  double most = 0;
+  for (int y = 0; y < picture.height(); ++y) {
+    for (int x = 0; x < picture.width(); ++x) {
+      const QColor c = picture.pixelColor(x, y);
+      const double luminance =
+          0.2126 * part(c.redF()) + 0.7152 * part(c.greenF()) + 0.0722 * part(c.blueF());
+      least = std::min(least, luminance);
+      most = std::max(most, luminance);
+    }
+  }
+  return (most + 0.05) / (least + 0.05);
+}
+
+TEST_F(Look, TheTextOfEachButtonIsReadable) {
+  open("linux-nfs41.pcap");
+  for (const char* const theme : {"Dark", "Light"}) {
+    trigger(theme);
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return is_dark(window->palette()) == (QString(theme) == "Dark"); }, kBound));
+    QCoreApplication::processEvents();
+    const QImage all = window->grab().toImage();
+    int seen = 0;
+    for (QAbstractButton* const b : window->findChildren<QAbstractButton*>()) {
+      if (!b->isVisible() || !b->isEnabled() || b->text().isEmpty() || b->width() < 24) continue;
+      // The middle: a frame's colours do not count.
+      const QRect place(b->mapTo(window.get(), QPoint(0, 0)), b->size());
+      const QRect middle = place.adjusted(8, 4, -8, -4) & all.rect();
+      if (middle.isEmpty() || b->visibleRegion().boundingRect().size() != b->size()) continue;
+      ++seen;
+      EXPECT_GE(contrast_in(all.copy(middle)), 4.5) << theme << ": " << b->text().toStdString();
+    }
+    EXPECT_GT(seen, 8) << theme;
+  }
 }
 
 TEST_F(Look, ThePlaceholderIsReadable) {
