@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-
 namespace rpcrdma::e2e {
 namespace {
 
