@@ -43,6 +43,7 @@ class Compare : public ::testing::Test {
   ComparePage page{document};
 };
 
+#ifdef RPCRDMA_COMMAND  // it is built, too
 TEST_F(Compare, NumbersAreThoseOfTheCommand) {
   compare(file("linux-nfs41.pcap"), file("linux-nfs3.pcap"));
   QProcess command;
@@ -54,6 +55,7 @@ TEST_F(Compare, NumbersAreThoseOfTheCommand) {
   EXPECT_EQ(report::comparison_json(*page.comparison(), {before, after}),
             command.readAllStandardOutput().toStdString());
 }
+#endif
 
 // Every cell of the tables is in the command's text.
 TEST_F(Compare, TheTablesSayWhatTheCommandPrints) {
