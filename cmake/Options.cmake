@@ -9,6 +9,8 @@ option(RPCRDMA_VERBS "Support RDMA devices through rdma-core (librdmacm, libibve
 option(RPCRDMA_KERNEL "Trace Linux's own NFS/RDMA by BPF programs (libbpf, clang)" ON)
 option(RPCRDMA_WIRESHARK "Build the Wireshark plugin (libwireshark-dev)" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_METRICS "Serve metrics as OpenMetrics, for Prometheus (prometheus-cpp, libmicrohttpd)" ON)
+option(RPCRDMA_FLEET "Publish and watch many hosts over NATS (libnats)" ON)
+option(RPCRDMA_MPI "Build rpcrdma-load-mpi (MPI)" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_GUI "Build the window rpcrdma-gui (Qt 6)" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_EXTCAP "Build the extcap program, with which Wireshark captures from endpoints" ${PROJECT_IS_TOP_LEVEL})
 option(RPCRDMA_UNITY "Compile files in groups: twice as fast from scratch, slower after a change" OFF)
@@ -42,6 +44,11 @@ if(RPCRDMA_METRICS AND PKG_CONFIG_FOUND)
   if(prometheus-cpp_FOUND AND microhttpd_FOUND)
     set(METRICS_FOUND ON)
   endif()
+endif()
+
+# The same for targets that link the bus of a fleet.
+if(RPCRDMA_FLEET AND PKG_CONFIG_FOUND)
+  pkg_check_modules(nats QUIET IMPORTED_TARGET GLOBAL libnats)
 endif()
 
 # The same for targets that link the verbs provider.
