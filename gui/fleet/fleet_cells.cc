@@ -66,7 +66,7 @@ QString plain(const std::string& text) {
 // What hosts and endpoints have in common.
 struct Figures {
   std::uint64_t connections, lost;
-  const fleet::ViewCredits& credits;
+  const fleet::CreditSums& credits;
   const std::optional<fleet::ViewRates>& rates;
   const fleet::ViewLatency& latency;
   const fleet::ViewFindings& findings;
@@ -76,14 +76,25 @@ Figures figures_of(const fleet::HostState& h, const fleet::EndpointState* e) {
   return {e->connections, e->events_lost, e->credits, e->rates, e->latency, e->findings};
 }
 
-QString life_text(const fleet::HostState& h, const fleet::EndpointState* e) {
-  if (e != nullptr) {
-    if (e->ended) return fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "ended"));
-    if (!h.fresh) return {};
-    return e->restarts == 0
-               ? QString()
-               : counted(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "restarted: %1"), e->restarts);
+// How an endpoint ended; nothing: it runs.
+QString end_text(const fleet::EndpointState& e) {
+  switch (e.end) {
+    case fleet::EndpointEnd::kNone:
+      return e.recordings.empty()
+                 ? QString()
+                 : fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "recording"));
+    case fleet::EndpointEnd::kClosed:
+      return fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "ended"));
+    case fleet::EndpointEnd::kKilled:
+      return fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "killed"));
+    case fleet::EndpointEnd::kRefused:
+      break;
   }
+  return fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "not read: %1")).arg(plain(e.why));
+}
+
+QString life_text(const fleet::HostState& h, const fleet::EndpointState* e) {
+  if (e != nullptr) return end_text(*e);
   QStringList parts;
   switch (life_of(h)) {
     case FleetLife::kLive:
@@ -119,6 +130,9 @@ QString tip_of(const fleet::HostState& h, const fleet::EndpointState* e) {
   if (e != nullptr) {
     lines << plain(e->name);
     if (!e->role.empty()) lines << plain(e->role);
+    lines << fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "Process %1 of %2"))
+                 .arg(e->process)
+                 .arg(plain(e->user));
     lines << counted(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "Trace events lost: %1"),
                      e->events_lost);
     return lines.join('\n');
@@ -139,6 +153,18 @@ QString tip_of(const fleet::HostState& h, const fleet::EndpointState* e) {
                .arg(h.lost)
                .arg(h.late)
                .arg(h.repeated);
+  if (h.agent.states_dropped != 0 || h.agent.findings_dropped != 0) {
+    lines << fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet",
+                                        "The agent dropped %1 summaries and %2 findings"))
+                 .arg(h.agent.states_dropped)
+                 .arg(h.agent.findings_dropped);
+  }
+  if (h.agent.endpoints_unread != 0 || h.endpoints_left_out != 0) {
+    lines << fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet",
+                                        "Endpoints not read: %1; left out of the list: %2"))
+                 .arg(h.agent.endpoints_unread)
+                 .arg(h.endpoints_left_out);
+  }
   return lines.join('\n');
 }
 

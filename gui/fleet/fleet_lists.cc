@@ -1,5 +1,7 @@
 #include "fleet_lists.h"
 
+#include "findings_kept.h"
+
 #include <QDateTime>
 #include <QGuiApplication>
 #include <string>
@@ -29,9 +31,7 @@ int severity_of(const fleet::FindingNote& finding) {
 }
 
 void FleetFindingsModel::set(const std::vector<fleet::FindingNote>& findings) {
-  replace(findings, [](const fleet::FindingNote& f) {
-    return f.host + '\0' + f.instance + '\0' + std::to_string(f.kind);
-  });
+  replace(findings, finding_key);
 }
 
 int FleetFindingsModel::columnCount(const QModelIndex& parent) const {
@@ -121,7 +121,8 @@ QVariant FleetEventsModel::data(const QModelIndex& index, int role) const {
     case kHost:
       return e.host.empty() ? tr("the bus") : text_of(e.host);
     default:
-      return text_of(e.text);
+      return e.count > 1 ? tr("%1 (%2 times)").arg(text_of(e.text)).arg(e.count)
+                         : text_of(e.text);
   }
 }
 

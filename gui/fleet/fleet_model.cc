@@ -2,9 +2,18 @@
 
 #include "fleet_cells.h"
 
-#include <algorithm>
+#include <tuple>
 
 namespace rpcrdma::gui {
+
+namespace {
+
+// What fleet::View sorts endpoints by.
+auto place_of(const fleet::EndpointState& e) {
+  return std::tie(e.name, e.process);
+}
+
+}  // namespace
 
 FleetLife life_of(const fleet::HostState& host) {
   if (host.presence == fleet::HostPresence::kLeft) return FleetLife::kLeft;
@@ -15,7 +24,7 @@ FleetLife life_of(const fleet::HostState& host) {
 }
 
 FleetLife life_of(const fleet::HostState& host, const fleet::EndpointState& endpoint) {
-  return endpoint.ended ? FleetLife::kLeft : life_of(host);
+  return endpoint.end != fleet::EndpointEnd::kNone ? FleetLife::kLeft : life_of(host);
 }
 
 FleetModel::FleetModel(QObject* parent) : QAbstractItemModel(parent) {}
@@ -65,12 +74,12 @@ void FleetModel::take(int row, const fleet::HostState& now, bool next_second) {
   std::size_t at = 0;
   for (const fleet::EndpointState& endpoint : now.endpoints) {
     const auto place = [&] { return kept.begin() + static_cast<std::ptrdiff_t>(at); };
-    while (at < kept.size() && kept[at].name < endpoint.name) {
+    while (at < kept.size() && place_of(kept[at]) < place_of(endpoint)) {
       beginRemoveRows(host, static_cast<int>(at), static_cast<int>(at));
       kept.erase(place());
       endRemoveRows();
     }
-    if (at == kept.size() || kept[at].name != endpoint.name) {
+    if (at == kept.size() || place_of(kept[at]) != place_of(endpoint)) {
       beginInsertRows(host, static_cast<int>(at), static_cast<int>(at));
       kept.insert(place(), endpoint);
       endInsertRows();

@@ -21,6 +21,7 @@
 #include <QTreeView>
 
 #include <rpcrdma/gui_text/plain_text.h>
+#include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/views/style.h>
 
 namespace rpcrdma::gui {
@@ -147,18 +148,24 @@ void FleetPage::record() {
                   QString("%1/%2.pcapng").arg(folder, parts.join('-')));
 }
 
+// The host's name is not enough: the endpoint must be found here, under the same process.
 void FleetPage::open_selected() {
   const FleetModel::At row = model_->at(sorted_->mapToSource(tree_->currentIndex()));
   if (row.endpoint == nullptr) return;
   const QString host = from_bus(row.host->name);
+  const QString name = from_bus(row.endpoint->name);
   const QString own = own_host_.isEmpty() ? QSysInfo::machineHostName() : own_host_;
   if (host != own) {
     return say(tr("%1 is another machine: record its endpoint instead").arg(host));
   }
-  if (row.endpoint->ended) {
-    return say(tr("%1 has ended").arg(from_bus(row.endpoint->name)));
+  if (row.endpoint->end != fleet::EndpointEnd::kNone) return say(tr("%1 has ended").arg(name));
+  if (const auto here = trace::find_endpoints()) {
+    for (const trace::RunningEndpoint& e : *here) {
+      if (e.name != row.endpoint->name || e.process != row.endpoint->process) continue;
+      return Q_EMIT attach_wanted({QString::fromStdString(e.path)});
+    }
   }
-  Q_EMIT attach_wanted({from_bus(row.endpoint->name)});
+  say(tr("%1 is not among the endpoints of this user on this machine").arg(name));
 }
 
 void FleetPage::context_menu(const QPoint& at) {

@@ -16,8 +16,7 @@ struct FleetShown {
   fleet::FleetState state;
   bool connecting = false;                    // for the first time
   std::vector<fleet::FindingNote> findings;   // the newest first; each finding once
-  std::uint64_t findings_dropped = 0;         // older ones, beyond kMostFleetFindings
-  std::uint64_t queue_dropped = 0;            // messages that came faster than they were read
+  std::uint64_t findings_dropped = 0;  // older ones beyond kMostFleetFindings, and undelivered ones
 };
 
 inline constexpr std::size_t kMostFleetFindings = 1000;

@@ -5,6 +5,7 @@
 #include <QPainter>
 
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/views/style.h>
 #include <rpcrdma/views/theme.h>
 
@@ -40,13 +41,12 @@ void FleetTotalsRow::set(const FleetShown& now) {
                       tr("of %1 granted").arg(t.credits.granted)});
   figures_.push_back({tr("Calls waiting"), any ? QString::number(t.credits.waiting) : unknown,
                       tr("for a credit"), t.credits.waiting != 0 ? 1 : -1});
-  figures_.push_back({tr("Calls/s"), t.rates_known ? calls_text(t.rates.calls) : unknown,
-                      t.rates_known && t.rates.errors > 0
-                          ? tr("%1 errors/s").arg(calls_text(t.rates.errors))
-                          : QString(),
-                      t.rates_known && t.rates.errors > 0 ? 0 : -1});
+  const bool fails = t.rates && t.rates->errors > 0;
+  figures_.push_back({tr("Calls/s"), t.rates ? calls_text(t.rates->calls) : unknown,
+                      fails ? tr("%1 errors/s").arg(calls_text(t.rates->errors)) : QString(),
+                      fails ? 0 : -1});
   figures_.push_back({tr("Chunk bytes/s"),
-                      t.rates_known ? bytes_rate_text(bytes_of(t.rates)) : unknown, {}});
+                      t.rates ? bytes_rate_text(bytes_of(*t.rates)) : unknown, {}});
   figures_.push_back({tr("p50"), total_latency(t.latency.p50_ns), tr("last 10 s")});
   figures_.push_back({tr("p99"), total_latency(t.latency.p99_ns), tr("last 10 s")});
   const std::uint64_t bad = t.findings.errors + t.findings.warnings;
@@ -54,8 +54,8 @@ void FleetTotalsRow::set(const FleetShown& now) {
                       tr("%1 errors").arg(t.findings.errors),
                       t.findings.errors != 0 ? 0 : -1});
   const fleet::ViewRefusals& r = now.state.refused;
-  const std::uint64_t refused = r.malformed + r.other_version + r.wrong_host + r.hosts;
-  figures_.push_back({tr("Lost summaries"), QString::number(t.lost + now.queue_dropped),
+  const std::uint64_t refused = r.malformed + r.other_schema + r.wrong_host + r.hosts;
+  figures_.push_back({tr("Lost summaries"), QString::number(t.lost + r.undelivered),
                       refused != 0 ? tr("%1 not accepted").arg(refused) : QString(),
                       refused != 0 ? 1 : -1});
   QStringList spoken;
@@ -65,7 +65,8 @@ void FleetTotalsRow::set(const FleetShown& now) {
   }
   setAccessibleName(tr("Totals of the live hosts"));
   setAccessibleDescription(spoken.join("; "));
-  setToolTip(refused != 0 ? QString() : tr("Sums of the live hosts; no other host is in them"));
+  const QString tip = tr("Sums of the live hosts; no other host is in them");
+  setToolTip(tool_tip(refused == 0 ? tip : tip + '\n' + QString::fromStdString(r.latest)));
   update();
 }
 

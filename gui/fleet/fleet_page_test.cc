@@ -1,0 +1,3 @@
+#include <gtest/gtest.h>
+#include "fleet_page.h"
+TEST(X,Y){}
