@@ -183,7 +183,8 @@ class View {
   void bus(bool connected, std::string_view why, const ViewTime& now);
   // `total`: messages that the subscription has dropped so far.
   void dropped(std::uint64_t total);
-  // Advances the time; emits the events that time causes, such as of a host that has vanished.
+  // Advances the time; emits the events that time causes, such as of a host that has vanished. Call
+  // it before state(), and several times a second.
   void tick(const ViewTime& now);
 
   // The state at the time of the latest call above.
