@@ -1,6 +1,7 @@
 #include "bus_source.h"
 
 #include "findings_kept.h"
+#include "recorder.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -229,12 +230,31 @@ bool BusSource::available() {
   return fleet::Bus::available();
 }
 
+// In a thread of its own: the recording takes its time, and the states come meanwhile.
 void BusSource::record(const QString& host, const QString& endpoint, int seconds,
                        const QString& path) {
-  Q_UNUSED(endpoint);
-  Q_UNUSED(seconds);
-  Q_UNUSED(path);
-  Q_EMIT record_failed(host, tr("the bus is not connected"));
+  source_threads().take(std::thread([impl = impl_, host, endpoint, seconds, path] {
+    std::shared_ptr<fleet::Bus> connected;
+    {
+      const std::scoped_lock lock(impl->mutex);
+      connected = impl->bus;
+    }
+    const auto brought =
+        connected == nullptr
+            ? base::Expected<void>(base::fail("the bus is not connected"))
+            : bring_recording(*connected, host.toStdString(), endpoint.toStdString(), seconds,
+                              path.toStdString(), [&] { return impl->ending.load(); });
+    const std::scoped_lock lock(impl->mutex);
+    if (impl->source == nullptr) return;
+    const QString why = brought ? QString() : QString::fromStdString(brought.error().message);
+    QMetaObject::invokeMethod(
+        impl->source,
+        [of = impl->source, host, path, why] {
+          if (why.isEmpty()) return Q_EMIT of->recorded(host, path);
+          Q_EMIT of->record_failed(host, why);
+        },
+        Qt::QueuedConnection);
+  }));
 }
 
 }  // namespace rpcrdma::gui

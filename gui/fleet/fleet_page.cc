@@ -19,6 +19,7 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QTreeView>
+#include <algorithm>
 
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/live/endpoints.h>
@@ -123,10 +124,29 @@ void FleetPage::update_actions() {
   record_->setEnabled(source_ != nullptr && any && recording_ == 0);
 }
 
+// An agent records one endpoint: of a host, the busiest that runs.
+QString FleetPage::endpoint_to_record(const fleet::HostState& host,
+                                      const fleet::EndpointState* chosen) const {
+  if (chosen == nullptr) {
+    for (const fleet::EndpointState& e : host.endpoints) {
+      if (e.end != fleet::EndpointEnd::kNone) continue;
+      const auto calls = [](const fleet::EndpointState& of) { return of.rates ? of.rates->calls : 0; };
+      if (chosen == nullptr || calls(e) > calls(*chosen)) chosen = &e;
+    }
+  }
+  if (chosen == nullptr) return {};
+  const auto same_name = std::ranges::count_if(
+      host.endpoints, [&](const fleet::EndpointState& e) { return e.name == chosen->name; });
+  return same_name > 1 ? QString::number(chosen->process) : from_bus(chosen->name);
+}
+
 // Beside the user's other downloads, since it came from elsewhere and is to be kept.
 void FleetPage::record() {
   const FleetModel::At row = model_->at(sorted_->mapToSource(tree_->currentIndex()));
   if (row.host == nullptr || source_ == nullptr || recording_ != 0) return;
+  const QString host = from_bus(row.host->name);
+  const QString endpoint = endpoint_to_record(*row.host, row.endpoint);
+  if (endpoint.isEmpty()) return say(tr("%1 has no endpoint that runs").arg(host));
   QString folder = folder_;
   if (folder.isEmpty()) {
     folder = QStandardPaths::writableLocation(QStandardPaths::DownloadLocation);
@@ -134,16 +154,11 @@ void FleetPage::record() {
   if (folder.isEmpty() || !QDir().mkpath(folder)) {
     return say(tr("There is no folder for recordings"));
   }
-  const QString host = from_bus(row.host->name);
-  const QString endpoint = row.endpoint != nullptr ? from_bus(row.endpoint->name) : QString();
-  QStringList parts{file_part(host)};
-  if (!endpoint.isEmpty()) parts << file_part(endpoint);
-  parts << QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss");
+  const QStringList parts{file_part(host), file_part(endpoint),
+                          QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss")};
   ++recording_;
   update_actions();
-  say(tr("Recording %1 for %2 s ...")
-          .arg(endpoint.isEmpty() ? host : host + ' ' + endpoint)
-          .arg(kFleetRecordSeconds));
+  say(tr("Recording %1 of %2 for %3 s ...").arg(endpoint, host).arg(kFleetRecordSeconds));
   source_->record(host, endpoint, kFleetRecordSeconds,
                   QString("%1/%2.pcapng").arg(folder, parts.join('-')));
 }

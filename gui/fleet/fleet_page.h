@@ -53,7 +53,7 @@ class FleetPage : public QWidget {
   [[nodiscard]] QTableView& events() { return *events_; }
   [[nodiscard]] QString note() const;  // the line about recordings and problems
 
-  // Records the selected host or endpoint, and opens the recording.
+  // Records the selected endpoint, or the busiest of the selected host, and opens the recording.
   void record();
   // Attaches to the selected endpoint, if it runs on this machine.
   void open_selected();
@@ -74,6 +74,8 @@ class FleetPage : public QWidget {
   void show_state(const FleetShown& now);
   void size_columns();
   void say(const QString& text);
+  [[nodiscard]] QString endpoint_to_record(const fleet::HostState& host,
+                                           const fleet::EndpointState* chosen) const;
   void update_actions();
   void context_menu(const QPoint& at);
 

@@ -15,8 +15,8 @@ class FleetSource : public QObject {
  public:
   using QObject::QObject;
 
-  // Records `seconds` of a host, or of one endpoint of it (its name; empty: all), into a new file
-  // at `path`. Answers with recorded() or record_failed().
+  // Records `seconds` of an endpoint (its name or process ID) of a host into a new file at `path`.
+  // Answers with recorded() or record_failed().
   virtual void record(const QString& host, const QString& endpoint, int seconds,
                       const QString& path) = 0;
 

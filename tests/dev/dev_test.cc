@@ -68,6 +68,13 @@ const std::vector<Command> kCommands{
       "cmake --install build/release --component wireshark"}},
     {"gui some.pcap",
      {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
+    {"fleet",
+     {"cmake --preset quick -DRPCRDMA_TESTS=OFF -DRPCRDMA_GUI=OFF -DRPCRDMA_WIRESHARK=OFF "
+      "-DRPCRDMA_EXTCAP=OFF -DRPCRDMA_INSTALL_LIBRARY=OFF",
+      build("quick", "rpcrdma"), "quick-start build/quick/bin/rpcrdma"}},
+    {"fleet gui",
+     {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "rpcrdma gui"),
+      "quick-start build/release/bin/rpcrdma build/release/bin/rpcrdma-gui"}},
     {"screenshots",
      {"cmake --preset release -DRPCRDMA_GUI=ON -DRPCRDMA_TESTS=ON",
       build("release", "gui_screenshots"),
@@ -98,7 +105,8 @@ const std::vector<Command> kCommands{
      {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
       "words ",
       "shellcheck dev .ci/run tests/portability/run tests/portability/inside "
-      "tests/portability/dissect tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
+      "tests/portability/dissect tests/lab/image tests/fleet/quick-start tests/wireshark/screenshots "
+      "tests/lab/guest/init "
       "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "
       "debian/tests/decode debian/tests/dissect debian/tests/library debian/tests/serve-and-load "
       "packaging/release",
