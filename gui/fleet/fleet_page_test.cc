@@ -10,9 +10,12 @@
 #include "scripted_fleet.h"
 
 #include <QAccessible>
+#include <QApplication>
+#include <QDateTime>
 #include <QDialogButtonBox>
 #include <QFile>
 #include <QFileInfo>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -31,6 +34,7 @@
 #include <gmock/gmock.h>
 
 #include <rpcrdma/live/hub.h>
+#include <rpcrdma/views/palettes.h>
 #include <rpcrdma/views/theme.h>
 
 namespace rpcrdma::gui {
@@ -530,6 +534,29 @@ TEST_F(FleetPageTest, KeysAndNamesForScreenReaders) {
   const bool open = tree().isExpanded(row("a"));
   QTest::keyClick(&tree(), Qt::Key_Return);
   EXPECT_NE(tree().isExpanded(row("a")), open);
+}
+
+// Saves pictures to the folder that RPCRDMA_TEST_PICTURES names.
+TEST_F(FleetPageTest, AWholeClusterFitsTheScreen) {
+  const std::int64_t noon = QDateTime(QDate::currentDate(), QTime(14, 3)).toMSecsSinceEpoch();
+  for (int second = 0; second < 60; ++second) play(scripted_cluster(second, noon * 1'000'000));
+  EXPECT_EQ(tree().model()->rowCount(), 9);
+  const QString to = qEnvironmentVariable("RPCRDMA_TEST_PICTURES");
+  const QPalette before = QApplication::palette();
+  for (const auto& [name, palette] :
+       {std::pair("light", light_palette()), std::pair("dark", dark_palette())}) {
+    QApplication::setPalette(palette);
+    for (const QSize size : {QSize(1280, 800), QSize(1920, 1080)}) {
+      page.resize(size);
+      QCoreApplication::processEvents();
+      // Names, figures and findings are in sight.
+      EXPECT_LE(tree().header()->length(), size.width()) << size.width();
+      const QImage picture = page.grab().toImage();
+      EXPECT_EQ(picture.size(), size);
+      if (!to.isEmpty()) picture.save(QString("%1/fleet-%2-%3.png").arg(to, name).arg(size.width()));
+    }
+  }
+  QApplication::setPalette(before);
 }
 
 TEST(FleetAddresses, AreKeptWithoutSecrets) {
