@@ -3,6 +3,7 @@
 #include "message_queue.h"
 #include "nats_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -156,7 +157,7 @@ base::Expected<void> replay(jsCtx* js, const Replay& what, std::chrono::millisec
   options.Stream = what.stream;
   options.Ordered = true;
   options.Config.DeliverPolicy = what.latest ? js_DeliverLastPerSubject : js_DeliverByStartTime;
-  if (!what.latest) options.Config.OptStartTime = what.since_ns;
+  if (!what.latest) options.Config.OptStartTime = std::max<std::int64_t>(what.since_ns, 1);
   natsSubscription* raw = nullptr;
   jsErrCode code{};
   natsStatus status = js_SubscribeSync(&raw, js, what.subject.c_str(), nullptr, &options, &code);
