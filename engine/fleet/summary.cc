@@ -171,7 +171,7 @@ std::string to_json(const Summary& summary) {
   for (const EndpointSummary& e : summary.endpoints) {
     if (included == kMostEndpoints) break;
     const std::string one = dumped(endpoint_json(e));
-    if (length + one.size() + 1 > kMostSummaryBytes) continue;
+    if (length + one.size() + 1 > kMostSummaryBytes) break;
     length += one.size() + 1;
     if (included++ != 0) list += ',';
     list += one;
