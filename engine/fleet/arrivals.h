@@ -34,12 +34,12 @@ class SequenceWindow {
       return Arrival::kNewest;
     }
     const std::uint64_t behind = latest_ - number;
-    // Too long ago to know whether it has been here, or it was sent before anyone looked.
-    if (behind >= kWidth || number < first_) return Arrival::kLate;
+    // Too long ago to know whether it has been here.
+    if (behind >= kWidth) return Arrival::kLate;
     const std::uint64_t bit = std::uint64_t{1} << behind;
     if ((seen_ & bit) != 0) return Arrival::kRepeated;
     seen_ |= bit;
-    if (lost_ > 0) --lost_;  // late, not lost
+    if (number >= first_ && lost_ > 0) --lost_;  // late, not lost
     return Arrival::kLate;
   }
 

@@ -69,10 +69,6 @@ void EndpointTrack::measure(const EndpointSummary& e, std::int64_t monotonic_ns)
 
 void EndpointTrack::remember(const EndpointSummary& e, std::int64_t monotonic_ns) {
   while (moments_.size() >= kMostMoments) forget_oldest();
-  // The window begins with the latest moment before it.
-  while (moments_.size() > 1 && monotonic_ns - moments_[1].monotonic_ns >= kLatencyWindowNs) {
-    forget_oldest();
-  }
   Moment now;
   now.monotonic_ns = monotonic_ns;
   now.cumulative.generation = e.generation;
@@ -106,6 +102,10 @@ void EndpointTrack::take(const EndpointSummary& e, std::int64_t monotonic_ns) {
   state_.findings = {.errors = e.findings[2], .warnings = e.findings[1], .notes = e.findings[0]};
   state_.events_lost = e.events_lost;
   state_.recordings = e.recordings;
+  // The window begins with the latest moment before it.
+  while (moments_.size() > 1 && monotonic_ns - moments_[1].monotonic_ns >= kLatencyWindowNs) {
+    forget_oldest();
+  }
   measure(e, monotonic_ns);
   remember(e, monotonic_ns);
 }

@@ -61,8 +61,13 @@ HostTrack::Agent& HostTrack::agent_of(const Summary& s, const ViewTime& now) {
     lost_before_ += agents_.back()->order.lost();
     agents_.pop_back();
   }
-  agents_.push_back(std::make_unique<Agent>(expected));
-  agents_.back()->instance = s.instance;
+  auto agent = std::make_unique<Agent>(expected);
+  agent->instance = s.instance;
+  agent->boot = s.boot;
+  const auto same_clock = std::ranges::find(
+      agents_, s.boot, [](const auto& one) -> auto& { return one->boot; });
+  if (same_clock != agents_.end()) agent->delay = (*same_clock)->delay;
+  agents_.push_back(std::move(agent));
   return *agents_.back();
 }
 

@@ -53,9 +53,9 @@ class HostTrack {
   // An agent that has used the host's name.
   struct Agent {
     explicit Agent(std::optional<std::uint64_t> expected) : order(expected) {}
-    std::string instance;
+    std::string instance, boot;
     SequenceWindow order;
-    Delay delay;
+    Delay delay;  // of the monotonic clock of this boot
     bool heard = false;
     std::int64_t heard_ns = 0;        // on the viewer's monotonic clock
     unsigned came_back = 0;           // summaries after another agent had taken its place
