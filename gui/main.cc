@@ -64,7 +64,8 @@ int main(int argc, char** argv) {
                                   "ENDPOINT");
   const QCommandLineOption filter({"Y", "filter"}, "Shows only the messages that match", "FILTER");
   const QCommandLineOption no_icrc("no-icrc", "Accepts packets whatever their ICRC");
-  const QCommandLineOption fleet("fleet", "Shows the fleet whose agents publish on this bus", "URL");
+  const QCommandLineOption fleet("fleet", "Shows the fleet whose agents publish on this bus",
+                                 "URL");
   const QCommandLineOption user("user", "User of the bus", "NAME");
   const QCommandLineOption password("password-file", "File with the user's password", "FILE");
   const QCommandLineOption nkey("nkey", "File with the seed of an nkey", "FILE");

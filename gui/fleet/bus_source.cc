@@ -3,19 +3,19 @@
 #include "findings_kept.h"
 #include "recorder.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <QFile>
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rpcrdma/base/clock.h>
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/fleet/bus.h>
 #include <rpcrdma/fleet/subjects.h>
@@ -26,17 +26,11 @@ namespace {
 
 constexpr auto kRetry = std::chrono::seconds(2);
 constexpr auto kShowEach = std::chrono::milliseconds(500);
-constexpr std::int64_t kFindingsBackNs = 3'600'000'000'000;  // of the stream, at first
-constexpr qint64 kMostSecret = 4096;                         // bytes of a password file
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
+constexpr std::int64_t kFindingsBackNs = 3600 * base::kSecond;  // of the stream, at first
+constexpr qint64 kMostSecret = 4096;                            // bytes of a password file
 
 fleet::ViewTime moment() {
-  return {clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME)};
+  return {base::monotonic_ns(), base::wall_clock_ns()};
 }
 
 // Read anew for each connection, since passwords change.

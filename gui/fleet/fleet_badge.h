@@ -1,5 +1,5 @@
-// Whether the page hears the bus. Connected, it is a small line; otherwise a bar across the page, so
-// that nobody takes old figures for current ones.
+// Whether the page hears the bus. Connected, it is a small line; otherwise a bar across the page,
+// so that nobody takes old figures for current ones.
 #pragma once
 
 #include "fleet_shown.h"

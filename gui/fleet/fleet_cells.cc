@@ -80,9 +80,8 @@ Figures figures_of(const fleet::HostState& h, const fleet::EndpointState* e) {
 QString end_text(const fleet::EndpointState& e) {
   switch (e.end) {
     case fleet::EndpointEnd::kNone:
-      return e.recordings.empty()
-                 ? QString()
-                 : fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "recording"));
+      return e.recordings.empty() ? QString()
+                                  : fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "recording"));
     case fleet::EndpointEnd::kClosed:
       return fleet_tr(QT_TRANSLATE_NOOP("rpcrdma::gui::Fleet", "ended"));
     case fleet::EndpointEnd::kKilled:
@@ -247,7 +246,8 @@ QString age_text(std::int64_t ns) {
     return QCoreApplication::translate("rpcrdma::gui::Fleet", "%1 s").arg(seconds, 0, 'f', 0);
   }
   if (seconds < 7200) {
-    return QCoreApplication::translate("rpcrdma::gui::Fleet", "%1 min").arg(seconds / 60, 0, 'f', 0);
+    return QCoreApplication::translate("rpcrdma::gui::Fleet", "%1 min")
+        .arg(seconds / 60, 0, 'f', 0);
   }
   return QCoreApplication::translate("rpcrdma::gui::Fleet", "%1 h").arg(seconds / 3600, 0, 'f', 0);
 }
@@ -306,7 +306,8 @@ QVariant fleet_cell(const fleet::HostState& h, const fleet::EndpointState* e, in
       }
       return tool_tip(tip_of(h, e));
     case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignVCenter | (is_text(column) ? Qt::AlignLeft : Qt::AlignRight));
+      return static_cast<int>(Qt::AlignVCenter |
+                              (is_text(column) ? Qt::AlignLeft : Qt::AlignRight));
     case Qt::ForegroundRole:
       if (life != FleetLife::kLive) return secondary_text(QGuiApplication::palette());
       if (column == FleetModel::kWaiting && f.credits.waiting != 0) {
@@ -340,7 +341,8 @@ QVariant fleet_title(int column, int role) {
     case Qt::ToolTipRole:
       return *heading.help == '\0' ? QVariant() : QVariant(tool_tip(fleet_tr(heading.help)));
     case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignVCenter | (is_text(column) ? Qt::AlignLeft : Qt::AlignRight));
+      return static_cast<int>(Qt::AlignVCenter |
+                              (is_text(column) ? Qt::AlignLeft : Qt::AlignRight));
     default:
       return {};
   }

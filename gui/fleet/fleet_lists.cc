@@ -121,8 +121,7 @@ QVariant FleetEventsModel::data(const QModelIndex& index, int role) const {
     case kHost:
       return e.host.empty() ? tr("the bus") : text_of(e.host);
     default:
-      return e.count > 1 ? tr("%1 (%2 times)").arg(text_of(e.text)).arg(e.count)
-                         : text_of(e.text);
+      return e.count > 1 ? tr("%1 (%2 times)").arg(text_of(e.text)).arg(e.count) : text_of(e.text);
   }
 }
 

@@ -130,7 +130,9 @@ QString FleetPage::endpoint_to_record(const fleet::HostState& host,
   if (chosen == nullptr) {
     for (const fleet::EndpointState& e : host.endpoints) {
       if (e.end != fleet::EndpointEnd::kNone) continue;
-      const auto calls = [](const fleet::EndpointState& of) { return of.rates ? of.rates->calls : 0; };
+      const auto calls = [](const fleet::EndpointState& of) {
+        return of.rates ? of.rates->calls : 0;
+      };
       if (chosen == nullptr || calls(e) > calls(*chosen)) chosen = &e;
     }
   }

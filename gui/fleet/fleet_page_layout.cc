@@ -93,7 +93,7 @@ QWidget* FleetPage::make_head() {
   filter_->setPlaceholderText(tr("Filter by name (Ctrl+F)"));
   filter_->setAccessibleName(tr("Filter hosts and endpoints by name"));
   filter_->setClearButtonEnabled(true);
-  filter_->setMaximumWidth(320);
+  filter_->setMinimumWidth(fontMetrics().averageCharWidth() * 30);
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     sorted_->setFilterFixedString(text);
     if (!text.isEmpty()) tree_->expandAll();
@@ -132,6 +132,7 @@ void FleetPage::make_tree() {
   tree_->setSortingEnabled(true);
   tree_->sortByColumn(FleetModel::kName, Qt::AscendingOrder);
   tree_->header()->setStretchLastSection(false);
+  tree_->header()->setSectionResizeMode(FleetModel::kCourse, QHeaderView::Stretch);
   tree_->header()->setSectionsMovable(true);
   tree_->installEventFilter(this);
   connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& at) {
@@ -165,7 +166,7 @@ void FleetPage::size_columns() {
     int column = 0;
     for (const int n : characters) header.resizeSection(column++, wide * n + 2 * kGap);
   };
-  set_all(*tree_->header(), {30, 20, 6, 6, 8, 7, 8, 8, 16, 13, 8, 8, 12, 5});
+  set_all(*tree_->header(), {33, 20, 6, 6, 8, 7, 8, 8, 14, 13, 8, 8, 12, 5});
   set_all(*findings_->horizontalHeader(), {10, 11, 16, 18, 18, 7, 40});
   set_all(*events_->horizontalHeader(), {10, 16, 40});
 }

@@ -1,4 +1,5 @@
-// The fleet's page with a fleet that a script plays: what is current, what is not, and what it does.
+// The fleet's page with a fleet that a script plays: what is current, what is not, and what it
+// does.
 #include "fleet_page.h"
 
 #include "fleet_address.h"
@@ -28,7 +29,6 @@
 #include <QTest>
 #include <QTextDocument>
 #include <QTreeView>
-
 #include <map>
 
 #include <gmock/gmock.h>
@@ -318,7 +318,7 @@ TEST_F(FleetPageTest, AHostOrAnEndpointIsRecordedAndTheRecordingOpened) {
   FleetShown now;
   now.state.connected = true;
   now.state.hosts = {scripted_host("../ev il", {scripted_endpoint("busy", "client", 9),
-                                                 scripted_endpoint("nfsd", "server", 1)})};
+                                                scripted_endpoint("nfsd", "server", 1)})};
   play(now);
   const QSignalSpy opened(&page, &FleetPage::open_wanted);
   tree().setCurrentIndex(row("../ev il"));
@@ -388,7 +388,8 @@ TEST_F(FleetPageTest, TextsFromTheBusAreShownAsPlainText) {
   now.state.bus = kMarkup;
   now.state.refused.malformed = 1;
   now.state.refused.latest = kMarkup;
-  now.state.hosts = {scripted_host(kMarkup + "\n\x1b[2J", {scripted_endpoint(kMarkup, kMarkup, 1)})};
+  now.state.hosts = {
+      scripted_host(kMarkup + "\n\x1b[2J", {scripted_endpoint(kMarkup, kMarkup, 1)})};
   now.state.hosts[0].problem = kMarkup;
   now.state.hosts[0].version = kMarkup;
   now.state.events = {{fleet::ViewEvent::Kind::kBad, 1, kMarkup, kMarkup, 1}};
@@ -480,7 +481,9 @@ TEST_F(FleetPageTest, EachStateDrawsItsOwnSign) {
   now.state.hosts = {scripted_host("a", {})};
   const auto picture = [&] {
     play(now);
-    return tree().viewport()->grab(tree().visualRect(row("a").siblingAtColumn(FleetModel::kLife)))
+    return tree()
+        .viewport()
+        ->grab(tree().visualRect(row("a").siblingAtColumn(FleetModel::kLife)))
         .toImage();
   };
   tree().setCurrentIndex({});
@@ -553,7 +556,8 @@ TEST_F(FleetPageTest, AWholeClusterFitsTheScreen) {
       EXPECT_LE(tree().header()->length(), size.width()) << size.width();
       const QImage picture = page.grab().toImage();
       EXPECT_EQ(picture.size(), size);
-      if (!to.isEmpty()) picture.save(QString("%1/fleet-%2-%3.png").arg(to, name).arg(size.width()));
+      if (!to.isEmpty())
+        picture.save(QString("%1/fleet-%2-%3.png").arg(to, name).arg(size.width()));
     }
   }
   QApplication::setPalette(before);
@@ -562,8 +566,8 @@ TEST_F(FleetPageTest, AWholeClusterFitsTheScreen) {
 TEST(FleetAddresses, AreKeptWithoutSecrets) {
   const QTemporaryDir folder;
   QSettings settings(folder.filePath("settings"), QSettings::IniFormat);
-  const FleetAddress address{"nats://joe:p@ss@one:4222, tls://two:4222", "joe", "/etc/pw",
-                             "", "/etc/ca.pem"};
+  const FleetAddress address{"nats://joe:p@ss@one:4222, tls://two:4222", "joe", "/etc/pw", "",
+                             "/etc/ca.pem"};
   EXPECT_EQ(address.url_without_secrets(), "nats://one:4222,tls://two:4222");
   save_fleet_address(settings, address);
   settings.sync();
@@ -580,8 +584,7 @@ TEST(FleetAddresses, AreKeptWithoutSecrets) {
 TEST(FleetDialogs, OpenOnlyWhatABusCanAccept) {
   FleetDialog dialog({});
   QSignalSpy wanted(&dialog, &FleetDialog::wanted);
-  QPushButton* const open =
-      dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open);
+  QPushButton* const open = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Open);
   EXPECT_TRUE(open->isEnabled());
   dialog.field("user")->setText("joe");
   EXPECT_FALSE(open->isEnabled());  // without a password

@@ -121,8 +121,7 @@ void FleetDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     QStyleOptionViewItem empty(option);
     initStyleOption(&empty, index);
     empty.text.clear();
-    const QStyle* const style =
-        option.widget != nullptr ? option.widget->style() : nullptr;
+    const QStyle* const style = option.widget != nullptr ? option.widget->style() : nullptr;
     if (style != nullptr) {
       style->drawPrimitive(QStyle::PE_PanelItemViewItem, &empty, painter, option.widget);
     }

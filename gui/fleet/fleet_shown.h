@@ -14,8 +14,8 @@ namespace rpcrdma::gui {
 
 struct FleetShown {
   fleet::FleetState state;
-  bool connecting = false;                    // for the first time
-  std::vector<fleet::FindingNote> findings;   // the newest first; each finding once
+  bool connecting = false;                   // for the first time
+  std::vector<fleet::FindingNote> findings;  // the newest first; each finding once
   std::uint64_t findings_dropped = 0;  // older ones beyond kMostFleetFindings, and undelivered ones
 };
 

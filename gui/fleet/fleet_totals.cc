@@ -32,10 +32,10 @@ void FleetTotalsRow::set(const FleetShown& now) {
   QStringList others;
   if (t.old_hosts != 0) others << tr("%1 not current").arg(t.old_hosts);
   if (t.left_hosts != 0) others << tr("%1 stopped").arg(t.left_hosts);
-  figures_.push_back({tr("Live hosts"), QString::number(t.hosts), others.join(", "),
-                      t.old_hosts != 0 ? 1 : -1});
-  figures_.push_back({tr("Endpoints"), QString::number(t.endpoints),
-                      tr("%1 connections").arg(t.connections)});
+  figures_.push_back(
+      {tr("Live hosts"), QString::number(t.hosts), others.join(", "), t.old_hosts != 0 ? 1 : -1});
+  figures_.push_back(
+      {tr("Endpoints"), QString::number(t.endpoints), tr("%1 connections").arg(t.connections)});
   const bool any = t.hosts != 0;
   figures_.push_back({tr("Credits in use"), any ? QString::number(t.credits.in_use) : unknown,
                       tr("of %1 granted").arg(t.credits.granted)});
@@ -45,14 +45,14 @@ void FleetTotalsRow::set(const FleetShown& now) {
   figures_.push_back({tr("Calls/s"), t.rates ? calls_text(t.rates->calls) : unknown,
                       fails ? tr("%1 errors/s").arg(calls_text(t.rates->errors)) : QString(),
                       fails ? 0 : -1});
-  figures_.push_back({tr("Chunk bytes/s"),
-                      t.rates ? bytes_rate_text(bytes_of(*t.rates)) : unknown, {}});
+  figures_.push_back(
+      {tr("Chunk bytes/s"), t.rates ? bytes_rate_text(bytes_of(*t.rates)) : unknown, {}});
   figures_.push_back({tr("p50"), total_latency(t.latency.p50_ns), tr("last 10 s")});
   figures_.push_back({tr("p99"), total_latency(t.latency.p99_ns), tr("last 10 s")});
-  const std::uint64_t bad = t.findings.errors + t.findings.warnings;
-  figures_.push_back({tr("Errors, warnings"), QString::number(bad),
-                      tr("%1 errors").arg(t.findings.errors),
-                      t.findings.errors != 0 ? 0 : -1});
+  figures_.push_back(
+      {tr("Findings: errors"), QString::number(t.findings.errors),
+       t.findings.warnings == 1 ? tr("1 warning") : tr("%1 warnings").arg(t.findings.warnings),
+       t.findings.warnings != 0 ? 1 : -1});
   const fleet::ViewRefusals& r = now.state.refused;
   const std::uint64_t refused = r.malformed + r.other_schema + r.wrong_host + r.hosts;
   figures_.push_back({tr("Lost summaries"), QString::number(t.lost + r.undelivered),
@@ -60,8 +60,8 @@ void FleetTotalsRow::set(const FleetShown& now) {
                       refused != 0 ? 1 : -1});
   QStringList spoken;
   for (const Figure& f : figures_) {
-    spoken << QString("%1: %2%3").arg(f.title, f.value,
-                                      f.detail.isEmpty() ? QString() : " (" + f.detail + ')');
+    spoken << QString("%1: %2%3")
+                  .arg(f.title, f.value, f.detail.isEmpty() ? QString() : " (" + f.detail + ')');
   }
   setAccessibleName(tr("Totals of the live hosts"));
   setAccessibleDescription(spoken.join("; "));
@@ -90,10 +90,10 @@ void FleetTotalsRow::paintEvent(QPaintEvent* /*event*/) {
     }
     const QRectF text = cell.adjusted(8, 6, -4, 0);
     const auto draw = [&](double y, int high, const QString& words) {
-      painter.drawText(QRectF(text.left(), text.top() + y, text.width(), high),
-                       static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter),
-                       painter.fontMetrics().elidedText(words, Qt::ElideRight,
-                                                        static_cast<int>(text.width())));
+      painter.drawText(
+          QRectF(text.left(), text.top() + y, text.width(), high),
+          static_cast<int>(Qt::AlignLeft | Qt::AlignVCenter),
+          painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(text.width())));
     };
     painter.setFont(font());
     painter.setPen(secondary_text(palette()));

@@ -32,7 +32,8 @@ class KeyedRows : public QAbstractTableModel {
     QModelIndexList after;
     for (const QModelIndex& i : before) {
       const auto found = place.find(key(row_at(i)));
-      after << (found == place.end() ? QModelIndex() : this->createIndex(found->second, i.column()));
+      after << (found == place.end() ? QModelIndex()
+                                     : this->createIndex(found->second, i.column()));
     }
     // Only the number of rows changes here; which row is where, below.
     const std::size_t had = rows_.size();

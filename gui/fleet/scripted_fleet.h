@@ -1,4 +1,5 @@
-// For tests and pictures: a fleet without a bus, whose state a script sets, and hosts to begin with.
+// For tests and pictures: a fleet without a bus, whose state a script sets, and hosts to begin
+// with.
 #pragma once
 
 #include "fleet_source.h"
@@ -22,9 +23,7 @@ class ScriptedFleet : public FleetSource {
               const QString& path) override {
     asked.push_back({host, endpoint, path, seconds});
   }
-  void show(const FleetShown& now) {
-    Q_EMIT shown(std::make_shared<const FleetShown>(now));
-  }
+  void show(const FleetShown& now) { Q_EMIT shown(std::make_shared<const FleetShown>(now)); }
 
   std::vector<Asked> asked;
 };
@@ -82,9 +81,9 @@ class ScriptedFleet : public FleetSource {
   return h;
 }
 
-// A cluster of two servers and their clients at one second of its life: one client waits for credits,
-// one has no news, one has vanished, one was stopped. The same second is the same state. `wall_ns`:
-// of second 0.
+// A cluster of two servers and their clients at one second of its life: one client waits for
+// credits, one has no news, one has vanished, one was stopped. The same second is the same state.
+// `wall_ns`: of second 0.
 [[nodiscard]] inline FleetShown scripted_cluster(int second, std::int64_t wall_ns) {
   constexpr std::int64_t kSecondNs = 1'000'000'000;
   constexpr std::int64_t kAwayFrom = 40;  // from this second on, three hosts are silent

@@ -231,9 +231,8 @@ QWidget* StartPage::make_middle() {
   fleet_ = new SourceCard("fleet", tr("Open a fleet"), tr("Ctrl+Shift+F"),
                           tr("Shows many hosts, as their agents publish them over NATS"), side);
   fleet_->heading().setObjectName("fleet");
-  fleet_->column().addWidget(
-      new SecondLine(tr("Hosts whose agents publish to a NATS server: rpcrdma agent."), kIndent,
-                     fleet_));
+  fleet_->column().addWidget(new SecondLine(
+      tr("Hosts whose agents publish to a NATS server: rpcrdma agent."), kIndent, fleet_));
   connect(&fleet_->heading(), &QAbstractButton::clicked, this, &StartPage::fleet_wanted);
   for (SourceCard* const card : {open_, attach_, trial_, capture_, fleet_}) {
     column->addWidget(card);

@@ -35,7 +35,7 @@ class StartPage : public QWidget {
   void trial_wanted(const QString& preset);       // of the playground; empty: show its settings
   void capture_wanted(const QString& interface);  // empty: show all
   void fleet_wanted();
-  void help_wanted(const QString& topic);         // "keys", "filter", "rules", "about"
+  void help_wanted(const QString& topic);  // "keys", "filter", "rules", "about"
 
  protected:
   void showEvent(QShowEvent* event) override;

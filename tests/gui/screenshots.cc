@@ -66,8 +66,8 @@ class Screens {
   }
 
   bool all() {
-    return start() && fleet() && help() && capture() && congestion() && findings() && compare() && live() &&
-           stalled();
+    return start() && fleet() && help() && capture() && congestion() && findings() && compare() &&
+           live() && stalled();
   }
 
  private:
@@ -165,7 +165,8 @@ class Screens {
     return save("start");
   }
 
-  // A cluster in its 59th second: one host without news, one that vanished, one whose agent stopped.
+  // A cluster in its 59th second: one host without news, one that vanished, one whose agent
+  // stopped.
   bool fleet() {
     auto made = std::make_unique<ScriptedFleet>();
     ScriptedFleet& cluster = *made;
