@@ -51,22 +51,25 @@ base::Expected<fleet::FindingNote> finding_of(const fleet::BusMessage& message) 
   return note;
 }
 
+top::FleetFinding shown_finding(const fleet::FindingNote& note) {
+  return {.wall_ns = note.wall_ns,
+          .host = note.host,
+          .endpoint = note.endpoint,
+          .severity = severity_of(note.severity),
+          .rule = note.rule,
+          .peer = note.at_fault,
+          .count = note.count,
+          .text = note.text,
+          .advice = note.advice};
+}
+
 void FleetFindings::take(const fleet::BusMessage& message) {
   const auto note = finding_of(message);
   if (!note) {
     ++refused_;
     return;
   }
-  all_.insert_or_assign(Kind{note->host, note->instance, note->kind},
-                        top::FleetFinding{.wall_ns = note->wall_ns,
-                                          .host = note->host,
-                                          .endpoint = note->endpoint,
-                                          .severity = severity_of(note->severity),
-                                          .rule = note->rule,
-                                          .peer = note->at_fault,
-                                          .count = note->count,
-                                          .text = note->text,
-                                          .advice = note->advice});
+  all_.insert_or_assign(Kind{note->host, note->instance, note->kind}, shown_finding(*note));
   if (all_.size() <= kMost) return;
   all_.erase(
       std::ranges::min_element(all_, {}, [](const auto& one) { return one.second.wall_ns; }));

@@ -12,6 +12,7 @@
 
 #include <rpcrdma/base/error.h>
 #include <rpcrdma/fleet/bus.h>
+#include <rpcrdma/fleet/summary.h>
 #include <rpcrdma/fleet/view.h>
 #include <rpcrdma/top/fleet_shown.h>
 
@@ -38,6 +39,8 @@ class FleetFindings {
 
 // Returns the finding of a message; nothing if it is none, or about another host than its subject.
 [[nodiscard]] base::Expected<fleet::FindingNote> finding_of(const fleet::BusMessage& message);
+
+[[nodiscard]] top::FleetFinding shown_finding(const fleet::FindingNote& note);
 
 class FleetWatch {
  public:
