@@ -16,8 +16,14 @@ struct FleetOptions {
   std::string duration = "10s";
   std::string size = "256Mi";
   std::string write;  // empty: HOST-ENDPOINT.pcapng
+  // Of `hosts` and `findings`.
+  bool json = false;
+  std::string since = "1h";
+  bool follow = false;
 };
 
+[[nodiscard]] int fleet_hosts(const FleetOptions& options, const fleet::BusOptions& bus);
+[[nodiscard]] int fleet_findings(const FleetOptions& options, const fleet::BusOptions& bus);
 [[nodiscard]] int fleet_record(const FleetOptions& options, const fleet::BusOptions& bus);
 
 }  // namespace rpcrdma::cli
