@@ -68,6 +68,13 @@ const std::vector<Command> kCommands{
       "cmake --install build/release --component wireshark"}},
     {"gui some.pcap",
      {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
+    {"fleet",
+     {"cmake --preset quick -DRPCRDMA_TESTS=OFF -DRPCRDMA_GUI=OFF -DRPCRDMA_WIRESHARK=OFF "
+      "-DRPCRDMA_EXTCAP=OFF -DRPCRDMA_INSTALL_LIBRARY=OFF",
+      build("quick", "rpcrdma"), "quick-start build/quick/bin/rpcrdma"}},
+    {"fleet gui",
+     {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "rpcrdma gui"),
+      "quick-start build/release/bin/rpcrdma build/release/bin/rpcrdma-gui"}},
     {"screenshots",
      {"cmake --preset release -DRPCRDMA_GUI=ON -DRPCRDMA_TESTS=ON",
       build("release", "gui_screenshots"),
@@ -98,7 +105,9 @@ const std::vector<Command> kCommands{
      {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
       "words ",
       "shellcheck dev .ci/run tests/portability/run tests/portability/inside "
-      "tests/portability/dissect tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
+      "tests/portability/dissect tests/lab/image tests/fleet/quick-start "
+      "tests/wireshark/screenshots "
+      "tests/lab/guest/init "
       "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "
       "debian/tests/decode debian/tests/dissect debian/tests/library debian/tests/serve-and-load "
       "packaging/release",
@@ -115,6 +124,14 @@ TEST_F(DevScript, EachCommandRunsToItsEnd) {
     EXPECT_EQ(r.status, 0) << command.arguments << '\n' << r.err;
     EXPECT_THAT(started(), ElementsAreArray(command.starts)) << command.arguments;
   }
+}
+
+TEST_F(DevScript, FleetIsForRoot) {
+  const e2e::Result r = run("fleet", "USER_ID=1000");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("dev: fleet must run as root"));
+  EXPECT_THAT(started(), IsEmpty());
+  EXPECT_EQ(run("fleet frobnicate").status, 1);
 }
 
 // The lab runs in parallel with the second build, so their order varies.

@@ -20,7 +20,7 @@ class DevScript : public ::testing::Test {
   DevScript() {
     namespace fs = std::filesystem;
     for (const char* made :
-         {"tools", "home", "tmp", "cmake", "packaging", "tests/docs", "tests/lab",
+         {"tools", "home", "tmp", "cmake", "packaging", "tests/docs", "tests/fleet", "tests/lab",
           "tests/portability", "build/quick/bin", "build/release/bin", "build/release/extcap",
           "build/release/wireshark/epan", "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
@@ -43,6 +43,7 @@ class DevScript : public ::testing::Test {
     stand_in("build/quick/bin/rpcrdma");
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
+    stand_in("tests/fleet/quick-start");
     stand_in("packaging/release");
     stand_in("tests/docs/words");
     e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");
