@@ -2,6 +2,7 @@
 #include "families.h"
 #include "http_server.h"
 #include "process.h"
+#include "protobuf.h"
 
 #include <chrono>
 #include <functional>
@@ -70,6 +71,10 @@ struct Exposer::Impl {
 
 bool Exposer::available() {
   return true;
+}
+
+bool Exposer::has_native_histograms() {
+  return has_protobuf();
 }
 
 Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& host, std::uint16_t port,
