@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -63,18 +64,23 @@ int list(bool json) {
   }
   // Only root sees those of others.
   const bool users = ::geteuid() == 0;
-  std::size_t width = 4, user_width = 4, metrics_width = 7;
+  std::size_t width = 4, user_width = 4, metrics_width = 0;
   for (const RunningEndpoint& e : *endpoints) {
     width = std::max(width, decode::escape_text(e.name).size());
     user_width = std::max(user_width, decode::escape_text(e.user).size());
-    metrics_width = std::max(metrics_width, e.metrics.size());
+    if (!e.metrics.empty()) {
+      metrics_width =
+          std::max({metrics_width, std::string_view("METRICS").size(), e.metrics.size()});
+    }
   }
   const auto print = [&](const std::string& name, const std::string& process,
                          const std::string& user, const std::string& begun,
                          const std::string& metrics, const std::string& role) {
     fmt::print("{:<{}}  {:>7}  ", name, width, process);
     if (users) fmt::print("{:<{}}  ", user, user_width);
-    fmt::print("{:<19}  {:<{}}  {}\n", begun, metrics, metrics_width, role);
+    fmt::print("{:<19}  ", begun);
+    if (metrics_width != 0) fmt::print("{:<{}}  ", metrics, metrics_width);
+    fmt::print("{}\n", role);
   };
   print("NAME", "PROCESS", "USER", "SINCE (UTC)", "METRICS", "ROLE");
   for (const RunningEndpoint& e : *endpoints) {

@@ -1,4 +1,4 @@
-// What is written is read again by protozero's reader, and compared with the text formats.
+// Reads what was written with protozero's reader, and compares it with the text formats.
 #include "protobuf.h"
 
 #include "names.h"

@@ -1,4 +1,4 @@
-// Keeps a file that tells Prometheus which endpoints of this machine to scrape (file_sd_configs).
+// Keeps a file that lists the endpoints of this machine as targets for Prometheus (file_sd_configs).
 #pragma once
 
 #include <cstddef>
