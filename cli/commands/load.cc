@@ -352,6 +352,7 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
     parts.front().trace = tracing.figures();
     metrics = Metrics::open(*plan.metrics, parts, "load");
     if (metrics == nullptr) return kUnreadable;
+    tracing.announce_metrics(metrics->address());
     if (plan.metrics->port == 0) {
       complain(fmt::format("load: metrics at http://{}/metrics", metrics->address()));
     }
