@@ -22,6 +22,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_decode(command_line::Command& command);
 [[nodiscard]] Run add_capture(command_line::Command& command);
 [[nodiscard]] Run add_analyze(command_line::Command& command);
+[[nodiscard]] Run add_analyze_many(command_line::Command& command);
 [[nodiscard]] Run add_ls(command_line::Command& command);
 [[nodiscard]] Run add_attach(command_line::Command& command);
 [[nodiscard]] Run add_kernel(command_line::Command& command);

@@ -294,4 +294,9 @@ Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& pat
   return merge_files(paths, {}, clocks);
 }
 
+Expected<std::unique_ptr<Source>> open_merged(const std::vector<std::string>& paths,
+                                              const std::vector<FileClock>& clocks) {
+  return merge_files(paths, {}, clocks);
+}
+
 }  // namespace rpcrdma::capture

@@ -115,7 +115,12 @@ struct FileClock {
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_files(
     const std::vector<std::string>& paths, const std::vector<FileClock>& clocks = {});
 
-// The same for a socket or pipe. Errors call it `name`.
+// The same, also for one file of several that other processes read: it has a name in
+// Source::files() and in the texts of stats(), as if all were read together.
+[[nodiscard]] Expected<std::unique_ptr<Source>> open_merged(
+    const std::vector<std::string>& paths, const std::vector<FileClock>& clocks = {});
+
+// The same as open_file() for a socket or pipe. Errors call it `name`.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_descriptor(base::FileDescriptor fd,
                                                                 std::string name);
 
