@@ -183,6 +183,7 @@ void Crew::handle(Member& member, std::size_t agent, Frame frame, std::vector<Ev
            refusal && !refusal->why.empty() ? refusal->why : "it refused without a reason");
       return;
     }
+    case FrameType::kLocated:
     case FrameType::kReady:
     case FrameType::kConnected:
     case FrameType::kInterval:
@@ -195,6 +196,7 @@ void Crew::handle(Member& member, std::size_t agent, Frame frame, std::vector<Ev
       events.push_back({agent, std::move(frame)});
       return;
     case FrameType::kPing:
+    case FrameType::kLocate:
     case FrameType::kOptions:
     case FrameType::kConnect:
     case FrameType::kStart:

@@ -23,7 +23,9 @@ std::optional<std::size_t> most_body_bytes(FrameType type) {
     case FrameType::kHello:
     case FrameType::kPong:
     case FrameType::kRefusal:
+    case FrameType::kLocated:
     case FrameType::kPing:
+    case FrameType::kLocate:
     case FrameType::kStart:
       return kSmall;
     case FrameType::kReady:
@@ -59,10 +61,10 @@ void FrameReader::append(Bytes bytes) {
 
 bool FrameReader::skip_banner() {
   if (begun_) return true;
-  const auto mark = std::ranges::search(buffer_, kMark);
-  begun_ = !mark.empty();
+  const auto mark = std::search(buffer_.begin(), buffer_.end(), kMark.begin(), kMark.end());
+  begun_ = mark != buffer_.end();
   // The mark may have arrived in part.
-  const std::size_t text = begun_ ? static_cast<std::size_t>(mark.begin() - buffer_.begin())
+  const std::size_t text = begun_ ? static_cast<std::size_t>(mark - buffer_.begin())
                                   : buffer_.size() - std::min(buffer_.size(), kMark.size() - 1);
   banner_.append(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(text));
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(text));

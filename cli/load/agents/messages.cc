@@ -111,11 +111,29 @@ std::optional<Pong> Pong::decode(Bytes body) {
   return whole(in, m);
 }
 
+Body Locate::encode() const {
+  return written([&](wire::XdrWriter& out) { put(out, network, kMostTextBytes); });
+}
+std::optional<Locate> Locate::decode(Bytes body) {
+  wire::XdrReader in(body);
+  Locate m{take(in, kMostTextBytes)};
+  return whole(in, std::move(m));
+}
+
+Body Located::encode() const {
+  return written([&](wire::XdrWriter& out) { put(out, address, kMostTextBytes); });
+}
+std::optional<Located> Located::decode(Bytes body) {
+  wire::XdrReader in(body);
+  Located m{take(in, kMostTextBytes)};
+  return whole(in, std::move(m));
+}
+
 Body Options::encode() const {
   return written([&](wire::XdrWriter& out) {
     out.u32(rank);
     put(out, name, kMostTextBytes);
-    put(out, listen, kMostTextBytes);
+    put_list(out, serve);
     put_list(out, words);
   });
 }
@@ -124,7 +142,7 @@ std::optional<Options> Options::decode(Bytes body) {
   Options m;
   m.rank = in.u32();
   m.name = take(in, kMostTextBytes);
-  m.listen = take(in, kMostTextBytes);
+  m.serve = take_list(in);
   m.words = take_list(in);
   return whole(in, std::move(m));
 }

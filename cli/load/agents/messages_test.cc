@@ -23,16 +23,18 @@ TEST(AgentMessages, AreExactlyWhatTheyAre) {
   expect_exact(Refusal{"no"});
   expect_exact(Ping{5});
   expect_exact(Pong{5, -3});
-  expect_exact(Options{3, "host#2", "192.0.2.1", {"--size", "4k"}});
+  expect_exact(Locate{"ib0"});
+  expect_exact(Located{"192.0.2.1"});
+  expect_exact(Options{3, "host#2", {"--port", "1"}, {"--size", "4k"}});
   expect_exact(Connect{1, {"a", "b"}, -1, 2});
   expect_exact(Start{-5, 6});
 }
 
 TEST(AgentMessages, KeepTheirValues) {
-  const auto options = Options::decode(Options{3, "n", "l", {"--a", "", "b c\n"}}.encode());
+  const auto options = Options::decode(Options{3, "n", {"s"}, {"--a", "", "b c\n"}}.encode());
   EXPECT_EQ(options->rank, 3U);
   EXPECT_EQ(options->name, "n");
-  EXPECT_EQ(options->listen, "l");
+  EXPECT_THAT(options->serve, ElementsAre("s"));
   EXPECT_THAT(options->words, ElementsAre("--a", "", "b c\n"));
   const auto connect = Connect::decode(Connect{9, {"s"}, -7, 8}.encode());
   EXPECT_EQ(connect->round, 9U);

@@ -24,11 +24,13 @@ enum class FrameType : std::uint32_t {
   kInterval = 5,  // what it did in one second
   kResult = 6,    // what it did in a round
   kRefusal = 7,   // why it cannot; it ends
+  kLocated = 8,   // its address in a network
   // From the coordinator.
   kPing = 16,
   kOptions = 17,  // the rank and the options of the load
   kConnect = 18,  // the servers to call in this round
   kStart = 19,    // when to begin
+  kLocate = 21,   // asks for kLocated
   kStop = 20,     // end the load now, and send the result; no body
 };
 

@@ -49,10 +49,25 @@ struct Pong {
   [[nodiscard]] static std::optional<Pong> decode(Bytes body);
 };
 
+// Asks for the agent's address in a network, as --network names it.
+struct Locate {
+  std::string network;
+
+  [[nodiscard]] Body encode() const;
+  [[nodiscard]] static std::optional<Locate> decode(Bytes body);
+};
+
+struct Located {
+  std::string address;
+
+  [[nodiscard]] Body encode() const;
+  [[nodiscard]] static std::optional<Located> decode(Bytes body);
+};
+
 struct Options {
   std::uint32_t rank = 0;
   std::string name;                // of the agent, for reports
-  std::string listen;              // where it serves during the load; empty: nowhere
+  std::vector<std::string> serve;  // options of its server; none: it does not serve
   std::vector<std::string> words;  // options of the command line of a load
 
   [[nodiscard]] Body encode() const;
