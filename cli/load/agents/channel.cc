@@ -55,6 +55,7 @@ void Channel::send(FrameType type, Bytes body) {
 
 void Channel::close() {
   closed_ = true;
+  child_.output.reset();
   write_some();
 }
 
@@ -79,10 +80,11 @@ bool Channel::read_output() {
   const auto n = read_now(child_.output, buffer);
   if (!n) return false;
   if (*n == 0) {
+    reader_.end();
     child_.output.reset();
     return false;
   }
-  if (!closed_) reader_.append(Bytes(buffer).first(*n));
+  reader_.append(Bytes(buffer).first(*n));
   return true;
 }
 

@@ -33,8 +33,7 @@ class Channel {
 
   // The output of the agent has ended: with the process, or before.
   [[nodiscard]] bool output_ended() const { return child_.output.get() < 0; }
-  // The agent sees the end of its input when all frames are sent. From now on its output is read
-  // and dropped.
+  // The agent sees the end of its input when all frames are sent, and nobody reads its output.
   void close();
   // The status of waitpid(); nothing: the process runs.
   [[nodiscard]] std::optional<int> ended() { return child_.ended(); }

@@ -18,6 +18,7 @@ constexpr std::int64_t kHeartbeat = base::kSecond;
 constexpr std::int64_t kLongestWait = 100 * base::kMillisecond;
 // Between the end of an agent's output and that of its process.
 constexpr std::int64_t kLastWords = base::kSecond;
+constexpr std::size_t kMostShown = 100;  // of what something that is no agent printed
 constexpr std::size_t kMostPings = 64;  // without an answer
 // Messages besides kPong: so many, and so many for each second.
 constexpr std::int64_t kMostAtOnce = 64;
@@ -290,14 +291,18 @@ std::string Crew::why_ended(Member& member) const {
   const auto status = member.channel->ended();
   const std::string ended = status ? base::describe_wait_status(*status) : "closed its output";
   const std::string& line = member.channel->errors().last_line();
-  const std::string reason = line.empty() ? "" : ": " + line;
+  std::string reason = line.empty() ? "" : ": " + line;
+  const std::string program = options_.words(member.name)[0];
   if (member.channel->is_agent()) {
-    return fmt::format("the agent ended early: {} {}{}", options_.words(member.name)[0], ended,
-                       reason);
+    return fmt::format("the agent ended early: {} {}{}", program, ended, reason);
   }
-  const bool silent = line.empty() && member.channel->banner().empty();
-  return fmt::format("no agent began: {} {}{}{}", options_.words(member.name)[0], ended, reason,
-                     silent ? ", without a word" : "");
+  const std::string& banner = member.channel->banner();
+  if (line.empty()) {
+    reason = banner.empty() ? ", without a word"
+                            : fmt::format("; it printed \"{}\"",
+                                          banner.substr(0, std::min(banner.find('\n'), kMostShown)));
+  }
+  return fmt::format("no agent began: {} {}{}", program, ended, reason);
 }
 
 void Crew::pass_lines(Member& member) {

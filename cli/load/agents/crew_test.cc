@@ -87,7 +87,7 @@ TEST_F(AgentCrew, OneThatCannotBeReachedHasAReason) {
   EXPECT_THAT(printed_, ElementsAre("host0: Permission denied (publickey)."));
   EXPECT_EQ(crew_->how_lost(0), load_ranks::State::kDead);
   EXPECT_EQ(fate("exit 0"), "no agent began: sh ended with status 0, without a word");
-  EXPECT_EQ(fate("echo Hi"), "no agent began: sh ended with status 0");
+  EXPECT_EQ(fate("echo Hi"), "no agent began: sh ended with status 0; it printed \"Hi\"");
   EXPECT_EQ(fate("kill -KILL $$"),
             "no agent began: sh was ended by signal 9 (Killed), without a word");
 }

@@ -59,6 +59,13 @@ void FrameReader::append(Bytes bytes) {
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
 }
 
+void FrameReader::end() {
+  if (begun_ || error_) return;
+  banner_.append(buffer_.begin(), buffer_.end());
+  banner_.resize(std::min(banner_.size(), most_banner_));
+  buffer_.clear();
+}
+
 bool FrameReader::skip_banner() {
   if (begun_) return true;
   const auto mark = std::search(buffer_.begin(), buffer_.end(), kMark.begin(), kMark.end());

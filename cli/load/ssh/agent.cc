@@ -1,5 +1,6 @@
 #include "load/ssh/agent.h"
 
+#include "commands.h"
 #include "load/options.h"
 #include "load/own_address.h"
 #include "load/round_run.h"

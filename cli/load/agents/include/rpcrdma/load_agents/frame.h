@@ -59,6 +59,8 @@ class FrameReader {
 
   // Appends what has arrived. Call next() until it returns nothing before the next append.
   void append(Bytes bytes);
+  // No more arrives.
+  void end();
   // The next whole frame; nothing if it has not arrived. Error, also at all later calls: the stream
   // is not one of frames, or a frame is too long.
   [[nodiscard]] base::Expected<std::optional<Frame>> next();
