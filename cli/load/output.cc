@@ -1,4 +1,4 @@
-#include "load_output.h"
+#include "load/output.h"
 
 #include "endpoint.h"
 #include "input.h"

@@ -1,6 +1,6 @@
 // One thread of `rpcrdma load`: opens its endpoint, sends the Calls when they are due, counts
 // results.
-#include "load_worker.h"
+#include "load/worker.h"
 
 #include "interrupt.h"
 #include "metrics_option.h"
@@ -40,11 +40,11 @@ LoadWorker::LoadWorker(OpenProvider provider, const WorkerOptions& options,
       provider_(std::move(provider)),
       pacer_(options.pace),
       random_(options.seed),
-      granted_(options.client.connections) {}
+      granted_(options.client.connections * options.servers.size()) {}
 
 LoadWorker::~LoadWorker() {
-  // The client uses the memory of the Calls, so it is destroyed first.
-  client_.reset();
+  // The clients use the memory of the Calls, so they are destroyed first.
+  links_.clear();
 }
 
 Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
@@ -58,13 +58,16 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
   auto pattern = echo::Pattern::create(w->loop_->memory(), requests.longest());
   if (!pattern) return tl::unexpected(w->without_memory(pattern.error()));
   w->pattern_ = std::make_unique<echo::Pattern>(std::move(*pattern));
-  const std::uint32_t count = options.client.connections * options.depth;
+  const auto servers = static_cast<std::uint32_t>(options.servers.size());
+  const std::uint32_t connections = options.client.connections;
+  const std::uint32_t count = servers * connections * options.depth;
   w->slots_.reserve(count);
   w->free_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     auto call = echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
     if (!call) return tl::unexpected(w->without_memory(call.error()));
-    w->slots_.push_back({std::move(*call), i % options.client.connections, 0});
+    // Slots are taken in turn: from each server one, then from each connection.
+    w->slots_.push_back({std::move(*call), i % servers, i / servers % connections, 0});
     w->free_.push_back(count - 1 - i);
   }
   service::ClientOptions client_options = options.client;
@@ -83,15 +86,21 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
     client_options.requester.credits += 2;
     w->reverse_.emplace(*options.reverse, options.client.connections, options.seed);
   }
-  auto client = service::Client::create(*w->loop_, client_options, *w);
-  if (!client) return tl::unexpected(client.error());
-  w->client_ = std::move(*client);
+  for (std::uint32_t i = 0; i < servers; ++i) {
+    client_options.server = options.servers[i].address;
+    client_options.port = options.servers[i].port;
+    auto link = std::make_unique<Link>(*w, i);
+    auto client = service::Client::create(*w->loop_, client_options, *link);
+    if (!client) return tl::unexpected(client.error());
+    link->client = std::move(*client);
+    w->links_.push_back(std::move(link));
+  }
   return w;
 }
 
 fabric::Error LoadWorker::without_memory(const fabric::Error& error) const {
   if (error.code != fabric::Errc::kNoRoom) return error;
-  const std::uint32_t connections = options_.client.connections;
+  const std::uint32_t connections = this->connections();
   return {error.code,
           fmt::format("a thread can register at most {} of memory, which is too little for the "
                       "data of {} connection{} with {} Call{} each of up to {}; give a smaller "
@@ -108,7 +117,7 @@ std::optional<load::Packets> LoadWorker::packets() const {
 }
 
 Expected<void> LoadWorker::connect() {
-  while (client_->up() != client_->connections() && !Interrupt::came()) {
+  while (up() != connections() && !Interrupt::came()) {
     const auto going = loop_->run_once();
     if (!going) return tl::unexpected(going.error());
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kNotConnected, failure_);
@@ -116,19 +125,64 @@ Expected<void> LoadWorker::connect() {
   return {};
 }
 
-Expected<void> LoadWorker::run() {
+std::uint32_t LoadWorker::up() const {
+  std::uint32_t up = 0;
+  for (const auto& link : links_) up += link->client->up();
+  return up;
+}
+
+std::uint32_t LoadWorker::connections() const {
+  return options_.client.connections * static_cast<std::uint32_t>(options_.servers.size());
+}
+
+std::string LoadWorker::which(std::uint32_t link) const {
+  return options_.servers.size() < 2 ? std::string() : options_.servers[link].text + ": ";
+}
+
+std::uint64_t LoadWorker::lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& link : links_) lost += link->client->counters().lost;
+  return lost;
+}
+
+std::uint64_t LoadWorker::stalls() const {
+  std::uint64_t stalls = 0;
+  for (const auto& link : links_) stalls += link->client->counters().requester.stalls;
+  return stalls;
+}
+
+Expected<void> LoadWorker::run(Time start, Time since_first) {
   running_ = true;
-  auto result = generate();
+  tally_.set_epoch(start);
+  over_time_.begin(start, since_first);
+  auto result = wait_for(start);
+  if (result) result = generate();
+  over_time_.end();
   // An interruption can come before the connections are established.
-  if (!loss_.empty()) down_ = client_->connections() - client_->up();
+  if (!loss_.empty()) down_ = connections() - up();
   return result;
+}
+
+Expected<void> LoadWorker::wait_for(Time start) {
+  // The loop's timer may be late by a scheduler's tick, so the last part is spent polling.
+  constexpr Time kPolled = fabric::kMillisecond;
+  while (!Interrupt::came() && service::Loop::read_clock() < start) {
+    const Time left = start - service::Loop::read_clock();
+    const auto going = loop_->run_once(std::max<Time>(left - kPolled, 0));
+    if (!going) return tl::unexpected(going.error());
+  }
+  // Its clock is that of the iteration.
+  const auto going = loop_->run_once(0);
+  if (!going) return tl::unexpected(going.error());
+  return {};
 }
 
 Expected<void> LoadWorker::generate() {
   begun_ = ended_ = loop_->now();
   pacer_.begin(begun_);
   if (reverse_) {
-    for (std::uint32_t i = 0; i < client_->connections(); ++i) reverse_->on_connected(*client_, i);
+    service::Client& client = *links_.front()->client;
+    for (std::uint32_t i = 0; i < client.connections(); ++i) reverse_->on_connected(client, i);
   }
   Time give_up = fabric::kNever;
   while (true) {
@@ -151,7 +205,7 @@ Expected<void> LoadWorker::generate() {
     }
     if (!failure_.empty()) return fabric::fail(fabric::Errc::kBadArgument, failure_);
     if (reverse_ && !reverse_stopped_ && loop_->now() >= pacer_.end()) {
-      reverse_->stop(*client_);
+      reverse_->stop(*links_.front()->client);
       reverse_stopped_ = true;
     }
     const bool reverse_over = !reverse_ || reverse_->over();
@@ -214,7 +268,7 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
   if (spec) {
     spec->timeout = options_.timeout;
     spec->cookie = number;
-    const auto called = client_->call_on(slot.connection, *spec);
+    const auto called = links_[slot.link]->client->call_on(slot.connection, *spec);
     if (called) return;
     failure_ = called.error().message;
   } else {
@@ -224,9 +278,9 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
   free_.push_back(number);
 }
 
-void LoadWorker::on_connected(const service::ConnectionInfo& info) {
+void LoadWorker::on_connected(std::uint32_t link, const service::ConnectionInfo& info) {
   all_down_since_ = fabric::kNever;
-  if (running_ && reverse_) reverse_->on_connected(*client_, info.number);
+  if (running_ && reverse_) reverse_->on_connected(*links_[link]->client, info.number);
 }
 
 std::optional<service::callback::Result> LoadWorker::reverse_result() const {
@@ -234,9 +288,10 @@ std::optional<service::callback::Result> LoadWorker::reverse_result() const {
   return reverse_->result();
 }
 
-void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) {
+void LoadWorker::on_outcome(std::uint32_t link, const protocol::CallOutcome& outcome,
+                            std::uint32_t connection) {
   if ((outcome.cookie & load::ReverseLoad::kCookie) != 0)
-    return reverse_->on_outcome(*client_, outcome);
+    return reverse_->on_outcome(*links_[link]->client, outcome);
   const auto number = static_cast<std::uint32_t>(outcome.cookie);
   Slot& slot = slots_[number];
   const echo::Verdict verdict = slot.call.check(outcome);
@@ -274,7 +329,8 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   tally_.add(sample);
   if (outcome.status == protocol::CallStatus::kReplied)
     durations_[sample.procedure].add(outcome.times.ended - outcome.times.called);
-  if (options_.intervals) note_in_interval(sample, connection);
+  if (options_.series) over_time_.add(sample);
+  if (options_.intervals) note_in_interval(sample, link, connection);
   ended_ = std::max(ended_, outcome.times.ended);
   shown_.calls.store(tally_.right(), std::memory_order_relaxed);
   shown_.failed.store(tally_.calls() - tally_.right(), std::memory_order_relaxed);
@@ -284,32 +340,37 @@ void LoadWorker::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t 
   if (!Interrupt::came()) begin_due();
 }
 
-void LoadWorker::on_lost(std::uint32_t connection, std::string_view what, Time /*retry*/) {
-  const service::ConnectionInfo& info = client_->info(connection);
-  loss_ = what;
-  if (running_ && client_->up() == 0 && all_down_since_ == fabric::kNever) {
+void LoadWorker::on_lost(std::uint32_t link, std::uint32_t connection, std::string_view what,
+                         Time /*retry*/) {
+  const service::ConnectionInfo& info = links_[link]->client->info(connection);
+  loss_ = which(link) + std::string(what);
+  if (running_ && up() == 0 && all_down_since_ == fabric::kNever) {
     all_down_since_ = loop_->now();
   }
   if (options_.intervals) {
     const std::scoped_lock lock(interval_mutex_);
-    granted_[connection] = 0;
+    granted_[place(link, connection)] = 0;
   }
   // Once established, connections are reestablished automatically.
   if (running_ && !info.refused) return;
-  if (failure_.empty()) failure_ = fmt::format("{}{}", what, version_hint(info));
+  if (failure_.empty()) failure_ = fmt::format("{}{}", loss_, version_hint(info));
 }
 
 void LoadWorker::disconnect() {
-  client_->close();
+  for (const auto& link : links_) link->client->close();
+  const auto closed = [&] {
+    return std::ranges::all_of(links_, [](const auto& link) { return link->client->closed(); });
+  };
   const Time until = loop_->now() + (abandoned() == 0 ? kDrainTime : kCloseUnanswered);
-  while (!client_->closed() && loop_->now() < until) {
+  while (!closed() && loop_->now() < until) {
     const auto going = loop_->run_once(until - loop_->now());
     if (!going || !*going) return;
   }
 }
 
 metrics::Parts LoadWorker::metrics_parts() {
-  return {loop_.get(), provider_.soft, nullptr, client_.get(),
+  // With several servers, the metrics of a client are those of the first.
+  return {loop_.get(), provider_.soft, nullptr, links_.front()->client.get(),
           [this](metrics::Snapshot& snapshot) { report(snapshot); }};
 }
 
@@ -334,9 +395,10 @@ void LoadWorker::report(metrics::Snapshot& snapshot) const {
       {metrics::ErrorClass::kViolation, "wrong_data", tally_.mismatches()});
 }
 
-void LoadWorker::note_in_interval(const load::Sample& sample, std::uint32_t connection) {
+void LoadWorker::note_in_interval(const load::Sample& sample, std::uint32_t link,
+                                  std::uint32_t connection) {
   const std::scoped_lock lock(interval_mutex_);
-  granted_[connection] = client_->requester(connection).granted();
+  granted_[place(link, connection)] = links_[link]->client->requester(connection).granted();
   if (sample.end != load::End::kRight) {
     ++interval_.errors;
     return;
