@@ -63,7 +63,7 @@ Plan make_plan(const std::vector<Input>& inputs, const Settings& settings,
     }
     // As for `analyze`, an empty file among others is damage that changes nothing.
     if (scans[i].empty && !any) file.unreadable = "the file is empty";
-    scanned.push_back({scans[i], input.size});
+    scanned.push_back({scans[i], input.size, ring_of(input.path)});
     scanned.back().scan.unreadable = file.unreadable;
     plan.files.push_back(std::move(file));
   }

@@ -1,6 +1,8 @@
-// Sweeps over the files in the order of their first frames. For each pair of addresses it keeps the
-// file that ends last: a later file that begins before that end is of the same cluster.
+// Sweeps over the files in the order of their first frames. For each pair of addresses it keeps, of
+// each ring, the file that ends last: a later file that begins before that end is of the same
+// cluster.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -13,13 +15,18 @@ namespace rpcrdma::batch {
 
 namespace {
 
-// Consecutive files of a ring may overlap by this much, as in report::merge().
+// Consecutive files of a ring may overlap by this much, as in report::merge(). The clocks of two
+// hosts may differ by as much.
 constexpr std::int64_t kJitterNs = 1'000'000;
 
-bool share_time(const Scan& a, const Scan& b) {
-  if (a.first_ns == b.first_ns && a.last_ns == b.last_ns) return true;
-  const std::int64_t shared = std::min(a.last_ns, b.last_ns) - std::max(a.first_ns, b.first_ns);
-  const std::int64_t shorter = std::min(a.last_ns - a.first_ns, b.last_ns - b.first_ns);
+// `b` begins last. Two files of a ring show different packets; those of two rings can show the same
+// ones as soon as they touch.
+bool show_the_same(const ScannedFile& a, const ScannedFile& b) {
+  const Scan &x = a.scan, &y = b.scan;
+  if (a.ring != b.ring) return y.first_ns - kJitterNs <= x.last_ns;
+  if (x.first_ns == y.first_ns && x.last_ns == y.last_ns) return true;
+  const std::int64_t shared = std::min(x.last_ns, y.last_ns) - y.first_ns;
+  const std::int64_t shorter = std::min(x.last_ns - x.first_ns, y.last_ns - y.first_ns);
   return shared > 0 && (shared > kJitterNs || shared > shorter / 2);
 }
 
@@ -47,14 +54,21 @@ class Sets {
 std::vector<Cluster> make_clusters(const std::vector<ScannedFile>& files,
                                    const std::vector<std::uint32_t>& order) {
   Sets sets(files.size());
-  std::map<std::string_view, std::uint32_t> ends_last;
+  using LastOfRings = std::map<std::string_view, std::uint32_t>;
+  std::map<std::string_view, LastOfRings> ends_last;  // by pair of addresses
   for (const std::uint32_t file : order) {
-    const Scan& scan = files[file].scan;
-    for (const std::string& pair : scan.pairs) {
-      const auto [before, fresh] = ends_last.try_emplace(pair, file);
-      if (fresh) continue;
-      if (share_time(files[before->second].scan, scan)) sets.join(before->second, file);
-      if (scan.last_ns >= files[before->second].scan.last_ns) before->second = file;
+    const ScannedFile& later = files[file];
+    for (const std::string& pair : later.scan.pairs) {
+      LastOfRings& rings = ends_last[pair];
+      for (auto at = rings.begin(); at != rings.end();) {
+        const ScannedFile& before = files[at->second];
+        if (show_the_same(before, later)) sets.join(at->second, file);
+        // Files that begin later do not reach it either.
+        const bool over = before.scan.last_ns < later.scan.first_ns - kJitterNs;
+        at = over ? rings.erase(at) : std::next(at);
+      }
+      const auto [mine, fresh] = rings.try_emplace(later.ring, file);
+      if (!fresh && later.scan.last_ns >= files[mine->second].scan.last_ns) mine->second = file;
     }
   }
   std::map<std::uint32_t, std::size_t> index;
@@ -70,6 +84,16 @@ std::vector<Cluster> make_clusters(const std::vector<ScannedFile>& files,
 }
 
 }  // namespace
+
+std::string ring_of(const std::string& path) {
+  std::string ring;
+  for (const char c : path) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) ring += c;
+    else if (ring.empty() || ring.back() != '#') ring += '#';
+  }
+  return ring;
+}
 
 std::vector<Unit> make_units(const std::vector<ScannedFile>& files, std::uint32_t slice) {
   std::vector<std::uint32_t> order, without_frames;

@@ -208,7 +208,7 @@ TEST_F(AnalyzeMany, RefusesWhatItCannotDoInOneLine) {
   for (const Case& c : std::vector<Case>{
            {"", "has no plan to continue"},
            {"/nonexistent/x.pcap", "No such file"},
-           {"'/nonexistent/*.pcap'", "no file matches"},
+           {"'" + captures_ + "/*.none'", "no file matches"},
            {"@/nonexistent/list", "No such file"},
            {captures_ + " --shard 1/2", "takes its files from the plan"},
            {"--shard 3/2", "is not a share such as 3/8"},

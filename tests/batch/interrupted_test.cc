@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -139,17 +141,17 @@ TEST_F(Interrupted, AFullDiskIsOneLineAndTheRunContinuesLater) {
   write_file(folder_.file("script"),
              "mount -t tmpfs -o size=600k none " + out_ + " || exit 77\n" + RPCRDMA_COMMAND +
                  " analyze-many " + captures_ + " --slice 1 --jobs 2 --out " + out_ +
-                 " > out 2> err; echo $?\n"
+                 " > out1 2> err1; echo $?\n"
                  "mount -o remount,size=100m " + out_ + "\n" + RPCRDMA_COMMAND +
                  " analyze-many " + captures_ + " --slice 1 --json --out " + out_ +
                  " > out2 2> err2; echo $?\ncp " + out_ + "/summary.json .\n");
   const Result r = run("cd " + folder_.path() + "; unshare -m bash script");
   if (r.status == 77) GTEST_SKIP() << "cannot mount a file system";
   EXPECT_EQ(r.out, "2\n0\n") << r.err;
-  const std::string err = read_file(folder_.file("err"));
+  const std::string err = read_file(folder_.file("err1"));
   EXPECT_THAT(err, HasSubstr("No space left on device"));
   EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-  EXPECT_EQ(read_file(folder_.file("out")), "");
+  EXPECT_EQ(read_file(folder_.file("out1")), "");
   EXPECT_EQ(read_file(folder_.file("out2")),
             run("RPCRDMA analyze --json" + joined_names(names)).out)
       << read_file(folder_.file("err2"));

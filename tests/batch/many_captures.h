@@ -14,6 +14,8 @@
 
 namespace rpcrdma::e2e {
 
+using nlohmann::json;
+
 // Adds to the times of all records.
 inline void shift_time(PcapEdit& edit, std::uint32_t seconds) {
   for (std::string& record : edit.records) {
@@ -46,10 +48,12 @@ inline PcapEdit part(const PcapEdit& whole, std::size_t from, std::size_t to) {
 // names.
 inline std::vector<std::string> write_captures(const std::string& folder, std::size_t count) {
   const PcapEdit first(read_file(capture("linux-deleg.pcap")));
+  std::size_t begin = 0;  // of RDMA
+  while (PcapEdit::opcode(first.records[begin]) < 0) ++begin;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) {
     // The beginning is whole: set-up, and Calls with their Replies.
-    PcapEdit one = part(first, 0, 60 + i % 7);
+    PcapEdit one = part(first, begin, begin + 60 + i % 7);
     shift_time(one, static_cast<std::uint32_t>(200 * i));
     other_hosts(one, static_cast<std::uint8_t>(i));
     names.push_back(fmt::format("{}/c{:03}.pcap", folder, i));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <rpcrdma/batch/scan.h>
@@ -21,7 +22,11 @@ struct Unit {
 struct ScannedFile {
   Scan scan;
   std::uint64_t bytes = 0;
+  std::string ring;  // equal for files that may be of one ring: see ring_of()
 };
+
+// The path with "#" for each number: "/x/ring_00001_20260101.pcap" becomes "/x/ring_#_#.pcap".
+[[nodiscard]] std::string ring_of(const std::string& path);
 
 // A unit ends with the file that makes it larger than this.
 inline constexpr std::uint64_t kUnitBytes = std::uint64_t{1} << 30;
