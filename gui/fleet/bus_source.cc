@@ -89,7 +89,7 @@ struct BusSource::Impl : std::enable_shared_from_this<BusSource::Impl> {
   std::shared_ptr<const FleetShown> newest;  // not yet shown
   std::shared_ptr<fleet::Bus> bus;           // for recordings; null: not connected yet
 
-  // Of the follower's thread.
+  // The follower's thread alone uses these.
   fleet::View view;
   FindingsKept findings{kMostFleetFindings};
   std::uint64_t findings_shown = 0;

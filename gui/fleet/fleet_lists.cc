@@ -17,7 +17,7 @@ QString text_of(const std::string& text) {
   return one_line(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())));
 }
 
-// Of this day: the time alone.
+// The time alone, if it is of this day.
 QString time_of(std::int64_t wall_ns) {
   const QDateTime at = QDateTime::fromMSecsSinceEpoch(wall_ns / 1'000'000);
   return at.date() == QDate::currentDate() ? at.toString("HH:mm:ss")

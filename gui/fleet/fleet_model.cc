@@ -116,7 +116,7 @@ FleetModel::At FleetModel::at(const QModelIndex& index) const {
   return endpoint < host.endpoints.size() ? At{&host, &host.endpoints[endpoint]} : At{};
 }
 
-// Of a host: 0. Of an endpoint: the ID of its host.
+// An index of a host has the ID 0, one of an endpoint the ID of its host.
 QModelIndex FleetModel::index(int row, int column, const QModelIndex& parent) const {
   if (!hasIndex(row, column, parent)) return {};
   return createIndex(row, column,

@@ -1,4 +1,4 @@
-// Of a build without rpcrdma's commands, whose library requests recordings.
+// For builds without the command rpcrdma, whose library requests recordings.
 #include "recorder.h"
 
 namespace rpcrdma::gui {

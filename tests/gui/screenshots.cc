@@ -171,7 +171,7 @@ class Screens {
     auto made = std::make_unique<ScriptedFleet>();
     ScriptedFleet& cluster = *made;
     window_->follow_fleet(std::move(made), "tls://bus.example.org:4222");
-    // Of this day, so that times are shown without a date.
+    // On this day, so that times are shown without a date.
     const QDateTime begin(QDate::currentDate(), QTime(14, 3));
     for (int second = 0; second < 60; ++second) {
       cluster.show(scripted_cluster(second, begin.toMSecsSinceEpoch() * 1'000'000));
