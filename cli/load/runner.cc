@@ -198,10 +198,11 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   }
   LoadTick tick;
   Time last = start;
-  const auto emit = [&](Time now, Time index) {
+  const auto emit = [&](Time now) {
     if (options_.intervals) tick.interval = take_interval(workers_);
     tick.progress = sum(workers_);
-    tick.index = static_cast<std::uint64_t>(std::max<Time>(index, 0));
+    // After a pause of this process, the intervals that it missed are one: that of its end.
+    tick.index = static_cast<std::uint64_t>(std::max<Time>(now - 1 - start, 0) / options_.interval);
     tick.elapsed = now - start;
     tick.length = now - last;
     last = now;
@@ -218,9 +219,8 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
     while (!changed.wait_until(lock, time_of(next), all_done)) {
       lock.unlock();
       const Time now = base::monotonic_ns();
-      // Ends late by the delay of this thread. After a pause of this process, the intervals that it
-      // missed are one: the last that has ended.
-      emit(now, (now - start) / options_.interval - 1);
+      // Ends late by the delay of this thread; the interval is named by when it should end.
+      emit(now);
       next += options_.interval * ((now - next) / options_.interval + 1);
       lock.lock();
     }
@@ -228,8 +228,7 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   for (std::thread& t : threads) t.join();
   ::getrusage(RUSAGE_SELF, &after);
   tick.last = true;
-  const Time end = std::max(base::monotonic_ns(), last + 1);
-  emit(end, (end - 1 - start) / options_.interval);
+  emit(std::max(base::monotonic_ns(), last));
   load::Result& r = outcome.result;
   load_ranks::Row row;
   row.rank = role.rank;
