@@ -5,12 +5,15 @@
 #include "interrupt.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/plot/escape.h>
@@ -129,6 +132,12 @@ void collect(const Workers& workers, Time start, load::Result& r, load_ranks::Re
 }
 
 }  // namespace
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
 
 LoadRunner::LoadRunner(const LoadPlan& plan, LoadRunOptions options, Workers workers)
     : plan_(plan), options_(std::move(options)), workers_(std::move(workers)) {}
