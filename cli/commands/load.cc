@@ -44,7 +44,7 @@ class ProgressLine {
 };
 
 // What standard error says after the report.
-std::vector<std::string> problems_of(const LoadOptions& o, const LoadRunner::Outcome& outcome) {
+std::vector<std::string> problems_of(const LoadRunner::Outcome& outcome) {
   const load::Result& r = outcome.result;
   std::vector<std::string> problems;
   // If a thread failed before any Call succeeded, the limits say the same once more.
@@ -116,7 +116,7 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   (*runner)->disconnect();
 
   const load::Setup setup = plan.setup();
-  const std::vector<std::string> problems = problems_of(o, outcome);
+  const std::vector<std::string> problems = problems_of(outcome);
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
   for (const std::string& p : problems) complain(fmt::format("load: {}", p));
   if (output->wants_page()) output->set_page(page_of(o, outcome, problems));
