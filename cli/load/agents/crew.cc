@@ -20,6 +20,7 @@ constexpr std::int64_t kLongestWait = 100 * base::kMillisecond;
 constexpr std::int64_t kLastWords = base::kSecond;
 constexpr std::size_t kMostShown = 100;  // of what something that is no agent printed
 constexpr std::size_t kMostPings = 64;  // without an answer
+constexpr std::uint64_t kMostDropped = 10'000;  // lines
 // Messages besides kPong: so many, and so many for each second.
 constexpr std::int64_t kMostAtOnce = 64;
 constexpr std::int64_t kMostPerSecond = 4;
@@ -149,6 +150,10 @@ void Crew::exchange(std::size_t agent, std::vector<Event>& events) {
   if (member.channel->exchange()) member.heard = base::monotonic_ns();
   pass_lines(member);
   if (member.state == State::kLost) return;
+  if (member.channel->errors().dropped() > kMostDropped) {
+    lose(member, load_ranks::State::kFailed, "it floods its standard error");
+    return;
+  }
   for (;;) {
     auto frame = member.channel->next();
     if (!frame) {

@@ -160,6 +160,10 @@ TEST_F(AgentCrew, LinesAreBounded) {
   EXPECT_THAT(printed_, Contains("host0: 4900 more lines on its standard error"));
 }
 
+TEST_F(AgentCrew, LinesWithoutEndAreRefused) {
+  EXPECT_EQ(fate(hello() + "yes >&2"), "it floods its standard error");
+}
+
 TEST_F(AgentCrew, ManyAtOneHostStartAFewAtATime) {
   options_.most_starting_of_host = 2;
   scripts_ = {hello() + "cat >/dev/null"};

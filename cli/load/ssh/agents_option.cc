@@ -82,8 +82,6 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
   command.option("--agent-path", options.path, "With --agents: the program at their hosts")
       .value("FILE")
       .show_default();
-  command.option("--html", options.html, "With --agents: write the report as a page, too")
-      .value("FILE");
   command
       .flag("--agent", options.agent,
             "Be an agent: take the options and the start from standard input. --agents uses it")
@@ -119,7 +117,6 @@ std::optional<AgentsPlan> parse_agents_options(const command_line::Command& comm
   }
   plan.silence = *silence;
   plan.network = options.network;
-  plan.html = options.html;
   for (const auto& option : command.options()) {
     const std::string name = option->name();
     if (!option->given() || is_in(kOfCoordinator, name)) continue;

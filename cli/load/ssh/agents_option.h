@@ -20,10 +20,9 @@ struct AgentsOptions {
   std::string network;
   std::string serve;
   std::string stuck_after = "5s";
-  std::string html;
   bool agent = false;
 };
-// --agents, --pattern, --network, --serve, --stuck-after, --ssh, --agent-path, --html, --agent.
+// --agents, --pattern, --network, --serve, --stuck-after, --ssh, --agent-path, --agent.
 void add_agents_options(command_line::Command& command, AgentsOptions& options);
 
 struct AgentsPlan {
@@ -33,7 +32,6 @@ struct AgentsPlan {
   std::string path;
   std::string network;
   fabric::Time silence = 0;
-  std::string html;
   std::vector<std::string> words;  // options that every agent receives
   std::vector<std::string> serve;  // options of agents' servers, without --listen
 };

@@ -4,6 +4,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "load/output.h"
+#include "load/page.h"
 #include "load/ssh/job.h"
 
 #include <csignal>
@@ -13,8 +14,6 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/base/quantity.h>
-#include <rpcrdma/load/echo_requests.h>
 #include <rpcrdma/load/threshold.h>
 #include <rpcrdma/load_ranks/report.h>
 
@@ -33,19 +32,6 @@ std::optional<load::Thresholds> parse_limits(const LoadOptions& load) {
   return limits;
 }
 
-load_ranks::WholeSetup whole_setup(const LoadOptions& load, const AgentsPlan& plan) {
-  load_ranks::WholeSetup setup;
-  setup.each.connections = load.connections;
-  setup.each.depth = load.depth;
-  setup.each.threads = load.threads;
-  setup.each.rate = load.rate;
-  setup.each.seed = load.seed;
-  setup.each.procedures = load::echo_procedures();
-  setup.pattern = plan.pattern;
-  setup.ranks = static_cast<std::uint32_t>(plan.agents.size());
-  return setup;
-}
-
 // Joins seconds to the intervals of --interval.
 class Intervals {
  public:
@@ -53,25 +39,28 @@ class Intervals {
       : output_(output),
         in_one_(static_cast<std::uint64_t>(output.interval() / fabric::kSecond)) {}
 
-  [[nodiscard]] bool add(const load::Interval& second) {
+  // `end`: after the begin of the load.
+  [[nodiscard]] bool add(const load::Interval& second, fabric::Time end) {
     if (!output_.wants_intervals()) return true;
     whole_.merge(second);
+    end_ = end;
     if (++seconds_ < in_one_) return true;
     return write();
   }
-  void end() {
+  void finish() {
     if (seconds_ != 0) (void)write();
   }
 
  private:
   bool write() {
     seconds_ = 0;
-    return output_.add(std::exchange(whole_, {}));
+    return output_.add(std::exchange(whole_, {}), end_);
   }
 
   LoadOutput& output_;
   std::uint64_t in_one_;
   std::uint64_t seconds_ = 0;
+  fabric::Time end_ = 0;
   load::Interval whole_;
 };
 
@@ -90,26 +79,32 @@ int coordinate_load(const command_line::Command& command, const LoadOptions& loa
   }
   std::signal(SIGPIPE, SIG_IGN);  // of an agent that has ended
   const Interrupt interrupt({});
-  load_ranks::WholeSetup setup = whole_setup(load, *plan);
+  load_ranks::WholeSetup setup;
+  setup.each = setup_of_each(load);
+  setup.pattern = plan->pattern;
+  setup.ranks = static_cast<std::uint32_t>(plan->agents.size());
   Intervals intervals(*output);
   AgentsJobHooks hooks;
   hooks.on_begin = [&](fabric::Time epoch) {
     setup.epoch = epoch;
     output->begin();
   };
-  hooks.on_second = [&](const load::Interval& second) { return intervals.add(second); };
+  hooks.on_second = [&](const load::Interval& second, fabric::Time end) {
+    return intervals.add(second, end);
+  };
   AgentsJob job(*plan, server_names(load.hosts), std::move(hooks));
-  auto results = job.run();
+  const auto results = job.run();
   if (!results) return kUnreadable;
-  intervals.end();
+  intervals.finish();
   const load_ranks::Whole whole = load_ranks::derive(setup, *results, *limits);
   fmt::print("{}", load.json ? load_ranks::to_json(setup, *results, whole) + '\n'
                              : load_ranks::to_text(setup, *results, whole));
-  for (const std::string& line : load_ranks::complaints(whole)) {
-    complain(fmt::format("load: {}", line));
-  }
+  const std::vector<std::string> complaints = load_ranks::complaints(*results, whole);
+  for (const std::string& line : complaints) complain(fmt::format("load: {}", line));
+  output->set_whole(results->latency);
+  if (output->wants_page()) output->set_page(load_page(setup, *results, whole, complaints));
   if (!output->finish()) return kUnreadable;
-  return load_ranks::good(whole) && !job.lost_any() ? kOk : kFindings;
+  return complaints.empty() && !job.lost_any() ? kOk : kFindings;
 }
 
 }  // namespace rpcrdma::cli

@@ -266,6 +266,7 @@ void AgentsJob::start(std::uint32_t round, const Members& callers) {
     crew_.send(i, FrameType::kStart, message.encode());
   }
   next_second_ = seconds_ = 0;
+  elapsed_ = 0;
 }
 
 void AgentsJob::gather(std::uint32_t round, const Members& callers) {
@@ -304,6 +305,7 @@ void AgentsJob::take(std::uint32_t round, const Crew::Event& event) {
     } else {
       taken = gather_.take(*tick, now);
       seconds_ = std::max(seconds_, tick->index + 1);
+      elapsed_ = std::max(elapsed_, tick->elapsed);
     }
   } else if (event.frame.type == FrameType::kResult) {
     const auto results = load_ranks::decode(event.frame.body);
@@ -323,7 +325,14 @@ void AgentsJob::take(std::uint32_t round, const Crew::Event& event) {
 
 void AgentsJob::show_seconds(std::uint32_t round) {
   for (; next_second_ < seconds_ && gather_.complete(round, next_second_); ++next_second_) {
-    if (!hooks_.on_second(gather_.second(round, next_second_)) && !stopped_) stop("");
+    // The last second is shorter.
+    const fabric::Time end =
+        std::min((static_cast<fabric::Time>(next_second_) + 1) * fabric::kSecond, elapsed_);
+    if (!hooks_.on_second(gather_.second(round, next_second_),
+                          round_start_ - first_start_ + end) &&
+        !stopped_) {
+      stop("");
+    }
     gather_.forget(round, next_second_);
   }
 }

@@ -21,8 +21,9 @@ namespace rpcrdma::cli {
 struct AgentsJobHooks {
   // The load begins, `epoch` in nanoseconds since the epoch.
   std::function<void(fabric::Time epoch)> on_begin;
-  // What all agents did in one second. Returning false stops the load.
-  std::function<bool(const load::Interval& second)> on_second;
+  // What all agents did in one second, which ends so long after the begin. Returning false stops the
+  // load.
+  std::function<bool(const load::Interval& second, fabric::Time end)> on_second;
 };
 
 class AgentsJob {
@@ -81,6 +82,7 @@ class AgentsJob {
   fabric::Time round_start_ = 0;
   std::uint64_t seconds_ = 0;      // of the round, that an agent has reported
   std::uint64_t next_second_ = 0;  // of these, that was not shown
+  fabric::Time elapsed_ = 0;       // of the round, that an agent has reported
 };
 
 }  // namespace rpcrdma::cli
