@@ -169,9 +169,9 @@ Run add_ls(command_line::Command& command) {
   command.group("Service discovery for Prometheus");
   command
       .option("--sd", options->sd.file,
-              "Write the endpoints that serve metrics to this file, for file_sd_configs "
+              "Write the endpoints that serve metrics to this JSON file, for file_sd_configs "
               "(docs/metrics.md)")
-      .value("FILE.json");
+      .value("FILE");
   command
       .option("--every", options->every,
               "With --sd: look again at this interval, until a signal, and write what has changed")
