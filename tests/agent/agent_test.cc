@@ -260,6 +260,32 @@ TEST_F(AgentTest, AnEndpointThatCannotBeReadIsCounted) {
   EXPECT_TRUE(summary([](const fleet::Summary& s) { return s.agent.endpoints_unread == 0; }));
 }
 
+// The kernel's sums, from a fake source that counts 100 Calls a second.
+TEST_F(AgentTest, CountsTheKernel) {
+  start_bus();
+  listen();
+  ::setenv("RPCRDMA_FAKE_KERNEL", "", 1);
+  Background agent(agent_words({"--kernel"}), {}, RPCRDMA_FAKE_KERNEL_COMMAND);
+  const auto counted = summary([](const fleet::Summary& s) {
+    const fleet::EndpointSummary* const e = endpoint(s, "kernel");
+    return e != nullptr && e->counters.calls >= 200;
+  });
+  ::unsetenv("RPCRDMA_FAKE_KERNEL");
+  ASSERT_TRUE(counted);
+  const fleet::EndpointSummary& kernel = *endpoint(*counted, "kernel");
+  EXPECT_EQ(kernel.source, fleet::Source::kKernel);
+  EXPECT_EQ(kernel.role, "client of a fake Linux");
+  // Of `seconds`: one Call more is in flight, and one in a hundred fails.
+  const std::uint64_t seconds = kernel.counters.errors;
+  EXPECT_EQ(kernel.counters.calls, 100 * seconds + 1);
+  EXPECT_EQ(kernel.counters.replies, 100 * seconds);
+  EXPECT_EQ(kernel.counters.chunk_bytes[1], 65536 * 100 * seconds);
+  EXPECT_EQ(kernel.latency.count(), kernel.counters.replies);
+  EXPECT_EQ(kernel.credits, (fleet::CreditSums{128, 64, 1, 0}));
+  agent.signal(SIGTERM);
+  EXPECT_EQ(agent.finish(), 0) << agent.out;
+}
+
 // Endpoints' and hosts' names are data.
 TEST_F(AgentTest, NamesFromOutsideAreEscaped) {
   start_bus();
