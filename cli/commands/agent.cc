@@ -84,7 +84,7 @@ class Reporter {
     if (watchdog) note(manager_.alive());
     if (status != status_) note(manager_.status(status_ = status));
   }
-  void stopping() const { note(manager_.stopping()); }
+  void stopping() const { note(manager_.stopping("publishing the last state")); }
 
  private:
   static constexpr std::int64_t kInterval = 10 * base::kSecond;

@@ -466,7 +466,7 @@ TEST(SumHistogram, CountsWhereTheSourceDid) {
   EXPECT_GT(h.max(), std::int64_t{1} << 47U);
   // More than a bucket holds.
   latencies.add(trace::sum_bucket(5), std::uint64_t{1} << 40U);
-  EXPECT_EQ(to_histogram(latencies).count(), 10U + 0xffffffffU);
+  EXPECT_EQ(to_histogram(latencies).count(), 10ULL + 0xffffffffULL);
 }
 
 }  // namespace

@@ -237,6 +237,29 @@ TEST_F(AgentTest, SaysInOneLineWhatIsWrong) {
   refused("--bus " + server_.url(), "the stream RPCRDMA_FINDINGS exists with other settings");
 }
 
+// An endpoint with its maximum of readers is named, counted, and read when there is room.
+TEST_F(AgentTest, AnEndpointThatCannotBeReadIsCounted) {
+  start_bus();
+  listen();
+  Background server(serve_words({"--name", "srv"}));
+  ASSERT_TRUE(wait_for_endpoint("srv"));
+  std::vector<base::FileDescriptor> readers;
+  ASSERT_TRUE(becomes([&] {
+    auto fd = trace::connect_endpoint("srv");
+    if (fd) readers.push_back(std::move(*fd));
+    return readers.size() == trace::kMostReaders;
+  }));
+  Background agent(agent_words());
+  ASSERT_TRUE(agent.wait_for("cannot read an endpoint: "));
+  const auto unread =
+      summary([](const fleet::Summary& s) { return s.agent.endpoints_unread == 1; });
+  ASSERT_TRUE(unread);
+  EXPECT_TRUE(unread->endpoints.empty());
+  readers.clear();
+  EXPECT_TRUE(follows("srv"));
+  EXPECT_TRUE(summary([](const fleet::Summary& s) { return s.agent.endpoints_unread == 0; }));
+}
+
 // Endpoints' and hosts' names are data.
 TEST_F(AgentTest, NamesFromOutsideAreEscaped) {
   start_bus();
