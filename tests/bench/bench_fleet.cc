@@ -69,6 +69,8 @@ Figures measure(const std::string& url, pid_t server, std::size_t hosts) {
   if (const auto streams = (*publisher)->prepare_streams(); !streams) die(streams.error().message);
   auto subscription = (*subscriber)->subscribe(kAllStates);
   if (!subscription) die(subscription.error().message);
+  // The server knows the subscription before the first message.
+  if (!(*subscriber)->flush(std::chrono::seconds(20))) die("no answer from nats-server");
 
   std::vector<SimulatedAgent> agents;
   for (std::size_t i = 0; i < hosts; ++i) agents.emplace_back(i, SimulatedLoad{});
