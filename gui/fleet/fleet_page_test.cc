@@ -539,6 +539,31 @@ TEST_F(FleetPageTest, KeysAndNamesForScreenReaders) {
   EXPECT_NE(tree().isExpanded(row("a")), open);
 }
 
+TEST_F(FleetPageTest, AThousandHostsStaySortedWhileTheirFiguresChange) {
+  FleetShown now;
+  now.state.connected = true;
+  for (int i = 0; i < 1000; ++i) {
+    now.state.hosts.push_back(
+        scripted_host("node" + std::to_string(10'000 + i),
+                      {scripted_endpoint("a", "client", i), scripted_endpoint("b", "client", 1)}));
+  }
+  play(now);
+  tree().sortByColumn(FleetModel::kCalls, Qt::DescendingOrder);
+  for (int second = 1; second < 4; ++second) {
+    for (std::size_t i = 0; i < now.state.hosts.size(); ++i) {
+      now.state.hosts[i].rates->calls = static_cast<double>((i * 7919 + 31) % (1000U + second));
+    }
+    now.state.wall_ns = second * kSecond;
+    play(now);
+  }
+  const QAbstractItemModel& m = *tree().model();
+  ASSERT_EQ(m.rowCount(), 1000);
+  for (int i = 1; i < m.rowCount(); ++i) {
+    ASSERT_GE(m.index(i - 1, FleetModel::kCalls).data(FleetModel::kSortRole).toDouble(),
+              m.index(i, FleetModel::kCalls).data(FleetModel::kSortRole).toDouble());
+  }
+}
+
 // Saves pictures to the folder that RPCRDMA_TEST_PICTURES names.
 TEST_F(FleetPageTest, AWholeClusterFitsTheScreen) {
   const std::int64_t noon = QDateTime(QDate::currentDate(), QTime(14, 3)).toMSecsSinceEpoch();
