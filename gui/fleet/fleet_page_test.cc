@@ -191,7 +191,7 @@ TEST_F(FleetPageTest, AHostWithoutNewsIsGreyedAfterThreeSecondsAndInNoSum) {
   EXPECT_EQ(figure("Live hosts"), "1");
   EXPECT_EQ(figure("Endpoints"), "1");
   EXPECT_EQ(figure("Calls/s"), "20");
-  EXPECT_EQ(page.totals().figures().front().detail, "1 not current");
+  EXPECT_EQ(page.totals().figures().front().detail, "1 old");
   // It stays listed.
   fleet.pass(60);
   fleet.report("b", 1200);
