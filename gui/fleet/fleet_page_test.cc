@@ -549,7 +549,7 @@ TEST_F(FleetPageTest, AThousandHostsStaySortedWhileTheirFiguresChange) {
   }
   play(now);
   tree().sortByColumn(FleetModel::kCalls, Qt::DescendingOrder);
-  for (int second = 1; second < 4; ++second) {
+  for (unsigned second = 1; second < 4; ++second) {
     for (std::size_t i = 0; i < now.state.hosts.size(); ++i) {
       now.state.hosts[i].rates->calls = static_cast<double>((i * 7919 + 31) % (1000U + second));
     }
