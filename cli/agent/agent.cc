@@ -64,6 +64,8 @@ struct Agent::Impl {
   std::int64_t complained_ns = 0;
   bool connected = true;
   std::uint64_t dropped_before = 0;
+  std::uint64_t bus_errors = 0;
+  std::int64_t bus_error_ns = 0;
 
   void publish(fleet::FindingNote&& note);
   void publish_state(std::int64_t now_ns, bool goodbye);
@@ -116,6 +118,13 @@ void Agent::Impl::publish_state(std::int64_t now_ns, bool goodbye) {
 
 void Agent::Impl::look_at_bus() {
   const fleet::BusState state = bus.state();
+  const std::int64_t now = base::monotonic_ns();
+  if (const std::uint64_t errors = bus.counters().errors;
+      errors != bus_errors && (bus_error_ns == 0 || now - bus_error_ns >= kComplainEvery)) {
+    bus_errors = errors;
+    bus_error_ns = now;
+    log(Level::kError, fmt::format("the bus reports: {}", state.why));
+  }
   if (state.connected == connected) return;
   connected = state.connected;
   if (!connected) {
@@ -207,6 +216,11 @@ base::Expected<std::unique_ptr<Agent>> Agent::start(const AgentOptions& options,
                            fleet::kMostSummaryBytes);
   if (!own) return tl::unexpected(own.error());
   i.own_states = std::move(*own);
+  // The bus reports a missing permission as an error of the connection.
+  if (bus.flush(kHelloPatience) && bus.counters().errors != 0) {
+    return base::fail(fmt::format("the bus does not permit this user to publish as host {}: {}",
+                                  options.host, bus.state().why));
+  }
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));
 }
 

@@ -36,6 +36,13 @@ std::vector<std::string> split(const std::string& urls) {
   return all;
 }
 
+// libnats puts the name into a JSON object as it is.
+std::string plain(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c < ' ' || c > '~' || c == '"' || c == '\\'; }, '?');
+  return name;
+}
+
 natsStatus sign(char** /*error*/, unsigned char** signature, int* length, const char* nonce,
                 void* closure) {
   const auto* const seed = static_cast<const NkeySeed*>(closure);
@@ -113,7 +120,7 @@ base::Expected<NatsOptions> nats_options(const BusOptions& options, NkeySeed& se
     return base::fail(
         fmt::format("{}: not a URL such as nats://host:4222", public_urls(options.url)));
   }
-  natsOptions_SetName(raw, options.name.c_str());
+  natsOptions_SetName(raw, plain(options.name).c_str());
   natsOptions_SetTimeout(raw, options.timeout.count());
   natsOptions_SetMaxReconnect(raw, -1);
   natsOptions_SetReconnectWait(raw, kReconnectMs);

@@ -17,6 +17,10 @@ std::string detail(natsStatus status) {
   std::string line(text);
   std::ranges::replace_if(
       line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  // "SSL Error: (conn.c:733): ..." names the library's source.
+  if (const std::size_t source = line.find("): "); source != std::string::npos) {
+    line.erase(0, source + 3);
+  }
   return line;
 }
 
@@ -49,6 +53,7 @@ std::string status_text(natsStatus status) {
       break;
   }
   const std::string more = detail(status);
+  if (status == NATS_SSL_ERROR) return fmt::format("TLS failed: {}", more);
   const std::string name = natsStatus_GetText(status);
   return more.empty() ? name : fmt::format("{}: {}", name, more);
 }

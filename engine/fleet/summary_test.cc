@@ -1,6 +1,12 @@
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <rpcrdma/fleet/record.h>
 #include <rpcrdma/fleet/subjects.h>
 #include <rpcrdma/fleet/summary.h>
 
@@ -170,6 +176,75 @@ TEST(FindingNote, IsReadAsItWasWritten) {
   EXPECT_EQ(to_json(*read), to_json(n));
   n.severity = "doom";
   EXPECT_EQ(finding_from_json(to_json(n)).error().message, "severity: not a known word");
+}
+
+// Returns the names of all members, of members of members, too.
+void add_keys(const json& value, std::set<std::string>& keys) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      keys.insert(key);
+      add_keys(member, keys);
+    }
+  }
+  if (value.is_array()) {
+    for (const json& element : value) add_keys(element, keys);
+  }
+}
+
+// docs/agent.md has each member, and each member that its tables have is written.
+TEST(Summary, MembersAreThoseOfTheDocument) {
+  std::set<std::string> keys;
+  add_keys(json::parse(to_json(summary())), keys);
+  std::ifstream in(RPCRDMA_TEST_DOCS "/agent.md");
+  std::ostringstream whole;
+  whole << in.rdbuf();
+  const std::string docs = whole.str();
+  static const std::regex row("\n\\| (`[^|]*`) \\|");
+  static const std::regex word("`([a-z_]+)`");
+  const std::string tables = docs.substr(docs.find("| member | what |"));
+  std::set<std::string> rows;
+  for (std::sregex_iterator at(tables.begin(), tables.end(), row), end; at != end; ++at) {
+    const std::string cell = (*at)[1].str();
+    for (std::sregex_iterator name(cell.begin(), cell.end(), word); name != end; ++name) {
+      rows.insert((*name)[1].str());
+    }
+  }
+  EXPECT_GT(rows.size(), 30U);
+  for (const std::string& name : rows) EXPECT_TRUE(keys.contains(name)) << name;
+  add_keys(json::parse(to_json(FindingNote{})), keys);
+  for (const std::string& name : keys) {
+    EXPECT_NE(docs.find('`' + name + '`'), std::string::npos) << name;
+  }
+}
+
+TEST(Record, MessagesAreReadAsTheyWereWritten) {
+  const auto round = [](const Request& request) {
+    const auto read = request_from_json(to_json(request));
+    return read && to_json(*read) == to_json(request);
+  };
+  EXPECT_TRUE(round(Hello{"a1", 7, "b2"}));
+  EXPECT_TRUE(round(RecordRequest{"0f", "srv", 10, 20}));
+  EXPECT_TRUE(round(RecordAck{"0f", 99}));
+  EXPECT_TRUE(round(RecordStop{"0f"}));
+  EXPECT_EQ(request_from_json(to_json(Request(RecordStop{"../x"}))).error().message,
+            "id: not hexadecimal");
+  const std::string data(300, 'd');
+  for (const RecordMessage& message :
+       {RecordMessage(RecordProgress{1, 2}), RecordMessage(RecordChunk{1ULL << 40U, data}),
+        RecordMessage(RecordEnd{5, 6, 7, 8, "why"}), RecordMessage(RecordFailed{"why"})}) {
+    const std::string bytes = to_bytes(message);
+    const auto read = record_message(bytes);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(to_bytes(*read), bytes);
+  }
+  EXPECT_FALSE(record_message("C"));
+  EXPECT_FALSE(record_message("C12345678"));
+  EXPECT_FALSE(record_message("C" + std::string(8 + kRecordChunk + 1, 'x')));
+  EXPECT_FALSE(record_message(R"({"schema":1,"type":"moon"})"));
+  RecordChecksum checksum;
+  checksum.add("1234");
+  checksum.add("56789");
+  EXPECT_EQ(checksum.value(), 0xe3069283U);  // RFC 3720, appendix B.4
 }
 
 TEST(LatencySince, IsTheDifference) {

@@ -2,6 +2,7 @@
 #include "fleet_fixture.h"
 
 #include <csignal>
+#include <regex>
 
 namespace rpcrdma::e2e {
 namespace {
@@ -55,7 +56,8 @@ TEST_F(AgentTest, PublishesTheCountersOfEndpoints) {
   // What the server itself counted.
   server.signal(SIGTERM);
   EXPECT_EQ(server.finish(), 0);
-  const json counted = json::parse(server.out.substr(server.out.rfind("\n{") + 1));
+  const std::size_t line = server.out.rfind("\n{") + 1;
+  const json counted = json::parse(server.out.substr(line, server.out.find('\n', line) - line));
   EXPECT_EQ(counted["calls"], 500);
   const auto ended = summary([&](const fleet::Summary& s) {
     const fleet::EndpointSummary* const e = endpoint(s, "srv");
@@ -245,6 +247,31 @@ TEST_F(AgentTest, NamesFromOutsideAreEscaped) {
   const auto first = summary();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->host, "no de.\x1b*>");
+}
+
+// The example that comes with the unit is read, and has nothing that the agent does not know.
+TEST_F(AgentTest, ReadsTheExampleOfItsConfiguration) {
+  start_bus();
+  std::string text = read_file(RPCRDMA_SOURCE_DIR "/packaging/systemd/agent.conf");
+  text = std::regex_replace(text, std::regex("nats://192.0.2.9:4222"), server_.url());
+  text = std::regex_replace(text, std::regex("/var/lib/rpcrdma-agent"), folder_.path());
+  text = std::regex_replace(text, std::regex("#(profile|host) ="), "$1 =");
+  write_file(folder_.file("agent.conf"), text);
+  Background agent({"agent", "--config", folder_.file("agent.conf")});
+  EXPECT_TRUE(agent.wait_for("publishes as host node7")) << agent.out;
+  const Result r =
+      run("sed 's/^#\\([a-z-]* = \\)/\\1/' " RPCRDMA_SOURCE_DIR
+          "/packaging/systemd/agent.conf | grep -v 'nkey\\|creds\\|user\\|password\\|log-file' >" +
+          folder_.file("all.conf") + " && RPCRDMA agent --config " + folder_.file("all.conf"));
+  EXPECT_THAT(r.err, HasSubstr("/etc/rpcrdma/ca.pem: No such file"));
+}
+
+TEST_F(AgentTest, SystemdAcceptsTheUnit) {
+  const std::string unit = folder_.file("rpcrdma-agent.service");
+  const std::string text = read_file(RPCRDMA_SOURCE_DIR "/packaging/systemd/rpcrdma-agent.service");
+  write_file(unit, std::regex_replace(text, std::regex("/usr/bin/rpcrdma"), RPCRDMA_COMMAND));
+  const Result r = run("systemd-analyze verify --man=no " + unit);
+  EXPECT_EQ((r.out + r.err).find("rpcrdma-agent.service:"), std::string::npos) << r.out << r.err;
 }
 
 }  // namespace

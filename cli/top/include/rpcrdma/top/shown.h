@@ -89,13 +89,13 @@ struct ShownConnection {
 struct ShownEndpoint {
   std::string name;
   std::string role;  // in its own words
-  std::uint32_t process = 0;
-  std::int64_t since_ns = 0;  // its start, since the epoch
   bool ended = false;
   std::string why;            // why its stream ended, if the endpoint did not end it
   std::int64_t ended_ns = 0;  // since the epoch
   bool in_order = true;       // it closed its connections; if not, it was killed or crashed
   trace::EventSource source = trace::EventSource::kEndpoint;
+  std::uint32_t process = 0;
+  std::int64_t since_ns = 0;  // its start, since the epoch
 };
 
 // A finding; equal ones on one connection are merged.
