@@ -99,7 +99,7 @@ void EndpointTrack::take(const EndpointSummary& e, std::int64_t monotonic_ns) {
   state_.connections = e.connections;
   state_.credits = e.credits;
   state_.counters = e.counters;
-  state_.findings = {.errors = e.findings[2], .warnings = e.findings[1], .notes = e.findings[0]};
+  state_.findings = {.errors = e.findings[0], .warnings = e.findings[1], .notes = e.findings[2]};
   state_.events_lost = e.events_lost;
   state_.recordings = e.recordings;
   // The window begins with the latest moment before it.

@@ -29,6 +29,7 @@ struct Agent {
     s.endpoints[0].generation = 1;
     s.endpoints[0].connections = 2;
     s.endpoints[0].credits = {64, 32, 5, 1};
+    s.endpoints[0].findings = {3, 2, 1};
   }
   EndpointSummary& endpoint() { return s.endpoints[0]; }
   void call(std::uint64_t times, std::int64_t latency_ns) {
@@ -112,6 +113,9 @@ TEST_F(ViewTest, RatesAreDifferencesOverTheHostsOwnTime) {
   EXPECT_EQ(h.latency.calls, 300U);
   EXPECT_NEAR(static_cast<double>(h.latency.p99_ns), 20'000, 500);
   EXPECT_EQ(h.age_ns, 700'000'000);
+  EXPECT_EQ(h.findings.errors, 3U);
+  EXPECT_EQ(h.findings.warnings, 2U);
+  EXPECT_EQ(h.findings.notes, 1U);
 }
 
 TEST_F(ViewTest, SumsIncludeOnlyWhatIsFresh) {

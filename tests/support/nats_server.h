@@ -84,6 +84,7 @@ class NatsServer {
   void configure(Options options) { options_ = std::move(options); }
 
   [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] pid_t process() const { return child_; }
   [[nodiscard]] std::string url(const std::string& scheme = "nats") const {
     return scheme + "://" + options_.address + ":" + std::to_string(port_);
   }
