@@ -65,6 +65,7 @@ void FleetModel::set(const FleetShown& now) {
     number();
     endRemoveRows();
   }
+  announce();
 }
 
 void FleetModel::take(int row, const fleet::HostState& now, bool next_second) {
@@ -96,9 +97,17 @@ void FleetModel::take(int row, const fleet::HostState& now, bool next_second) {
     r.course.push_back(now.fresh && now.rates ? std::optional(now.rates->calls) : std::nullopt);
     if (r.course.size() > kCourseLength) r.course.pop_front();
   }
-  Q_EMIT dataChanged(host, index(row, kColumns - 1));
-  if (!now.endpoints.empty()) {
-    Q_EMIT dataChanged(index(0, 0, host), index(rowCount(host) - 1, kColumns - 1, host));
+}
+
+// One signal for all hosts, so that a sorted view orders them once.
+void FleetModel::announce() {
+  if (rows_.empty()) return;
+  Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  for (int row = 0; row < rowCount(); ++row) {
+    const QModelIndex host = index(row, 0);
+    if (const int endpoints = rowCount(host); endpoints != 0) {
+      Q_EMIT dataChanged(index(0, 0, host), index(endpoints - 1, kColumns - 1, host));
+    }
   }
 }
 

@@ -83,6 +83,7 @@ class FleetModel : public QAbstractItemModel {
     std::deque<std::optional<double>> course;
   };
   void take(int row, const fleet::HostState& now, bool next_second);
+  void announce();
   [[nodiscard]] int row_of(quintptr id) const;
 
   std::vector<Row> rows_;

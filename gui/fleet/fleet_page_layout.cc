@@ -166,7 +166,7 @@ void FleetPage::size_columns() {
     int column = 0;
     for (const int n : characters) header.resizeSection(column++, wide * n + 2 * kGap);
   };
-  set_all(*tree_->header(), {33, 20, 6, 6, 8, 7, 8, 8, 14, 13, 8, 8, 12, 5});
+  set_all(*tree_->header(), {38, 20, 6, 6, 8, 7, 8, 8, 14, 13, 8, 8, 12, 5});
   set_all(*findings_->horizontalHeader(), {10, 11, 16, 18, 18, 7, 40});
   set_all(*events_->horizontalHeader(), {10, 16, 40});
 }

@@ -191,7 +191,7 @@ TEST_F(FleetPageTest, AHostWithoutNewsIsGreyedAfterThreeSecondsAndInNoSum) {
   EXPECT_EQ(figure("Live hosts"), "1");
   EXPECT_EQ(figure("Endpoints"), "1");
   EXPECT_EQ(figure("Calls/s"), "20");
-  EXPECT_EQ(page.totals().figures().front().detail, "1 not current");
+  EXPECT_EQ(page.totals().figures().front().detail, "1 old");
   // It stays listed.
   fleet.pass(60);
   fleet.report("b", 1200);
@@ -537,6 +537,31 @@ TEST_F(FleetPageTest, KeysAndNamesForScreenReaders) {
   const bool open = tree().isExpanded(row("a"));
   QTest::keyClick(&tree(), Qt::Key_Return);
   EXPECT_NE(tree().isExpanded(row("a")), open);
+}
+
+TEST_F(FleetPageTest, AThousandHostsStaySortedWhileTheirFiguresChange) {
+  FleetShown now;
+  now.state.connected = true;
+  for (int i = 0; i < 1000; ++i) {
+    now.state.hosts.push_back(
+        scripted_host("node" + std::to_string(10'000 + i),
+                      {scripted_endpoint("a", "client", i), scripted_endpoint("b", "client", 1)}));
+  }
+  play(now);
+  tree().sortByColumn(FleetModel::kCalls, Qt::DescendingOrder);
+  for (unsigned second = 1; second < 4; ++second) {
+    for (std::size_t i = 0; i < now.state.hosts.size(); ++i) {
+      now.state.hosts[i].rates->calls = static_cast<double>((i * 7919 + 31) % (1000U + second));
+    }
+    now.state.wall_ns = second * kSecond;
+    play(now);
+  }
+  const QAbstractItemModel& m = *tree().model();
+  ASSERT_EQ(m.rowCount(), 1000);
+  for (int i = 1; i < m.rowCount(); ++i) {
+    ASSERT_GE(m.index(i - 1, FleetModel::kCalls).data(FleetModel::kSortRole).toDouble(),
+              m.index(i, FleetModel::kCalls).data(FleetModel::kSortRole).toDouble());
+  }
 }
 
 // Saves pictures to the folder that RPCRDMA_TEST_PICTURES names.

@@ -30,8 +30,8 @@ void FleetTotalsRow::set(const FleetShown& now) {
   const QString unknown = QStringLiteral("-");
   figures_.clear();
   QStringList others;
-  if (t.old_hosts != 0) others << tr("%1 not current").arg(t.old_hosts);
-  if (t.left_hosts != 0) others << tr("%1 stopped").arg(t.left_hosts);
+  if (t.old_hosts != 0) others << tr("%1 old").arg(t.old_hosts);
+  if (t.left_hosts != 0) others << tr("%1 left").arg(t.left_hosts);
   figures_.push_back(
       {tr("Live hosts"), QString::number(t.hosts), others.join(", "), t.old_hosts != 0 ? 1 : -1});
   figures_.push_back(
