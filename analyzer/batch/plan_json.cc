@@ -52,7 +52,7 @@ std::vector<PlannedFile> files_of(const json& list) {
 json settings_json(const Settings& s) {
   return {{"profile", s.profile},   {"dialect", s.dialect},         {"check_icrc", s.check_icrc},
           {"filter", name_json(s.filter)}, {"slow", s.slow},        {"vxlan_ports", s.vxlan_ports},
-          {"slice", s.slice}};
+          {"slice", s.slice},       {"scan", s.scan}};
 }
 
 Settings settings_of(const json& o) {
@@ -62,7 +62,8 @@ Settings settings_of(const json& o) {
           name_of(o.at("filter")),
           o.at("slow").get<std::vector<std::string>>(),
           o.at("vxlan_ports").get<std::vector<std::uint16_t>>(),
-          o.at("slice").get<std::uint32_t>()};
+          o.at("slice").get<std::uint32_t>(),
+          o.at("scan").get<std::uint32_t>()};
 }
 
 // Every file that can be read is in exactly one unit.

@@ -25,7 +25,7 @@ class BatchFiles : public ::testing::Test {
 Plan example() {
   Plan plan;
   plan.settings = {"rfc5666", "cel-03", false, "nfs.op == \"READ\"", {"READ=1ms", "2s"},
-                   {4790, 4800}, 3};
+                   {4790, 4800}, 3, 77};
   plan.folder = "/some/where";
   plan.files = {{"a.pcap", 1, 2, ""}, {"\xff\xfe name\n", UINT64_MAX, -5, ""},
                 {"c.pcap", 0, 0, "not a capture: \x80"}};

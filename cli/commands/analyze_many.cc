@@ -41,6 +41,7 @@ struct ManyOptions {
   std::vector<std::string> inputs;
   std::string out;
   std::uint32_t slice = batch::Settings{}.slice;
+  std::uint32_t scan = batch::Settings{}.scan;
   bool restart = false;
   bool only_plan = false;
   batch_run::Runner runner = batch_run::Runner::kLocal;
@@ -69,6 +70,7 @@ batch::Settings settings_of(const ManyOptions& o) {
     if (port != 0) s.vxlan_ports.push_back(port);
   }
   s.slice = o.slice;
+  s.scan = o.scan;
   return s;
 }
 
@@ -85,6 +87,7 @@ std::string differences(const batch::Settings& a, const batch::Settings& b) {
   note(a.slow == b.slow, "--slow");
   note(a.vxlan_ports == b.vxlan_ports, "--vxlan-port");
   note(a.slice == b.slice, "--slice");
+  note(a.scan == b.scan, "--scan");
   return names;
 }
 
@@ -313,7 +316,9 @@ int finish(const ManyOptions& options, const batch::Folder& folder, const batch:
       reports.push_back(folder.unit(unit));
     }
     if (auto merged = batch::merge_files(reports, folder.report()); !merged) {
-      complain(merged.error().message);
+      const bool overlap = merged.error().message.find(" overlap: ") != std::string::npos;
+      complain(merged.error().message +
+               (overlap ? ", or find all that overlap with --restart --scan 0" : ""));
       return kUnreadable;
     }
   }
@@ -448,6 +453,11 @@ Run add_analyze_many(command_line::Command& command) {
       .option("--slice", options->slice,
               "Analyze so many consecutive files, of a ring for example, as one unit")
       .range(1, 100000)
+      .value("N")
+      .show_default();
+  command
+      .option("--scan", options->scan,
+              "Look so many frames into each file for the hosts that it shows; 0: read it all")
       .value("N")
       .show_default();
   add_run(command, *options);

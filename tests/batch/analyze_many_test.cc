@@ -57,7 +57,7 @@ TEST_F(AnalyzeMany, WritesTextPageAndTablesOfOneAnalysis) {
 TEST_F(AnalyzeMany, PassesTheOptionsOfTheAnalysisOn) {
   const auto names = write_captures(captures_, 12);
   const std::string options =
-      " --json -Y \"nfs.op == OPEN\" --slow 1us --slow OPEN=2us --no-icrc --profile 5666 "
+      " --json -Y \"rpcrdma.latency > 1ms\" --slow 1us --slow READDIRPLUS=2us --no-icrc --profile 5666 "
       "--vxlan-port 4799";
   const Result whole = one(joined_names(names) + options);
   const Result r = many(captures_ + " --slice 2 --jobs 2" + options);

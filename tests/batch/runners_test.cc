@@ -107,7 +107,7 @@ TEST_F(Runners, ParallelReachesItsHostsOverSsh) {
   write_file(folder_.file("ssh"),
              "#!/bin/bash\nwhile [ \"${1:0:1}\" = - ]; do [ \"$1\" = -l ] && shift; shift; done\n"
              "echo \"$1\" >> " + folder_.file("hosts") +
-                 "\nshift; [ \"$1\" = -- ] && shift; cd /; exec env -i PATH=\"$PATH\" HOME=/tmp bash -c \"$*\"\n");
+                 "\nshift; [ \"$1\" = -- ] && shift; cd /; exec env -i PATH=\"$PATH\" HOME=/tmp SHELL=/bin/bash bash -c \"$*\"\n");
   run("chmod +x " + folder_.file("ssh"));
   const Result r = run("export PARALLEL_SSH=" + folder_.file("ssh") + " HOME=" + folder_.path() +
                        "; cd " + folder_.path() + "; RPCRDMA analyze-many captures --out out "
