@@ -9,8 +9,7 @@
 
 namespace rpcrdma::batch {
 
-base::Expected<void> merge_files(const std::vector<std::string>& paths,
-                                 const std::string& result) {
+base::Expected<void> merge_files(const std::vector<std::string>& paths, const std::string& result) {
   std::vector<report::Report> reports;
   for (const std::string& path : paths) {
     const auto text = read_whole(path);

@@ -51,8 +51,8 @@ class Sets {
   std::vector<std::uint32_t> parent_;
 };
 
-// Files without connections, such as one that has only the end of one, may show packets that another
-// host's file shows too. Each joins one cluster of another ring at its time.
+// Files without connections, such as one that has only the end of one, may show packets that
+// another host's file shows too. Each joins one cluster of another ring at its time.
 class Strays {
  public:
   Strays(const std::vector<ScannedFile>& files, Sets& sets) : files_(files), sets_(sets) {}
@@ -125,8 +125,10 @@ std::string ring_of(const std::string& path) {
   std::string ring;
   for (const char c : path) {
     const bool digit = c >= '0' && c <= '9';
-    if (!digit) ring += c;
-    else if (ring.empty() || ring.back() != '#') ring += '#';
+    if (!digit)
+      ring += c;
+    else if (ring.empty() || ring.back() != '#')
+      ring += '#';
   }
   return ring;
 }

@@ -5,8 +5,7 @@
 namespace rpcrdma::batch {
 namespace {
 
-ScannedFile file(double from, double until, std::set<std::string> pairs,
-                 std::string ring = {}) {
+ScannedFile file(double from, double until, std::set<std::string> pairs, std::string ring = {}) {
   ScannedFile f;
   f.scan.frames = true;
   f.scan.first_ns = static_cast<std::int64_t>(from * 1e9);
@@ -45,7 +44,8 @@ TEST(Units, ClustersOfSeveralHostsStayTogether) {
 }
 
 TEST(Units, OtherHostsAtTheSameTimeAreApart) {
-  const std::vector<ScannedFile> files{file(0, 10, {"a b"}), file(0, 10, {"c d"}), file(2, 9, {"e f"})};
+  const std::vector<ScannedFile> files{file(0, 10, {"a b"}), file(0, 10, {"c d"}),
+                                       file(2, 9, {"e f"})};
   EXPECT_EQ(make_units(files, 1), units({{{0}}, {{1}}, {{2}}}));
 }
 

@@ -45,8 +45,8 @@ inline PcapEdit part(const PcapEdit& whole, std::size_t from, std::size_t to) {
   return some;
 }
 
-// Writes `count` small captures of up to 256, one after the other, each between hosts of its own and
-// without a Call in flight at its end; returns their names.
+// Writes `count` small captures of up to 256, one after the other, each between hosts of its own
+// and without a Call in flight at its end; returns their names.
 inline std::vector<std::string> write_captures(const std::string& folder, std::size_t count) {
   const PcapEdit whole(read_file(capture("linux-nfs3.pcap")));
   std::size_t begin = 0;  // the set-up of its connection
