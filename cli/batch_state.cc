@@ -84,7 +84,8 @@ base::Expected<void> write_damaged(const batch::Folder& folder, const batch::Pla
   for (const batch::PlannedFile& file : plan.files) {
     if (file.unreadable.empty()) continue;
     ++state.not_read;
-    text += plot::escape_terminal(fmt::format("not read: {}: {}", file.path, file.unreadable)) + "\n";
+    text +=
+        plot::escape_terminal(fmt::format("not read: {}: {}", file.path, file.unreadable)) + "\n";
   }
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const auto damaged = batch::read_whole(folder.unit_damaged(unit));
@@ -127,7 +128,8 @@ std::string summary_text(const BatchState& state, const batch::Folder& folder) {
       fmt::format("{} in {}: {} analyzed now, {} done before", counted(state.files, "file"),
                   counted(state.units, "unit"), state.analyzed, state.done_before);
   if (state.others != 0) {
-    text += fmt::format("; {} skipped, no captures by name and content", counted(state.others, "other file"));
+    text += fmt::format("; {} skipped, no captures by name and content",
+                        counted(state.others, "other file"));
   }
   if (state.not_read + state.read_in_part != 0) {
     text += fmt::format("; damaged: {} not read, {} read up to the damage ({})", state.not_read,
@@ -139,19 +141,19 @@ std::string summary_text(const BatchState& state, const batch::Folder& folder) {
 base::Expected<void> write_summary(const batch::Folder& folder, const BatchState& state) {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
   for (const std::string& failure : state.failures) failures.push_back(decode::valid_utf8(failure));
-  const nlohmann::ordered_json summary{{"schema", "rpcrdma-batch-summary-1"},
-                                       {"files", state.files},
-                                       {"other_files", state.others},
-                                       {"units", state.units},
-                                       {"analyzed", state.analyzed},
-                                       {"done_before", state.done_before},
-                                       {"not_done", state.units - state.analyzed - state.done_before},
-                                       {"not_read", state.not_read},
-                                       {"read_in_part", state.read_in_part},
-                                       {"failures", std::move(failures)}};
-  return batch::write_whole(folder.file("summary.json"), [&](const batch::Write& write) {
-    write(summary.dump() + "\n");
-  });
+  const nlohmann::ordered_json summary{
+      {"schema", "rpcrdma-batch-summary-1"},
+      {"files", state.files},
+      {"other_files", state.others},
+      {"units", state.units},
+      {"analyzed", state.analyzed},
+      {"done_before", state.done_before},
+      {"not_done", state.units - state.analyzed - state.done_before},
+      {"not_read", state.not_read},
+      {"read_in_part", state.read_in_part},
+      {"failures", std::move(failures)}};
+  return batch::write_whole(folder.file("summary.json"),
+                            [&](const batch::Write& write) { write(summary.dump() + "\n"); });
 }
 
 }  // namespace rpcrdma::cli

@@ -51,8 +51,7 @@ int run_command(int argc, char** argv) {
   add("decode", "Print every RPC-over-RDMA message in a capture, one line each", add_decode);
   add("capture", "Capture from an interface and print or record the messages", add_capture);
   add("analyze", "Analyze a capture: connections, credits, chunks, latency, findings", add_analyze);
-  add("analyze-many", "Analyze many captures by many processes, restartable",
-      add_analyze_many);
+  add("analyze-many", "Analyze many captures by many processes, restartable", add_analyze_many);
   add("compare", "Compare two captures or reports: latency, counts, findings", add_compare);
   add("merge", "Merge the JSON reports of several captures into one", add_merge);
   add("export", "Export a timeline for other tools: Perfetto, qlog", add_export);

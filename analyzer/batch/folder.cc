@@ -7,11 +7,10 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include <rpcrdma/batch/folder.h>
 #include <rpcrdma/batch/whole_file.h>
@@ -40,8 +39,8 @@ base::Expected<Claim> Claim::take(const std::string& path) {
     claim.abandoned_ = static_cast<std::size_t>(status.st_size);
   }
   // A byte for each process that took it.
-  const bool counted = ::lseek(claim.fd_.get(), 0, SEEK_END) >= 0 &&
-                       ::write(claim.fd_.get(), "+", 1) == 1;
+  const bool counted =
+      ::lseek(claim.fd_.get(), 0, SEEK_END) >= 0 && ::write(claim.fd_.get(), "+", 1) == 1;
   if (!counted) return base::fail(fmt::format("{}: {}", path, std::strerror(errno)));
   return claim;
 }
@@ -75,8 +74,8 @@ base::Expected<void> Folder::clear() const {
       return base::fail(fmt::format("{}: a process still works on a unit", path_));
     }
   }
-  for (const std::string& name : {plan(), report(), damaged(), file("summary.json"), logs(),
-                                  file("units")}) {
+  for (const std::string& name :
+       {plan(), report(), damaged(), file("summary.json"), logs(), file("units")}) {
     std::filesystem::remove_all(name, error);
     if (error) return base::fail(fmt::format("{}: {}", name, error.message()));
   }

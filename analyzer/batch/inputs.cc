@@ -9,10 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <glob.h>
 #include <sys/stat.h>
-
-#include <fmt/core.h>
 
 #include <rpcrdma/batch/inputs.h>
 
@@ -22,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 11> kCaptureEndings{
-    ".pcap", ".pcapng", ".cap", ".ntar", ".dmp", ".erf", ".snoop", ".snp", ".trace", ".dat", ".ntrace"};
+constexpr std::array<std::string_view, 11> kCaptureEndings{".pcap",  ".pcapng", ".cap",   ".ntar",
+                                                           ".dmp",   ".erf",    ".snoop", ".snp",
+                                                           ".trace", ".dat",    ".ntrace"};
 constexpr std::array<std::string_view, 6> kCompressedEndings{".gz",  ".zst", ".xz",
                                                              ".bz2", ".lz4", ".zstd"};
 
@@ -63,8 +63,8 @@ class Finder {
     if (S_ISDIR(status.st_mode)) return directory(word);
     if (S_ISREG(status.st_mode) && is_list(word)) return list(word);
     if (!S_ISREG(status.st_mode)) {
-      return base::fail(fmt::format(
-          "{}: is not a regular file: it could not be read again after a crash", word));
+      return base::fail(
+          fmt::format("{}: is not a regular file: it could not be read again after a crash", word));
     }
     add(word, status, false);
     return {};
@@ -153,8 +153,9 @@ class Finder {
 
 bool is_capture_name(const std::string& path) {
   std::string name = fs::path(path).filename().string();
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   for (const std::string_view ending : kCompressedEndings) {
     if (has_ending(name, ending)) name.resize(name.size() - ending.size());
   }

@@ -18,13 +18,13 @@ bool is_other(const Input& input, const Scan& scan) {
   return input.found && (scan.empty || !scan.unreadable.empty()) && !is_capture_name(input.path);
 }
 
-std::vector<Scan> scan_all(const std::vector<Input>& inputs, unsigned threads,
+std::vector<Scan> scan_all(const std::vector<Input>& inputs, std::uint32_t head, unsigned threads,
                            const std::function<void(std::size_t)>& tick) {
   std::vector<Scan> scans(inputs.size());
   std::atomic<std::size_t> next{0}, done{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < inputs.size(); i = next++) {
-      scans[i] = scan_file(inputs[i].path);
+      scans[i] = scan_file(inputs[i].path, head);
       ++done;
     }
   };
@@ -50,7 +50,7 @@ Plan make_plan(const std::vector<Input>& inputs, const Settings& settings,
   Plan plan;
   plan.settings = settings;
   plan.folder = folder;
-  const std::vector<Scan> scans = scan_all(inputs, threads, tick);
+  const std::vector<Scan> scans = scan_all(inputs, settings.scan, threads, tick);
   const bool any = std::any_of(scans.begin(), scans.end(),
                                [](const Scan& s) { return s.unreadable.empty() && !s.empty; });
   std::vector<ScannedFile> scanned;

@@ -1,6 +1,5 @@
-#include <nlohmann/json.hpp>
-
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <rpcrdma/batch/plan.h>
 #include <rpcrdma/decode/utf8.h>
@@ -50,9 +49,14 @@ std::vector<PlannedFile> files_of(const json& list) {
 }
 
 json settings_json(const Settings& s) {
-  return {{"profile", s.profile},   {"dialect", s.dialect},         {"check_icrc", s.check_icrc},
-          {"filter", name_json(s.filter)}, {"slow", s.slow},        {"vxlan_ports", s.vxlan_ports},
-          {"slice", s.slice}};
+  return {{"profile", s.profile},
+          {"dialect", s.dialect},
+          {"check_icrc", s.check_icrc},
+          {"filter", name_json(s.filter)},
+          {"slow", s.slow},
+          {"vxlan_ports", s.vxlan_ports},
+          {"slice", s.slice},
+          {"scan", s.scan}};
 }
 
 Settings settings_of(const json& o) {
@@ -62,7 +66,8 @@ Settings settings_of(const json& o) {
           name_of(o.at("filter")),
           o.at("slow").get<std::vector<std::string>>(),
           o.at("vxlan_ports").get<std::vector<std::uint16_t>>(),
-          o.at("slice").get<std::uint32_t>()};
+          o.at("slice").get<std::uint32_t>(),
+          o.at("scan").get<std::uint32_t>()};
 }
 
 // Every file that can be read is in exactly one unit.
@@ -101,9 +106,12 @@ Plan plan_of(const json& o) {
 std::string write_plan(const Plan& plan) {
   json units = json::array();
   for (const Unit& unit : plan.units) units.push_back(unit.clusters);
-  const json whole{{"schema", kPlanSchema},           {"settings", settings_json(plan.settings)},
-                   {"folder", name_json(plan.folder)}, {"files", files_json(plan.files)},
-                   {"others", files_json(plan.others)}, {"units", std::move(units)}};
+  const json whole{{"schema", kPlanSchema},
+                   {"settings", settings_json(plan.settings)},
+                   {"folder", name_json(plan.folder)},
+                   {"files", files_json(plan.files)},
+                   {"others", files_json(plan.others)},
+                   {"units", std::move(units)}};
   return whole.dump() + "\n";
 }
 

@@ -24,10 +24,11 @@ class BatchFiles : public ::testing::Test {
 
 Plan example() {
   Plan plan;
-  plan.settings = {"rfc5666", "cel-03", false, "nfs.op == \"READ\"", {"READ=1ms", "2s"},
-                   {4790, 4800}, 3};
+  plan.settings = {"rfc5666",          "cel-03",     false, "nfs.op == \"READ\"",
+                   {"READ=1ms", "2s"}, {4790, 4800}, 3,     77};
   plan.folder = "/some/where";
-  plan.files = {{"a.pcap", 1, 2, ""}, {"\xff\xfe name\n", UINT64_MAX, -5, ""},
+  plan.files = {{"a.pcap", 1, 2, ""},
+                {"\xff\xfe name\n", UINT64_MAX, -5, ""},
                 {"c.pcap", 0, 0, "not a capture: \x80"}};
   plan.others = {{"README", 7, 8, ""}};
   plan.units = {{{{1}}}, {{{0}}}};
@@ -90,8 +91,8 @@ TEST(Changes, AreCounted) {
 }
 
 TEST(CaptureNames, AreRecognized) {
-  for (const char* name : {"x.pcap", "/a/b.pcapng", "ring.pcap12", "r.PCAP.gz", "t.cap.zst", "s.snoop",
-                           "trace.dat", "x.pcap3.xz"}) {
+  for (const char* name : {"x.pcap", "/a/b.pcapng", "ring.pcap12", "r.PCAP.gz", "t.cap.zst",
+                           "s.snoop", "trace.dat", "x.pcap3.xz"}) {
     EXPECT_TRUE(is_capture_name(name)) << name;
   }
   for (const char* name : {"README", "list.txt", "x.pcap.idx", ".pcap", "notes.gz", "12"}) {

@@ -13,7 +13,6 @@ namespace rpcrdma::batch {
 
 namespace {
 
-constexpr std::uint64_t kHeadFrames = 2000;
 constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;  // bytes; read to its end
 
 void note_pairs(const report::Report& report, Scan& scan) {
@@ -25,7 +24,7 @@ void note_pairs(const report::Report& report, Scan& scan) {
 
 }  // namespace
 
-Scan scan_file(const std::string& path) {
+Scan scan_file(const std::string& path, std::uint32_t head) {
   Scan scan;
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && status.st_size == 0) {
@@ -47,8 +46,8 @@ Scan scan_file(const std::string& path) {
     if (frames == 0) scan.first_ns = scan.last_ns = frame.time_ns;
     scan.last_ns = std::max(scan.last_ns, frame.time_ns);
     ++frames;
-    if (frames < kHeadFrames) analysis.pipeline().frame(frame);
-    if (frames == kHeadFrames && static_cast<std::uint64_t>(status.st_size) > kSmallFile) {
+    if (head == 0 || frames <= head) analysis.pipeline().frame(frame);
+    if (frames == head && static_cast<std::uint64_t>(status.st_size) > kSmallFile) {
       if (const auto last = last_time(path, scan.first_ns)) {
         scan.last_ns = std::max(scan.last_ns, *last);
         break;

@@ -37,8 +37,8 @@ std::string pcapng_of(std::uint32_t records, std::uint32_t bytes) {
   for (std::uint32_t i = 0; i < records; ++i) {
     const std::uint64_t time = std::uint64_t{kFirst} * 1'000'000 + i * 1000;
     const std::uint32_t length = 32 + bytes;
-    put(file, {6, length, 0, static_cast<std::uint32_t>(time >> 32), static_cast<std::uint32_t>(time),
-               bytes, bytes});
+    put(file, {6, length, 0, static_cast<std::uint32_t>(time >> 32),
+               static_cast<std::uint32_t>(time), bytes, bytes});
     file.append(bytes, static_cast<char>(i));
     put(file, {length});
   }
@@ -81,7 +81,8 @@ TEST_F(Ends, OfPcapng) {
   put(statistics, {5, 24, 0, 0, 0, 24});
   EXPECT_EQ(last_time(write(whole + statistics), kFirstNs), kLastNs);
   // What is behind another section is read.
-  EXPECT_EQ(last_time(write(whole + pcapng_of(1, 4)), kFirstNs), kLastNs - (kRecords - 1) * std::int64_t{1'000'000});
+  EXPECT_EQ(last_time(write(whole + pcapng_of(1, 4)), kFirstNs),
+            kLastNs - (kRecords - 1) * std::int64_t{1'000'000});
   EXPECT_EQ(last_time(write(whole.substr(0, whole.size() - 300)), kFirstNs), std::nullopt);
 }
 
@@ -92,7 +93,8 @@ TEST_F(Ends, OfOtherFilesAreRead) {
 }
 
 TEST_F(Ends, AScanFindsThemEitherWay) {
-  for (const std::string& bytes : {pcap_of(kRecords, 700), pcapng_of(kRecords, 700), pcap_of(kRecords, 60)}) {
+  for (const std::string& bytes :
+       {pcap_of(kRecords, 700), pcapng_of(kRecords, 700), pcap_of(kRecords, 60)}) {
     const Scan scan = scan_file(write(bytes));
     EXPECT_TRUE(scan.frames);
     EXPECT_EQ(scan.first_ns, kFirstNs);

@@ -21,7 +21,8 @@ std::optional<Shard> shard(const std::string& text, const Variables& variables =
 TEST(ShardOf, Text) {
   EXPECT_EQ(shard("1/1"), (Shard{1, 1}));
   EXPECT_EQ(shard("3/8"), (Shard{3, 8}));
-  for (const char* wrong : {"", "3", "0/8", "9/8", "3/", "/8", "-1/8", "1/2/3", "a/b", "1/99999999999"}) {
+  for (const char* wrong :
+       {"", "3", "0/8", "9/8", "3/", "/8", "-1/8", "1/2/3", "a/b", "1/99999999999"}) {
     EXPECT_EQ(shard(wrong), std::nullopt) << wrong;
   }
 }

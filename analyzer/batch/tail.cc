@@ -75,7 +75,8 @@ std::optional<std::int64_t> pcap_tail(const Ends& ends, base::ByteOrder order,
     return seconds + kSlack >= first && fraction < kSecond && captured != 0 &&
            captured <= std::min(kMostCaptured, length);
   };
-  for (std::size_t begin = 0; begin < kMostCaptured && begin + kRecordHeader <= tail.size(); ++begin) {
+  for (std::size_t begin = 0; begin < kMostCaptured && begin + kRecordHeader <= tail.size();
+       ++begin) {
     std::size_t at = begin, last = begin, records = 0;
     while (at + kRecordHeader <= tail.size() && plausible(at)) {
       const std::size_t next = at + kRecordHeader + order.u32(&tail[at + 8]);

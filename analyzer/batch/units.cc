@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -50,13 +51,48 @@ class Sets {
   std::vector<std::uint32_t> parent_;
 };
 
+// Files without connections, such as one that has only the end of one, may show packets that
+// another host's file shows too. Each joins one cluster of another ring at its time.
+class Strays {
+ public:
+  Strays(const std::vector<ScannedFile>& files, Sets& sets) : files_(files), sets_(sets) {}
+
+  // Call with each file, in the order of their first frames.
+  void add(std::uint32_t file) {
+    if (files_[file].scan.pairs.empty()) {
+      if (!latest_ || !join(*latest_, file)) waiting_.push_back(file);
+      return;
+    }
+    std::erase_if(waiting_, [&](std::uint32_t stray) {
+      return files_[stray].scan.last_ns < files_[file].scan.first_ns - kJitterNs ||
+             join(stray, file);
+    });
+    if (!latest_ || files_[file].scan.last_ns >= files_[*latest_].scan.last_ns) latest_ = file;
+  }
+
+ private:
+  bool join(std::uint32_t before, std::uint32_t file) {
+    const bool other = files_[before].ring != files_[file].ring;
+    if (!other || !show_the_same(files_[before], files_[file])) return false;
+    sets_.join(before, file);
+    return true;
+  }
+
+  const std::vector<ScannedFile>& files_;
+  Sets& sets_;
+  std::optional<std::uint32_t> latest_;  // of those with connections, the one that ends last
+  std::vector<std::uint32_t> waiting_;
+};
+
 // The clusters, in the order of their first frames. `order`: files with frames, in that order.
 std::vector<Cluster> make_clusters(const std::vector<ScannedFile>& files,
                                    const std::vector<std::uint32_t>& order) {
   Sets sets(files.size());
   using LastOfRings = std::map<std::string_view, std::uint32_t>;
   std::map<std::string_view, LastOfRings> ends_last;  // by pair of addresses
+  Strays strays(files, sets);
   for (const std::uint32_t file : order) {
+    strays.add(file);
     const ScannedFile& later = files[file];
     for (const std::string& pair : later.scan.pairs) {
       LastOfRings& rings = ends_last[pair];
@@ -89,8 +125,10 @@ std::string ring_of(const std::string& path) {
   std::string ring;
   for (const char c : path) {
     const bool digit = c >= '0' && c <= '9';
-    if (!digit) ring += c;
-    else if (ring.empty() || ring.back() != '#') ring += '#';
+    if (!digit)
+      ring += c;
+    else if (ring.empty() || ring.back() != '#')
+      ring += '#';
   }
   return ring;
 }

@@ -5,8 +5,7 @@
 namespace rpcrdma::batch {
 namespace {
 
-ScannedFile file(double from, double until, std::set<std::string> pairs,
-                 std::string ring = {}) {
+ScannedFile file(double from, double until, std::set<std::string> pairs, std::string ring = {}) {
   ScannedFile f;
   f.scan.frames = true;
   f.scan.first_ns = static_cast<std::int64_t>(from * 1e9);
@@ -45,7 +44,8 @@ TEST(Units, ClustersOfSeveralHostsStayTogether) {
 }
 
 TEST(Units, OtherHostsAtTheSameTimeAreApart) {
-  const std::vector<ScannedFile> files{file(0, 10, {"a b"}), file(0, 10, {"c d"}), file(2, 9, {})};
+  const std::vector<ScannedFile> files{file(0, 10, {"a b"}), file(0, 10, {"c d"}),
+                                       file(2, 9, {"e f"})};
   EXPECT_EQ(make_units(files, 1), units({{{0}}, {{1}}, {{2}}}));
 }
 
@@ -71,6 +71,18 @@ TEST(Units, FilesOfTwoRingsMayNot) {
   const std::vector<ScannedFile> files{file(0, 10, {"a b"}, "x"), file(2, 20, {"a b"}, "y"),
                                        file(10, 30, {"a b"}, "x"), file(20, 25, {"a b"}, "y")};
   EXPECT_EQ(make_units(files, 1).size(), 1U);
+}
+
+// Such as the last file of a ring, with nothing but the end of a connection.
+TEST(Units, AFileWithoutConnectionsIsReadWithAnotherHosts) {
+  EXPECT_EQ(make_units({file(0, 10, {"a b"}, "x"), file(9, 9, {}, "y")}, 1).size(), 1U);
+  EXPECT_EQ(make_units({file(0, 10, {}, "x"), file(9, 20, {"a b"}, "y")}, 1).size(), 1U);
+  EXPECT_EQ(make_units({file(0, 10, {"a b"}, "x"), file(9, 9, {}, "x")}, 1).size(), 2U);
+  EXPECT_EQ(make_units({file(0, 10, {"a b"}, "x"), file(11, 12, {}, "y")}, 1).size(), 2U);
+  // It does not join what has nothing to do with each other.
+  const std::vector<ScannedFile> files{file(0, 100, {}, "x"), file(1, 9, {"a b"}, "y"),
+                                       file(10, 20, {"a b"}, "y")};
+  EXPECT_EQ(make_units(files, 1), units({{{0, 1}}, {{2}}}));
 }
 
 TEST(Rings, HaveNamesThatDifferInNumbers) {

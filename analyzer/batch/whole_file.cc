@@ -4,10 +4,9 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/batch/whole_file.h>
@@ -85,8 +84,10 @@ base::Expected<std::string> read_whole(const std::string& path) {
   ssize_t n = fd.get() < 0 ? -1 : 1;
   while (n > 0) {
     n = ::read(fd.get(), piece.data(), piece.size());
-    if (n < 0 && errno == EINTR) n = 1;
-    else if (n > 0) text.append(piece.data(), static_cast<std::size_t>(n));
+    if (n < 0 && errno == EINTR)
+      n = 1;
+    else if (n > 0)
+      text.append(piece.data(), static_cast<std::size_t>(n));
   }
   if (n < 0) return base::fail(fmt::format("{}: {}", path, std::strerror(errno)));
   return text;

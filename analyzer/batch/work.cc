@@ -3,10 +3,9 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include <rpcrdma/batch/whole_file.h>
 #include <rpcrdma/batch/work.h>
@@ -120,15 +119,14 @@ base::Expected<void> write_result(const Folder& folder, std::size_t unit,
                                   const UnitResult& result) {
   if (!result.damaged.empty()) {
     const std::string text = damaged_text(result.damaged);
-    if (auto done = write_whole(folder.unit_damaged(unit),
-                                [&](const Write& write) { write(text); });
+    if (auto done =
+            write_whole(folder.unit_damaged(unit), [&](const Write& write) { write(text); });
         !done) {
       return done;
     }
   }
-  return write_whole(folder.unit(unit), [&](const Write& write) {
-    report::write_json(result.report, write);
-  });
+  return write_whole(folder.unit(unit),
+                     [&](const Write& write) { report::write_json(result.report, write); });
 }
 
 enum class Outcome : std::uint8_t { kDone, kElsewhere, kFailed };
@@ -166,8 +164,7 @@ base::Expected<Outcome> take_unit(const Folder& folder, const Plan& plan, std::s
     return Outcome::kDone;
   }
   const std::string line = plot::escape_terminal(failure) + "\n";
-  if (auto done =
-          write_whole(folder.unit_failed(unit), [&](const Write& write) { write(line); });
+  if (auto done = write_whole(folder.unit_failed(unit), [&](const Write& write) { write(line); });
       !done) {
     return tl::unexpected(done.error());
   }

@@ -126,8 +126,13 @@ class Join {
     to_.unsought |= from_.unsought;
   }
 
-  // Returns whether the lists of one of the two reports are truncated.
-  [[nodiscard]] bool lacks() const { return !to_.complete || !from_.complete; }
+  // Returns whether the lists that are compared may be truncated. The connections that started in
+  // the earlier report are not compared with anything in the later one.
+  [[nodiscard]] bool lacks() const {
+    const bool only_begun =
+        to_.begun.size() == rules::kBegun && to_.lost.size() < rules::kLostCallsHandedOver;
+    return (!to_.complete && !only_begun) || !from_.complete;
+  }
   void doubt() { to_.unsought = true; }
 
  private:

@@ -8,12 +8,11 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fmt/core.h>
 
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/batch_run/runner.h>
@@ -121,8 +120,7 @@ Said run_all(const std::vector<std::vector<std::string>>& lines,
     if (process.id > 0 && WIFSIGNALED(status)) {
       said.ended_badly = fmt::format("{} was ended by signal {}", process.name, WTERMSIG(status));
     } else if (process.id > 0 && WEXITSTATUS(status) != 0 && process.text.empty()) {
-      said.ended_badly =
-          fmt::format("{} ended with status {}", process.name, WEXITSTATUS(status));
+      said.ended_badly = fmt::format("{} ended with status {}", process.name, WEXITSTATUS(status));
     }
   }
   return said;

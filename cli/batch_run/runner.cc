@@ -28,7 +28,10 @@ void append(Words& words, const Words& more) {
 }
 
 Words slurm_array(const RunOptions& o) {
-  Words words{"sbatch", "--wait", "--parsable", "--job-name=rpcrdma",
+  Words words{"sbatch",
+              "--wait",
+              "--parsable",
+              "--job-name=rpcrdma",
               fmt::format("--array=1-{}", o.shards),
               fmt::format("--output={}/logs/slurm-%a.log", o.folder)};
   append(words, o.arguments);

@@ -50,11 +50,10 @@ TEST(CommandLines, OfMpi) {
 TEST(CommandLines, OfParallel) {
   RunOptions o = with(Runner::kParallel);
   o.hosts = "a,b";
-  EXPECT_THAT(
-      command_lines(o)[0],
-      ElementsAre("parallel", "--will-cite", "--sshlogin", "a,b",
-                  "'/opt/rpc rdma/rpcrdma' analyze-many --out '/x/it'\\''s' --shard {}/3", ":::",
-                  "1", "2", "3"));
+  EXPECT_THAT(command_lines(o)[0],
+              ElementsAre("parallel", "--will-cite", "--sshlogin", "a,b",
+                          "'/opt/rpc rdma/rpcrdma' analyze-many --out '/x/it'\\''s' --shard {}/3",
+                          ":::", "1", "2", "3"));
 }
 
 TEST(RunAll, CollectsWhatProcessesSay) {

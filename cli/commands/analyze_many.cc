@@ -41,6 +41,7 @@ struct ManyOptions {
   std::vector<std::string> inputs;
   std::string out;
   std::uint32_t slice = batch::Settings{}.slice;
+  std::uint32_t scan = batch::Settings{}.scan;
   bool restart = false;
   bool only_plan = false;
   batch_run::Runner runner = batch_run::Runner::kLocal;
@@ -69,6 +70,7 @@ batch::Settings settings_of(const ManyOptions& o) {
     if (port != 0) s.vxlan_ports.push_back(port);
   }
   s.slice = o.slice;
+  s.scan = o.scan;
   return s;
 }
 
@@ -85,6 +87,7 @@ std::string differences(const batch::Settings& a, const batch::Settings& b) {
   note(a.slow == b.slow, "--slow");
   note(a.vxlan_ports == b.vxlan_ports, "--vxlan-port");
   note(a.slice == b.slice, "--slice");
+  note(a.scan == b.scan, "--scan");
   return names;
 }
 
@@ -139,12 +142,11 @@ int take_share(const ManyOptions& options, const batch::Folder& folder) {
   const auto make = apply(plan->settings);
   if (!make) return kUnreadable;
   if (::chdir(plan->folder.c_str()) != 0) {
-    complain(fmt::format("{}: cannot enter it, and the plan's paths are relative to it",
-                         plan->folder));
+    complain(
+        fmt::format("{}: cannot enter it, and the plan's paths are relative to it", plan->folder));
     return kUnreadable;
   }
-  const auto worked =
-      batch::work(folder, *plan, *shard, *make, std::max(options.threads, 1U));
+  const auto worked = batch::work(folder, *plan, *shard, *make, std::max(options.threads, 1U));
   if (!worked) {
     complain(worked.error().message);
     return kUnreadable;
@@ -187,8 +189,9 @@ std::optional<batch::Plan> plan_for(const ManyOptions& options, const batch::Fol
       }
     }
     if (changed.empty()) return std::move(*plan);
-    complain(fmt::format("{}: was planned for other files or options: {}; use --restart to discard its results",
-                         folder.path(), changed));
+    complain(fmt::format(
+        "{}: was planned for other files or options: {}; use --restart to discard its results",
+        folder.path(), changed));
     return std::nullopt;
   }
   if (inputs.empty()) {
@@ -199,14 +202,14 @@ std::optional<batch::Plan> plan_for(const ManyOptions& options, const batch::Fol
   }
   BatchProgress progress;
   const unsigned threads = 2 * std::max(std::thread::hardware_concurrency(), 1U);
-  auto plan = batch::make_plan(
-      inputs, settings, working_folder(), threads, [&](std::size_t done) {
-        if (progress.due()) {
-          progress.show(fmt::format("planning: {} of {} files read", done, inputs.size()));
-        }
-      });
+  auto plan = batch::make_plan(inputs, settings, working_folder(), threads, [&](std::size_t done) {
+    if (progress.due()) {
+      progress.show(fmt::format("planning: {} of {} files read", done, inputs.size()));
+    }
+  });
   const std::string text = batch::write_plan(plan);
-  if (auto done = batch::write_whole(folder.plan(), [&](const batch::Write& write) { write(text); });
+  if (auto done =
+          batch::write_whole(folder.plan(), [&](const batch::Write& write) { write(text); });
       !done) {
     complain(done.error().message);
     return std::nullopt;
@@ -298,13 +301,12 @@ int finish(const ManyOptions& options, const batch::Folder& folder, const batch:
            const BatchState& state) {
   const std::size_t left = state.units - state.analyzed - state.done_before;
   if (left != 0) {
-    complain(fmt::format("{}: {} of {} units are not done: {}{}; the same command continues",
-                         folder.path(), left, state.units,
-                         state.failures.empty() ? "their processes ended"
-                                                : state.failures.front(),
-                         state.failures.size() > 1
-                             ? fmt::format(", and {} more (summary.json)", state.failures.size() - 1)
-                             : ""));
+    complain(fmt::format(
+        "{}: {} of {} units are not done: {}{}; the same command continues", folder.path(), left,
+        state.units, state.failures.empty() ? "their processes ended" : state.failures.front(),
+        state.failures.size() > 1
+            ? fmt::format(", and {} more (summary.json)", state.failures.size() - 1)
+            : ""));
     return kUnreadable;
   }
   if (state.analyzed != 0 || ::access(folder.report().c_str(), F_OK) != 0) {
@@ -313,7 +315,9 @@ int finish(const ManyOptions& options, const batch::Folder& folder, const batch:
       reports.push_back(folder.unit(unit));
     }
     if (auto merged = batch::merge_files(reports, folder.report()); !merged) {
-      complain(merged.error().message);
+      const bool overlap = merged.error().message.find(" overlap: ") != std::string::npos;
+      complain(merged.error().message +
+               (overlap ? ", or find all that overlap with --restart --scan 0" : ""));
       return kUnreadable;
     }
   }
@@ -368,8 +372,8 @@ int coordinate(const ManyOptions& options, const batch::Folder& folder) {
   if (plan->units.empty()) {
     complain(plan->files.empty()
                  ? fmt::format("{}: none of the files found is a capture", options.inputs.front())
-                 : fmt::format("{}: none of {} files can be read: see {}",
-                               plan->files.front().path, plan->files.size(), folder.damaged()));
+                 : fmt::format("{}: none of {} files can be read: see {}", plan->files.front().path,
+                               plan->files.size(), folder.damaged()));
     return kUnreadable;
   }
   const int status = options.only_plan ? kOk : finish(options, folder, *plan, state);
@@ -418,9 +422,7 @@ void add_run(command_line::Command& command, ManyOptions& options) {
               "A further argument for sbatch, srun, mpirun or parallel, such as --partition=long")
       .one_word()
       .value("ARG");
-  command
-      .option("--program", options.program,
-              "Path of rpcrdma on the hosts (the same as here)")
+  command.option("--program", options.program, "Path of rpcrdma on the hosts (the same as here)")
       .value("FILE");
   command
       .option("--shard", options.shard,
@@ -448,6 +450,11 @@ Run add_analyze_many(command_line::Command& command) {
       .option("--slice", options->slice,
               "Analyze so many consecutive files, of a ring for example, as one unit")
       .range(1, 100000)
+      .value("N")
+      .show_default();
+  command
+      .option("--scan", options->scan,
+              "Look so many frames into each file for the hosts that it shows; 0: read it all")
       .value("N")
       .show_default();
   add_run(command, *options);

@@ -49,7 +49,8 @@ TEST_F(AnalyzeMany, WritesTextPageAndTablesOfOneAnalysis) {
   EXPECT_EQ(r.out, whole.out) << r.err;
   EXPECT_EQ(r.status, whole.status);
   EXPECT_EQ(read_file(folder_.file("m.html")), read_file(folder_.file("a.html")));
-  EXPECT_EQ(read_file(folder_.file("m/connections.csv")), read_file(folder_.file("a/connections.csv")));
+  EXPECT_EQ(read_file(folder_.file("m/connections.csv")),
+            read_file(folder_.file("a/connections.csv")));
   EXPECT_EQ(many(captures_ + " --slice 3 --fail-on note").status,
             one("--fail-on note" + joined_names(names)).status);
 }
@@ -57,7 +58,8 @@ TEST_F(AnalyzeMany, WritesTextPageAndTablesOfOneAnalysis) {
 TEST_F(AnalyzeMany, PassesTheOptionsOfTheAnalysisOn) {
   const auto names = write_captures(captures_, 12);
   const std::string options =
-      " --json -Y \"nfs.op == OPEN\" --slow 1us --slow OPEN=2us --no-icrc --profile 5666 "
+      " --json -Y \"rpcrdma.latency > 1ms\" --slow 1us --slow READDIRPLUS=2us --no-icrc --profile "
+      "5666 "
       "--vxlan-port 4799";
   const Result whole = one(joined_names(names) + options);
   const Result r = many(captures_ + " --slice 2 --jobs 2" + options);
@@ -120,8 +122,10 @@ TEST_F(AnalyzeMany, TakesListsDirectoriesGlobsAndCompressedFiles) {
   std::filesystem::create_directories(captures_ + "/a/b");
   run("cd " + captures_ + "; gzip c000.pcap; zstd -q --rm c001.pcap; mv c002.pcap a/b; " +
       "editcap -F pcapng c003.pcap a/c003.pcapng && rm c003.pcap; echo notes > README");
-  const std::string files = fmt::format(" {0}/c000.pcap.gz {0}/c001.pcap.zst {0}/a/b/c002.pcap "
-                                        "{0}/a/c003.pcapng {0}/c004.pcap {0}/c005.pcap", captures_);
+  const std::string files = fmt::format(
+      " {0}/c000.pcap.gz {0}/c001.pcap.zst {0}/a/b/c002.pcap "
+      "{0}/a/c003.pcapng {0}/c004.pcap {0}/c005.pcap",
+      captures_);
   const std::string expected = one("--json" + files).out;
   EXPECT_GT(expected.size(), 10000U);
   run("printf '%s\\n'" + files + " > " + folder_.file("list"));
@@ -134,8 +138,8 @@ TEST_F(AnalyzeMany, TakesListsDirectoriesGlobsAndCompressedFiles) {
     const Result r = many(inputs + " --json --restart");
     EXPECT_EQ(r.out, expected) << inputs << r.err;
   }
-  const Result piped = run("RPCRDMA analyze-many @- --json --restart --out " + out_ + " < " +
-                           folder_.file("list"));
+  const Result piped =
+      run("RPCRDMA analyze-many @- --json --restart --out " + out_ + " < " + folder_.file("list"));
   EXPECT_EQ(piped.out, expected) << piped.err;
 }
 

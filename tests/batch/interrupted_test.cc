@@ -108,8 +108,8 @@ TEST_F(Interrupted, TwoAtOnceDoNotDisturbEachOther) {
 TEST_F(Interrupted, SharesAtOnceDoNotDoAUnitTwice) {
   const auto names = write_captures(captures_, 40);
   ASSERT_EQ(run("RPCRDMA analyze-many " + captures_ + " --slice 1 --plan --out " + out_).status, 0);
-  const Result r = run("for i in 1 2 3; do RPCRDMA analyze-many --out " + out_ +
-                       " --shard 1/1 & done; wait");
+  const Result r =
+      run("for i in 1 2 3; do RPCRDMA analyze-many --out " + out_ + " --shard 1/1 & done; wait");
   std::size_t analyzed = 0;
   std::istringstream lines(r.out);
   for (std::string line; std::getline(lines, line);) {
@@ -142,9 +142,10 @@ TEST_F(Interrupted, AFullDiskIsOneLineAndTheRunContinuesLater) {
              "mount -t tmpfs -o size=600k none " + out_ + " || exit 77\n" + RPCRDMA_COMMAND +
                  " analyze-many " + captures_ + " --slice 1 --jobs 2 --out " + out_ +
                  " > out1 2> err1; echo $?\n"
-                 "mount -o remount,size=100m " + out_ + "\n" + RPCRDMA_COMMAND +
-                 " analyze-many " + captures_ + " --slice 1 --json --out " + out_ +
-                 " > out2 2> err2; echo $?\ncp " + out_ + "/summary.json .\n");
+                 "mount -o remount,size=100m " +
+                 out_ + "\n" + RPCRDMA_COMMAND + " analyze-many " + captures_ +
+                 " --slice 1 --json --out " + out_ + " > out2 2> err2; echo $?\ncp " + out_ +
+                 "/summary.json .\n");
   const Result r = run("cd " + folder_.path() + "; unshare -m bash script");
   if (r.status == 77) GTEST_SKIP() << "cannot mount a file system";
   EXPECT_EQ(r.out, "2\n0\n") << r.err;

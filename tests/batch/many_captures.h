@@ -5,6 +5,7 @@
 #include "support/pcap_edit.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -44,16 +45,17 @@ inline PcapEdit part(const PcapEdit& whole, std::size_t from, std::size_t to) {
   return some;
 }
 
-// Writes `count` small captures, one after the other, each between hosts of its own; returns their
-// names.
+// Writes `count` small captures of up to 256, one after the other, each between hosts of its own
+// and without a Call in flight at its end; returns their names.
 inline std::vector<std::string> write_captures(const std::string& folder, std::size_t count) {
-  const PcapEdit first(read_file(capture("linux-deleg.pcap")));
-  std::size_t begin = 0;  // of RDMA
-  while (PcapEdit::opcode(first.records[begin]) < 0) ++begin;
+  const PcapEdit whole(read_file(capture("linux-nfs3.pcap")));
+  std::size_t begin = 0;  // the set-up of its connection
+  while (PcapEdit::opcode(whole.records[begin]) < 0) ++begin;
+  // After so many packets all Calls are answered and acknowledged.
+  constexpr std::array<std::size_t, 7> kPackets{31, 45, 49, 53, 84, 91, 103};
   std::vector<std::string> names;
   for (std::size_t i = 0; i < count; ++i) {
-    // The beginning is whole: set-up, and Calls with their Replies.
-    PcapEdit one = part(first, begin, begin + 60 + i % 7);
+    PcapEdit one = part(whole, begin, begin + kPackets[i % kPackets.size()]);
     shift_time(one, static_cast<std::uint32_t>(200 * i));
     other_hosts(one, static_cast<std::uint8_t>(i));
     names.push_back(fmt::format("{}/c{:03}.pcap", folder, i));

@@ -16,9 +16,7 @@ class Runners : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directory(captures_); }
 
   // The tests need what Debian's packages install.
-  static bool has(const std::string& program) {
-    return run("command -v " + program).status == 0;
-  }
+  static bool has(const std::string& program) { return run("command -v " + program).status == 0; }
   void expect_whole(const Result& r, std::size_t units) const {
     EXPECT_EQ(r.status, 0) << r.out.substr(0, 1000) << r.err;
     EXPECT_EQ(read_file(out_ + "/report.json"), whole_);
@@ -58,8 +56,9 @@ class Slurm : public Runners {
 TEST_F(Slurm, AnArrayJobOver200CapturesEqualsOneAnalysis) {
   make(200);
   const std::string command = RPCRDMA_COMMAND " analyze-many " + captures_ + " --out " + out_;
-  const Result r = on_cluster(command + " --slice 4 --run slurm --jobs 5 --run-arg=--partition=all "
-                                        "> /dev/null && squeue -h && sinfo -h -o %D");
+  const Result r = on_cluster(command +
+                              " --slice 4 --run slurm --jobs 5 --run-arg=--partition=all "
+                              "> /dev/null && squeue -h && sinfo -h -o %D");
   expect_whole(r, 50);
   EXPECT_THAT(r.out, HasSubstr("2\n"));
   // Each task has a log, and the tasks together have done all units.
@@ -93,7 +92,8 @@ TEST_F(Runners, RanksOfMpiTakeTheirShares) {
   make(30);
   const Result r =
       run("export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
-          "RPCRDMA analyze-many " + captures_ + " --out " + out_ +
+          "RPCRDMA analyze-many " +
+          captures_ + " --out " + out_ +
           " --slice 2 --run mpi --jobs 3 --run-arg=--oversubscribe --run-arg=--bind-to "
           "--run-arg=none > /dev/null");
   expect_whole(r, 15);
@@ -106,11 +106,14 @@ TEST_F(Runners, ParallelReachesItsHostsOverSsh) {
   make(30);
   write_file(folder_.file("ssh"),
              "#!/bin/bash\nwhile [ \"${1:0:1}\" = - ]; do [ \"$1\" = -l ] && shift; shift; done\n"
-             "echo \"$1\" >> " + folder_.file("hosts") +
-                 "\nshift; [ \"$1\" = -- ] && shift; cd /; exec env -i PATH=\"$PATH\" HOME=/tmp bash -c \"$*\"\n");
+             "echo \"$1\" >> " +
+                 folder_.file("hosts") +
+                 "\nshift; [ \"$1\" = -- ] && shift; cd /; exec env -i PATH=\"$PATH\" HOME=/tmp "
+                 "SHELL=/bin/bash bash -c \"$*\"\n");
   run("chmod +x " + folder_.file("ssh"));
   const Result r = run("export PARALLEL_SSH=" + folder_.file("ssh") + " HOME=" + folder_.path() +
-                       "; cd " + folder_.path() + "; RPCRDMA analyze-many captures --out out "
+                       "; cd " + folder_.path() +
+                       "; RPCRDMA analyze-many captures --out out "
                        "--slice 2 --run parallel --hosts hosta,hostb --jobs 4 > /dev/null");
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(read_file(out_ + "/report.json"), whole_);
@@ -121,8 +124,10 @@ TEST_F(Runners, ParallelReachesItsHostsOverSsh) {
 
 TEST_F(Runners, AMissingRunnerIsOneLine) {
   make(2);
-  const Result r = run("program=$(readlink -f " RPCRDMA_COMMAND "); PATH=/nonexistent; $program "
-                       "analyze-many " + captures_ + " --out " + out_ + " --run mpi");
+  const Result r = run("program=$(readlink -f " RPCRDMA_COMMAND
+                       "); PATH=/nonexistent; $program "
+                       "analyze-many " +
+                       captures_ + " --out " + out_ + " --run mpi");
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, HasSubstr("1 of 1 units are not done: mpirun: No such file"));
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;

@@ -17,9 +17,9 @@ struct Scan {
   std::set<std::string> pairs;
 };
 
-// Reads the first frames, and finds the last one from the end of the file: of a pcap or pcapng
-// file without reading what lies between. Other files, and compressed ones, are read to their end.
-// Thread-safe.
-[[nodiscard]] Scan scan_file(const std::string& path);
+// Reads the first `head` frames (0: all), and finds the last one from the end of the file: of a
+// pcap or pcapng file without reading what lies between. Other files, and compressed ones, are read
+// to their end. Thread-safe.
+[[nodiscard]] Scan scan_file(const std::string& path, std::uint32_t head = 2000);
 
 }  // namespace rpcrdma::batch

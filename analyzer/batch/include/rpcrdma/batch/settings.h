@@ -16,6 +16,7 @@ struct Settings {
   std::vector<std::string> slow;           // limits, as the user wrote them
   std::vector<std::uint16_t> vxlan_ports;  // besides the usual ones
   std::uint32_t slice = 16;                // files of a unit, at most, if they do not overlap
+  std::uint32_t scan = 2000;  // frames of a file in which the plan looks for its hosts; 0: all
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

@@ -30,8 +30,7 @@ using MakeOptions = std::function<report::AnalysisOptions()>;
 // Reads the unit's files as one capture. Files that cannot be read are left out. Error: the rest
 // cannot be read either. `threads`: 0 means as many as there are processors.
 [[nodiscard]] base::Expected<UnitResult> analyze_unit(const Plan& plan, const Unit& unit,
-                                                      const MakeOptions& options,
-                                                      unsigned threads);
+                                                      const MakeOptions& options, unsigned threads);
 
 // What a process did with its share.
 struct Worked {
