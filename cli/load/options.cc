@@ -23,8 +23,8 @@ constexpr std::uint32_t kMostLoadConnections = 1024;
 constexpr std::uint32_t kMostThreads = 64;
 constexpr std::size_t kMostLoadServers = 256;
 
-// Resolves all servers, which are called from one address. The port and the kind of the provider are
-// in `plan.endpoint` then.
+// Resolves all servers, which are called from one address. The port and the kind of the provider
+// are in `plan.endpoint` then.
 bool find_servers(const LoadOptions& o, const std::vector<std::string>& names, LoadPlan& plan) {
   const Endpoint given = plan.endpoint;
   for (const std::string& name : names) {
@@ -184,6 +184,17 @@ std::vector<std::string> server_names(const std::vector<std::string>& hosts) {
     }
   }
   return names;
+}
+
+load::Setup setup_of_each(const LoadOptions& options) {
+  load::Setup setup;
+  setup.connections = options.connections;
+  setup.depth = options.depth;
+  setup.threads = options.threads;
+  setup.rate = options.rate;
+  setup.seed = options.seed;
+  setup.procedures = load::echo_procedures();
+  return setup;
 }
 
 load::Setup LoadPlan::setup() const {

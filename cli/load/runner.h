@@ -32,14 +32,17 @@ struct LoadRole {
   fabric::Time since_first = 0;
 };
 
+// The name of this machine.
+[[nodiscard]] std::string own_host_name();
+
 // What happened in one interval. Intervals end at multiples of their length after the start, so
 // that those of several ranks are the same in time.
 struct LoadTick {
   std::uint64_t index = 0;  // of the interval, from 0 on; some are missing if this process paused
   load::Interval interval;
-  load::Progress progress;    // since the start
-  fabric::Time elapsed = 0;   // from the start to the end of the interval
-  fabric::Time length = 0;    // shorter for the last
+  load::Progress progress;   // since the start
+  fabric::Time elapsed = 0;  // from the start to the end of the interval
+  fabric::Time length = 0;   // shorter for the last
   bool last = false;
 };
 
