@@ -38,9 +38,10 @@ fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
   return own;
 }
 
-tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(
-    const LoadPlan& plan, const LoadRunOptions& options, std::uint32_t thread,
-    trace::Tracer* tracer) {
+tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(const LoadPlan& plan,
+                                                                   const LoadRunOptions& options,
+                                                                   std::uint32_t thread,
+                                                                   trace::Tracer* tracer) {
   HeldComplaints held;
   auto provider = open_provider(plan.endpoint, address_of(plan, thread), tracer, "load");
   if (!provider) return tl::unexpected(held.take_last("load", "the provider cannot be opened"));
@@ -153,8 +154,7 @@ tl::expected<std::unique_ptr<LoadRunner>, std::string> LoadRunner::open(const Lo
     if (!worker) return tl::unexpected(worker.error());
     workers.push_back(std::move(*worker));
   }
-  return std::unique_ptr<LoadRunner>(
-      new LoadRunner(plan, std::move(options), std::move(workers)));
+  return std::unique_ptr<LoadRunner>(new LoadRunner(plan, std::move(options), std::move(workers)));
 }
 
 std::vector<service::Loop*> LoadRunner::loops() {
@@ -172,10 +172,10 @@ std::vector<metrics::Parts> LoadRunner::metrics_parts() {
 tl::expected<void, std::string> LoadRunner::connect() {
   for (const auto& w : workers_) {
     if (const auto connected = w->connect(); !connected) {
-      return tl::unexpected(plan_.servers.size() > 1
-                                ? connected.error().message
-                                : fmt::format("{}: {}", plan_.servers.front().text,
-                                              connected.error().message));
+      return tl::unexpected(
+          plan_.servers.size() > 1
+              ? connected.error().message
+              : fmt::format("{}: {}", plan_.servers.front().text, connected.error().message));
     }
   }
   return {};
@@ -191,7 +191,8 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   rusage before{};
   rusage after{};
   ::getrusage(RUSAGE_SELF, &before);
-  start = std::max(start, base::monotonic_ns());
+  const bool at_once = start == 0;
+  if (at_once) start = base::monotonic_ns();
   for (const auto& w : workers_) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run(start, role.since_first);
@@ -259,6 +260,7 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
     row.why = outcome.problems.front();
   }
   load_ranks::fill(row, r);
+  if (at_once) row.skew = 0;  // nobody waits for this start
   outcome.results.rows.push_back(std::move(row));
   outcome.results.rounds.push_back({role.round, role.since_first});
   outcome.results.tally = r.tally;
