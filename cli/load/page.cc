@@ -80,8 +80,8 @@ std::string facts(const WholeSetup& setup, const Results& results, const Whole& 
   if (h.count() != 0) {
     facts.add("Latency p50 / p99", fmt::format("{} / {}", format_duration(h.quantile(0.5)),
                                                format_duration(h.quantile(0.99))));
-    facts.add("Latency p99.9 / max", fmt::format("{} / {}", format_duration(h.quantile(0.999)),
-                                                 format_duration(h.max())));
+    facts.add("Latency p99.9 / max",
+              fmt::format("{} / {}", format_duration(h.quantile(0.999)), format_duration(h.max())));
   }
   facts.add("Calls / failed",
             fmt::format("{} / {}", r.tally.calls(), r.tally.errors() + r.tally.mismatches()));
@@ -152,11 +152,10 @@ std::string rank_table(const Results& results, const Whole& whole) {
     if (rounds) table.cell(fmt::format("{}", row.round), row.round);
     table.cell(row.servers.size() == 1 ? row.servers.front()
                                        : counted(row.servers.size(), "server", "servers"));
-    const std::string state =
-        row.state < State::kDead
-            ? std::string(load_ranks::state_name(row.state))
-            : fmt::format("{} after {}", load_ranks::state_name(row.state),
-                          format_duration(row.last_heard));
+    const std::string state = row.state < State::kDead
+                                  ? std::string(load_ranks::state_name(row.state))
+                                  : fmt::format("{} after {}", load_ranks::state_name(row.state),
+                                                format_duration(row.last_heard));
     row.state == State::kDone
         ? table.cell(state)
         : table.markup(fmt::format("<span class=\"bad\">{}</span>", report::html::text(state)));
@@ -174,18 +173,16 @@ std::string rank_table(const Results& results, const Whole& whole) {
       table.cell(load::format_call_rate(worst->calls_per_second), worst->calls_per_second);
       table.cell(fmt::format("{:.0f} s", seconds(worst->begin)), seconds(worst->begin));
       const std::string share = fmt::format("{:.0f} %", 100 * worst->of_average);
-      worst->of_average < 0.5
-          ? table.markup(fmt::format("<span class=\"bad\">{}</span>", share))
-          : table.cell(share, worst->of_average);
+      worst->of_average < 0.5 ? table.markup(fmt::format("<span class=\"bad\">{}</span>", share))
+                              : table.cell(share, worst->of_average);
     } else {
       for (int n = 0; n < 3; ++n) table.cell("");
     }
   }
   std::string body = table.take();
   if (results.rows.size() > kMostRanksInTable) {
-    body += report::html::aside(
-        fmt::format("Of {} ranks, those that are incomplete, and the slowest.",
-                    results.rows.size()));
+    body += report::html::aside(fmt::format(
+        "Of {} ranks, those that are incomplete, and the slowest.", results.rows.size()));
   }
   return report::html::section("ranks", results.rows.size() > 1 ? "Ranks" : "Figures", body);
 }
@@ -226,9 +223,8 @@ std::string worst_table(const Results& results, const Whole& whole) {
       .column("Failed", Align::kRight);
   const auto add = [&](const char* name, const std::optional<WorstWindow>& w, bool of_rank) {
     if (!w) return;
-    const auto row = std::ranges::find_if(results.rows, [&](const Row& r) {
-      return r.rank == w->rank && r.round == w->round;
-    });
+    const auto row = std::ranges::find_if(
+        results.rows, [&](const Row& r) { return r.rank == w->rank && r.round == w->round; });
     table.row();
     table.cell(name);
     table.cell(of_rank && row != results.rows.end() && results.rows.size() > 1
@@ -247,11 +243,11 @@ std::string worst_table(const Results& results, const Whole& whole) {
   if (results.rows.size() > 1) add("worst second of all together", whole.all_second, false);
   const std::string body = table.take();
   if (body.empty()) return {};
-  return report::html::section("worst", "Worst windows",
-                               body + report::html::aside(
-                                          "Of all ranks, the window that is the least of its "
-                                          "rank's own average: a link that flaps shows here, even "
-                                          "if averages hide it."));
+  return report::html::section(
+      "worst", "Worst windows",
+      body + report::html::aside("Of all ranks, the window that is the least of its "
+                                 "rank's own average: a link that flaps shows here, even "
+                                 "if averages hide it."));
 }
 
 }  // namespace
@@ -259,9 +255,8 @@ std::string worst_table(const Results& results, const Whole& whole) {
 std::string load_page(const WholeSetup& setup, const Results& results, const Whole& whole,
                       const std::vector<std::string>& problems) {
   const load::Setup all = load_ranks::setup_of_all(setup, results);
-  const std::string title =
-      setup.pattern ? fmt::format("Load of {} from {}", all.server, all.from)
-                    : fmt::format("Load of {}", all.server);
+  const std::string title = setup.pattern ? fmt::format("Load of {} from {}", all.server, all.from)
+                                          : fmt::format("Load of {}", all.server);
   std::string page = report::html::page_head(title);
   page += fmt::format(
       "<header>\n<h1>{}</h1>\n<p class=\"sub\">{}{}, depth {}, {}{}; rpcrdma load</p>\n{}{}",

@@ -38,9 +38,10 @@ fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
   return own;
 }
 
-tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(
-    const LoadPlan& plan, const LoadRunOptions& options, std::uint32_t thread,
-    trace::Tracer* tracer) {
+tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(const LoadPlan& plan,
+                                                                   const LoadRunOptions& options,
+                                                                   std::uint32_t thread,
+                                                                   trace::Tracer* tracer) {
   HeldComplaints held;
   auto provider = open_provider(plan.endpoint, address_of(plan, thread), tracer, "load");
   if (!provider) return tl::unexpected(held.take_last("load", "the provider cannot be opened"));
@@ -153,8 +154,7 @@ tl::expected<std::unique_ptr<LoadRunner>, std::string> LoadRunner::open(const Lo
     if (!worker) return tl::unexpected(worker.error());
     workers.push_back(std::move(*worker));
   }
-  return std::unique_ptr<LoadRunner>(
-      new LoadRunner(plan, std::move(options), std::move(workers)));
+  return std::unique_ptr<LoadRunner>(new LoadRunner(plan, std::move(options), std::move(workers)));
 }
 
 std::vector<service::Loop*> LoadRunner::loops() {
@@ -172,10 +172,10 @@ std::vector<metrics::Parts> LoadRunner::metrics_parts() {
 tl::expected<void, std::string> LoadRunner::connect() {
   for (const auto& w : workers_) {
     if (const auto connected = w->connect(); !connected) {
-      return tl::unexpected(plan_.servers.size() > 1
-                                ? connected.error().message
-                                : fmt::format("{}: {}", plan_.servers.front().text,
-                                              connected.error().message));
+      return tl::unexpected(
+          plan_.servers.size() > 1
+              ? connected.error().message
+              : fmt::format("{}: {}", plan_.servers.front().text, connected.error().message));
     }
   }
   return {};

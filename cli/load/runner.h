@@ -40,9 +40,9 @@ struct LoadRole {
 struct LoadTick {
   std::uint64_t index = 0;  // of the interval, from 0 on; some are missing if this process paused
   load::Interval interval;
-  load::Progress progress;    // since the start
-  fabric::Time elapsed = 0;   // from the start to the end of the interval
-  fabric::Time length = 0;    // shorter for the last
+  load::Progress progress;   // since the start
+  fabric::Time elapsed = 0;  // from the start to the end of the interval
+  fabric::Time length = 0;   // shorter for the last
   bool last = false;
 };
 
