@@ -1,5 +1,5 @@
-// One round's load of a rank, in a thread of its own: the thread that talks to the coordinator never
-// waits for it.
+// One round's load of a rank, in a thread of its own: the thread that talks to the coordinator
+// never waits for it.
 #pragma once
 
 #include "load/options.h"

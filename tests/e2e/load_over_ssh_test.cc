@@ -63,9 +63,8 @@ class LoadOverSsh : public ::testing::Test {
   }
   [[nodiscard]] std::vector<std::string> with(const std::string& agents,
                                               const std::vector<std::string>& more) const {
-    std::vector<std::string> all{"load",  "--agents",          agents,
-                                 "--ssh", folder_.file("ssh"), "--agent-path",
-                                 RPCRDMA_COMMAND};
+    std::vector<std::string> all{
+        "load", "--agents", agents, "--ssh", folder_.file("ssh"), "--agent-path", RPCRDMA_COMMAND};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -104,8 +103,8 @@ class LoadOverSsh : public ::testing::Test {
 TEST_F(LoadOverSsh, CountsOfAllAgentsAreThoseOfTheServer) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
-  const Result r = load(addresses(4), fmt::format("{} --count 500 --procedure mix --depth 4 --json",
-                                                  kBridgeAddress));
+  const Result r = load(
+      addresses(4), fmt::format("{} --count 500 --procedure mix --depth 4 --json", kBridgeAddress));
   EXPECT_EQ(r.status, 0) << r.err;
   const json report = try_parse_json(r.out);
   const json summary = stop(server);
@@ -151,7 +150,14 @@ TEST_F(LoadOverSsh, AgentsBeginTogether) {
   for (int i = 0; i < 50 && skew >= 5000; ++i) {
     const Result r = load(addresses(4), fmt::format("{} --count 10 --json", kBridgeAddress));
     ASSERT_EQ(r.status, 0) << r.err;
-    skew = std::min(skew, try_parse_json(r.out)["skew_us"].get<double>());
+    const json report = try_parse_json(r.out);
+    skew = std::min(skew, report["start_skew_us"].get<double>());
+    ASSERT_EQ(report["ranks"].size(), 4U);
+    for (const json& rank : report["ranks"]) {
+      const double true_offset = 1e9 * (rank["rank"].get<double>() + 1);
+      EXPECT_NEAR(rank["clock_offset_us"].get<double>(), true_offset,
+                  rank["clock_error_us"].get<double>());
+    }
   }
   EXPECT_LT(skew, 5000);
   stop(server);
@@ -210,8 +216,8 @@ TEST_F(LoadOverSsh, OneThatIsStoppedIsNamed) {
   ASSERT_TRUE(job.wait_for(" s: ")) << job.out;
   ::kill(process_of(3), SIGSTOP);
   EXPECT_EQ(job.finish(), 1);
-  EXPECT_THAT(job.out, AllOf(HasSubstr("agent 10.9.0.3: it sent nothing for 3 s"),
-                             HasSubstr("10.9.0.1")));
+  EXPECT_THAT(job.out,
+              AllOf(HasSubstr("agent 10.9.0.3: it sent nothing for 3 s"), HasSubstr("10.9.0.1")));
   stop(server);
 }
 
@@ -343,7 +349,8 @@ TEST_F(LoadOverSsh, WorksWithSshItself) {
   EXPECT_EQ(stop(server)["success"], 300);
   // Agents can serve, too: at the address that ssh knows.
   const Result pairs = run(fmt::format(
-      "RPCRDMA load --pattern pairwise --agents {},{} --count 100 --json --agent-path {} --ssh 'ssh "
+      "RPCRDMA load --pattern pairwise --agents {},{} --count 100 --json --agent-path {} --ssh "
+      "'ssh "
       "-F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o "
       "LogLevel=ERROR -i {}/user'",
       host_address(1), host_address(2), RPCRDMA_COMMAND, folder));

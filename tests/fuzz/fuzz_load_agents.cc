@@ -1,5 +1,5 @@
-// What an agent of a load, or its coordinator, may receive: any bytes, in any pieces. The frames are
-// the same however the bytes are cut; what is kept is bounded; and each message that decodes is
+// What an agent of a load, or its coordinator, may receive: any bytes, in any pieces. The frames
+// are the same however the bytes are cut; what is kept is bounded; and each message that decodes is
 // exactly what encode() makes of it.
 #include "fuzz_check.h"
 #include "fuzz_input.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <map>
 
 #include <fmt/core.h>
@@ -70,8 +70,8 @@ Expected<std::vector<AgentName>> parse_agents(std::string_view text) {
     }
     for (; count != 0; --count) {
       const std::size_t nth = ++at_host[std::string(host)];
-      agents.push_back({std::string(host), nth == 1 ? std::string(host)
-                                                    : fmt::format("{}#{}", host, nth)});
+      agents.push_back(
+          {std::string(host), nth == 1 ? std::string(host) : fmt::format("{}#{}", host, nth)});
     }
   }
   return agents;

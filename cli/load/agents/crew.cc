@@ -18,8 +18,8 @@ constexpr std::int64_t kHeartbeat = base::kSecond;
 constexpr std::int64_t kLongestWait = 100 * base::kMillisecond;
 // Between the end of an agent's output and that of its process.
 constexpr std::int64_t kLastWords = base::kSecond;
-constexpr std::size_t kMostShown = 100;  // of what something that is no agent printed
-constexpr std::size_t kMostPings = 64;  // without an answer
+constexpr std::size_t kMostShown = 100;         // of what something that is no agent printed
+constexpr std::size_t kMostPings = 64;          // without an answer
 constexpr std::uint64_t kMostDropped = 10'000;  // lines
 // Messages besides kPong: so many, and so many for each second.
 constexpr std::int64_t kMostAtOnce = 64;
@@ -194,8 +194,8 @@ void Crew::handle(Member& member, std::size_t agent, Frame frame, std::vector<Ev
     case FrameType::kConnected:
     case FrameType::kInterval:
     case FrameType::kResult:
-      if (++member.events > kMostAtOnce + kMostPerSecond * (base::monotonic_ns() - member.started) /
-                                              base::kSecond) {
+      if (++member.events >
+          kMostAtOnce + kMostPerSecond * (base::monotonic_ns() - member.started) / base::kSecond) {
         lose(member, load_ranks::State::kFailed, "it sends more than an agent of a load does");
         return;
       }
@@ -236,9 +236,8 @@ void Crew::greet(Member& member, Bytes body) {
 void Crew::take_pong(Member& member, Bytes body) {
   const std::int64_t now = base::monotonic_ns();
   const auto pong = Pong::decode(body);
-  const auto sent =
-      pong ? std::ranges::find(member.pings, pong->number, &Member::SentPing::number)
-           : member.pings.end();
+  const auto sent = pong ? std::ranges::find(member.pings, pong->number, &Member::SentPing::number)
+                         : member.pings.end();
   if (sent == member.pings.end()) {
     lose(member, load_ranks::State::kFailed, "it answers what it was not asked");
     return;
@@ -303,9 +302,10 @@ std::string Crew::why_ended(Member& member) const {
   }
   const std::string& banner = member.channel->banner();
   if (line.empty()) {
-    reason = banner.empty() ? ", without a word"
-                            : fmt::format("; it printed \"{}\"",
-                                          banner.substr(0, std::min(banner.find('\n'), kMostShown)));
+    reason = banner.empty()
+                 ? ", without a word"
+                 : fmt::format("; it printed \"{}\"",
+                               banner.substr(0, std::min(banner.find('\n'), kMostShown)));
   }
   return fmt::format("no agent began: {} {}{}", program, ended, reason);
 }
@@ -367,8 +367,7 @@ void Crew::dismiss() {
     if (!m->channel) continue;
     pass_lines(*m);
     if (const std::uint64_t dropped = m->channel->errors().dropped(); dropped != 0) {
-      options_.print(
-          fmt::format("{}: {} more lines on its standard error", m->name.name, dropped));
+      options_.print(fmt::format("{}: {} more lines on its standard error", m->name.name, dropped));
     }
     m->channel.reset();
   }

@@ -122,8 +122,7 @@ TEST_F(AgentCrew, AMuteOneIsStuck) {
   options_.reach = 30 * base::kSecond;
   options_.silence = 100 * base::kMillisecond;
   options_.farewell = 0;
-  EXPECT_EQ(fate(hello() + "trap '' TERM; while :; do sleep 1; done"),
-            "it sent nothing for 0.1 s");
+  EXPECT_EQ(fate(hello() + "trap '' TERM; while :; do sleep 1; done"), "it sent nothing for 0.1 s");
   EXPECT_EQ(crew_->how_lost(0), load_ranks::State::kStuck);
 }
 

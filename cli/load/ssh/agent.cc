@@ -153,9 +153,10 @@ class LoadAgent {
       default:
         break;
     }
-    refuse(fmt::format("a message of type {} from the coordinator is malformed, or came at the "
-                       "wrong time",
-                       static_cast<std::uint32_t>(type)));
+    refuse(
+        fmt::format("a message of type {} from the coordinator is malformed, or came at the "
+                    "wrong time",
+                    static_cast<std::uint32_t>(type)));
   }
 
   void prepare(const load_agents::Options& message) {

@@ -1,5 +1,5 @@
-// `rpcrdma load --agent`: one rank of a load whose coordinator is at the other end of standard input
-// and output, through ssh. It ends, and its load stops, when its input ends.
+// `rpcrdma load --agent`: one rank of a load whose coordinator is at the other end of standard
+// input and output, through ssh. It ends, and its load stops, when its input ends.
 #pragma once
 
 namespace rpcrdma::cli {

@@ -15,28 +15,21 @@ namespace {
 
 // What the coordinator does with the results of all.
 constexpr std::array<std::string_view, 15> kOfCoordinator{
-    "HOST",         "--agents", "--pattern",  "--network", "--serve",       "--stuck-after", "--ssh",
-    "--agent-path", "--html",   "--interval", "--json",    "--json-stream", "--hgrm",        "--hlog",
-    "--config"};
+    "HOST",          "--agents",      "--pattern",    "--network", "--serve",
+    "--stuck-after", "--ssh",         "--agent-path", "--html",    "--interval",
+    "--json",        "--json-stream", "--hgrm",       "--hlog",    "--config"};
 // Agents would all write the same file, or listen on the same port.
-constexpr std::array<std::string_view, 7> kOfOne{"--pcapng",       "--record",      "--record-files",
-                                                 "--record-size",  "--record-time", "--metrics",
+constexpr std::array<std::string_view, 7> kOfOne{"--pcapng",      "--record",      "--record-files",
+                                                 "--record-size", "--record-time", "--metrics",
                                                  "--agent"};
 
 // Options of a load that a server has, too, and that both ends should have.
-constexpr std::array<std::string_view, 13> kOfServer{"--port",
-                                                     "--inline",
-                                                     "--no-private-data",
-                                                     "--rdma-version",
-                                                     "--private-data-v2",
-                                                     "--no-remote-invalidation",
-                                                     "--profile",
-                                                     "--max-reads",
-                                                     "--provider",
-                                                     "--device",
-                                                     "--gid-index",
-                                                     "--handles",
-                                                     "--busy-poll"};
+constexpr std::array<std::string_view, 13> kOfServer{
+    "--port",         "--inline",          "--no-private-data",
+    "--rdma-version", "--private-data-v2", "--no-remote-invalidation",
+    "--profile",      "--max-reads",       "--provider",
+    "--device",       "--gid-index",       "--handles",
+    "--busy-poll"};
 
 bool is_in(std::span<const std::string_view> names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -58,9 +51,10 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
       .one_of({"n-to-1", "1-to-n", "pairwise", "all-to-all"})
       .show_default();
   command
-      .option("--network", options.network,
-              "With --agents, without HOST: where agents reach each other's server: an interface or "
-              "a network, such as ib0 or 10.1.0.0/16 (the addresses of --agents)")
+      .option(
+          "--network", options.network,
+          "With --agents, without HOST: where agents reach each other's server: an interface or "
+          "a network, such as ib0 or 10.1.0.0/16 (the addresses of --agents)")
       .value("NETWORK");
   command
       .option("--serve", options.serve,
@@ -68,9 +62,10 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
               "run: \"--credits 64\"")
       .value("OPTIONS");
   command
-      .option("--stuck-after", options.stuck_after,
-              "With --agents: name an agent that sends nothing for this time, and end the load with "
-              "the results of the others")
+      .option(
+          "--stuck-after", options.stuck_after,
+          "With --agents: name an agent that sends nothing for this time, and end the load with "
+          "the results of the others")
       .value("DURATION")
       .show_default();
   command

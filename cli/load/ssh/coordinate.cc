@@ -36,8 +36,7 @@ std::optional<load::Thresholds> parse_limits(const LoadOptions& load) {
 class Intervals {
  public:
   explicit Intervals(LoadOutput& output)
-      : output_(output),
-        in_one_(static_cast<std::uint64_t>(output.interval() / fabric::kSecond)) {}
+      : output_(output), in_one_(static_cast<std::uint64_t>(output.interval() / fabric::kSecond)) {}
 
   // `end`: after the begin of the load.
   [[nodiscard]] bool add(const load::Interval& second, fabric::Time end) {

@@ -144,9 +144,10 @@ std::optional<std::string> AgentsJob::address_of(std::size_t agent) const {
   const std::string& of_ssh = crew_.address(agent);
   if (resolved && (!resolved->loopback || of_ssh.empty())) return resolved->address;
   if (!of_ssh.empty()) return of_ssh;
-  complain(fmt::format("load: {}: the address of this agent is not known, so nobody can call a "
-                       "server there; name it by its address, or give HOST or --network",
-                       crew_.name(agent)));
+  complain(
+      fmt::format("load: {}: the address of this agent is not known, so nobody can call a "
+                  "server there; name it by its address, or give HOST or --network",
+                  crew_.name(agent)));
   return std::nullopt;
 }
 
@@ -277,8 +278,7 @@ void AgentsJob::gather(std::uint32_t round, const Members& callers) {
     for (const std::size_t i : callers) {
       // Gather ignores those that have a result.
       if (crew_.state(i) == Crew::State::kLost) {
-        gather_.give_up(round, static_cast<std::uint32_t>(i), crew_.how_lost(i),
-                        crew_.why_lost(i));
+        gather_.give_up(round, static_cast<std::uint32_t>(i), crew_.how_lost(i), crew_.why_lost(i));
       }
     }
     if (lost_any_ && !stopped_) stop("an agent is lost: the load ends");
@@ -299,8 +299,9 @@ void AgentsJob::take(std::uint32_t round, const Crew::Event& event) {
     } else if (tick->rank != rank || tick->round != round) {
       taken = base::fail("it reports an interval of another rank or round");
     } else if (const fabric::Time now = base::monotonic_ns() - round_start_;
-               tick->index > static_cast<std::uint64_t>(
-                                 std::max<fabric::Time>(now + plan_.silence, 0) / fabric::kSecond)) {
+               tick->index >
+               static_cast<std::uint64_t>(std::max<fabric::Time>(now + plan_.silence, 0) /
+                                          fabric::kSecond)) {
       taken = base::fail("it reports a second that has not come");
     } else {
       taken = gather_.take(*tick, now);
@@ -308,13 +309,16 @@ void AgentsJob::take(std::uint32_t round, const Crew::Event& event) {
       elapsed_ = std::max(elapsed_, tick->elapsed);
     }
   } else if (event.frame.type == FrameType::kResult) {
-    const auto results = load_ranks::decode(event.frame.body);
+    auto results = load_ranks::decode(event.frame.body);
     if (!results) {
       taken = base::fail(results.error().message);
     } else if (results->rows.size() != 1 || results->rows[0].rank != rank ||
                results->rows[0].round != round) {
       taken = base::fail("it reports the result of another rank or round");
     } else {
+      // What is known here better.
+      results->rows[0].host = crew_.name(event.agent);
+      results->rows[0].offset = crew_.clock(event.agent);
       taken = gather_.take(*results);
     }
   } else {
@@ -328,8 +332,7 @@ void AgentsJob::show_seconds(std::uint32_t round) {
     // The last second is shorter.
     const fabric::Time end =
         std::min((static_cast<fabric::Time>(next_second_) + 1) * fabric::kSecond, elapsed_);
-    if (!hooks_.on_second(gather_.second(round, next_second_),
-                          round_start_ - first_start_ + end) &&
+    if (!hooks_.on_second(gather_.second(round, next_second_), round_start_ - first_start_ + end) &&
         !stopped_) {
       stop("");
     }

@@ -21,8 +21,8 @@ namespace rpcrdma::cli {
 struct AgentsJobHooks {
   // The load begins, `epoch` in nanoseconds since the epoch.
   std::function<void(fabric::Time epoch)> on_begin;
-  // What all agents did in one second, which ends so long after the begin. Returning false stops the
-  // load.
+  // What all agents did in one second, which ends so long after the begin. Returning false stops
+  // the load.
   std::function<bool(const load::Interval& second, fabric::Time end)> on_second;
 };
 

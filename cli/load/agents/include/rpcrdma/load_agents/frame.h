@@ -17,14 +17,14 @@ namespace rpcrdma::load_agents {
 
 enum class FrameType : std::uint32_t {
   // From the agent.
-  kHello = 1,     // the first: who it is
-  kPong = 2,      // its clock
-  kReady = 3,     // it has parsed the options, and its server listens; no body
-  kConnected = 4, // its connections are established; no body
-  kInterval = 5,  // what it did in one second
-  kResult = 6,    // what it did in a round
-  kRefusal = 7,   // why it cannot; it ends
-  kLocated = 8,   // its address in a network
+  kHello = 1,      // the first: who it is
+  kPong = 2,       // its clock
+  kReady = 3,      // it has parsed the options, and its server listens; no body
+  kConnected = 4,  // its connections are established; no body
+  kInterval = 5,   // what it did in one second
+  kResult = 6,     // what it did in a round
+  kRefusal = 7,    // why it cannot; it ends
+  kLocated = 8,    // its address in a network
   // From the coordinator.
   kPing = 16,
   kOptions = 17,  // the rank and the options of the load
