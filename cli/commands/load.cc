@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "load/options.h"
 #include "load/output.h"
+#include "load/page.h"
 #include "load/runner.h"
 #include "metrics_option.h"
 
@@ -42,6 +43,40 @@ class ProgressLine {
   load::Progress before_;
 };
 
+// What standard error says after the report.
+std::vector<std::string> problems_of(const LoadRunner::Outcome& outcome) {
+  const load::Result& r = outcome.result;
+  std::vector<std::string> problems;
+  // If a thread failed before any Call succeeded, the limits say the same once more.
+  if (outcome.problems.empty() || r.tally.right() != 0) problems = r.failed;
+  if (!outcome.problems.empty()) return problems;
+  if (r.down != 0) {
+    problems.push_back(fmt::format(
+        "{} not re-established: {}",
+        r.down == 1 ? "a connection to the server was lost and"
+                    : fmt::format("{} connections to the server were lost and", r.down),
+        r.why_down));
+  }
+  // Ctrl-C abandons Calls, too, which is no fault of the server.
+  if (r.abandoned != 0 && !r.interrupted) {
+    problems.push_back(fmt::format(
+        "{} without an answer when the time was over",
+        r.abandoned == 1 ? "1 Call was" : fmt::format("{} Calls were", r.abandoned)));
+  }
+  return problems;
+}
+
+std::string page_of(const LoadOptions& o, const LoadRunner::Outcome& outcome,
+                    std::vector<std::string> problems) {
+  problems.insert(problems.begin(), outcome.problems.begin(), outcome.problems.end());
+  load_ranks::WholeSetup setup;
+  setup.each = setup_of_each(o);
+  setup.epoch = base::wall_clock_ns() - outcome.result.elapsed;
+  setup.started = false;
+  const load_ranks::Whole whole = load_ranks::derive(setup, outcome.results, {});
+  return load_page(setup, outcome.results, whole, problems);
+}
+
 int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   auto output = LoadOutput::open(o.output, o.json);
   if (!output) return kUnreadable;
@@ -49,9 +84,10 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   LoadRunOptions run_options;
   run_options.interval = output->interval();
   run_options.intervals = output->wants_intervals();
+  run_options.series = output->wants_page();
   run_options.on_tick = [&](const LoadTick& tick) {
     progress.show(tick);
-    return !output->wants_intervals() || output->add(tick.interval);
+    return !output->wants_intervals() || output->add(tick.interval, tick.elapsed);
   };
   const auto fail = [](const std::string& why) {
     complain(fmt::format("load: {}", why));
@@ -73,40 +109,25 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   }
   if (const auto connected = (*runner)->connect(); !connected) return fail(connected.error());
   output->begin();
-  LoadRunner::Outcome outcome = (*runner)->run(0, {});
+  LoadRunner::Outcome outcome = (*runner)->run(0, {.host = own_host_name(), .offset = {}});
   const load::Result& result = outcome.result;
   const bool whole = outcome.problems.empty();
   for (const std::string& p : outcome.problems) complain(fmt::format("load: {}", p));
   (*runner)->disconnect();
 
   const load::Setup setup = plan.setup();
+  const std::vector<std::string> problems = problems_of(outcome);
   fmt::print("{}", o.json ? load::to_json(setup, result) + '\n' : load::to_text(setup, result));
-  // If no Call succeeded, the reason was already reported.
-  if (whole || result.tally.right() != 0) {
-    for (const std::string& limit : result.failed) complain(fmt::format("load: {}", limit));
-  }
+  for (const std::string& p : problems) complain(fmt::format("load: {}", p));
+  if (output->wants_page()) output->set_page(page_of(o, outcome, problems));
   const bool written = output->finish();
   if (!whole || !written) return kUnreadable;
-  if (result.down != 0) {
-    complain(fmt::format(
-        "load: {} not re-established: {}",
-        result.down == 1 ? "a connection to the server was lost and"
-                         : fmt::format("{} connections to the server were lost and", result.down),
-        result.why_down));
-  }
-  // Ctrl-C abandons Calls, too, which is no fault of the server.
-  const bool silent = result.abandoned != 0 && !result.interrupted;
-  if (silent) {
-    complain(fmt::format(
-        "load: {} without an answer when the time was over",
-        result.abandoned == 1 ? "1 Call was" : fmt::format("{} Calls were", result.abandoned)));
-  }
   const bool wrong =
-      silent || result.down != 0 || result.tally.mismatches() != 0 ||
+      !problems.empty() || result.tally.mismatches() != 0 ||
       (!o.reverse && result.tally.right() == 0) ||
       (result.reverse &&
        (result.reverse->wrong != 0 || result.reverse->failed != 0 || result.reverse->right == 0));
-  return wrong || !result.failed.empty() ? kFindings : kOk;
+  return wrong ? kFindings : kOk;
 }
 
 int run_load(const LoadOptions& o) {

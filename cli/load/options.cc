@@ -186,6 +186,17 @@ std::vector<std::string> server_names(const std::vector<std::string>& hosts) {
   return names;
 }
 
+load::Setup setup_of_each(const LoadOptions& options) {
+  load::Setup setup;
+  setup.connections = options.connections;
+  setup.depth = options.depth;
+  setup.threads = options.threads;
+  setup.rate = options.rate;
+  setup.seed = options.seed;
+  setup.procedures = load::echo_procedures();
+  return setup;
+}
+
 load::Setup LoadPlan::setup() const {
   load::Setup setup;
   for (const LoadServer& server : servers) {

@@ -54,6 +54,9 @@ void add_load_options(command_line::Command& command, LoadOptions& options);
 // The servers of `hosts`, without the commas.
 [[nodiscard]] std::vector<std::string> server_names(const std::vector<std::string>& hosts);
 
+// For load_ranks::WholeSetup: `connections` are those to each server, and no server is named.
+[[nodiscard]] load::Setup setup_of_each(const LoadOptions& options);
+
 // One server of a load.
 struct LoadServer {
   fabric::Address address;
@@ -77,7 +80,7 @@ struct LoadPlan {
   std::uint64_t seed = 1;
   bool reverse = false, both = false, no_offer = false;
 
-  // For reports.
+  // For the report of this process alone: `connections` are those to all servers.
   [[nodiscard]] load::Setup setup() const;
 };
 

@@ -43,6 +43,11 @@ void add_load_output(command_line::Command& command, LoadOutputOptions& options)
               "Write a histogram of latency for each interval to this file, in HdrHistogram's log "
               "format 1.3")
       .value("FILE");
+  command
+      .option("--html", options.html,
+              "Also write a self-contained page for a browser: throughput and latency over time, "
+              "percentiles")
+      .value("FILE");
 }
 
 bool LoadOutput::open_file(File& file, const char* option, const std::string& path) {
@@ -68,18 +73,20 @@ std::optional<LoadOutput> LoadOutput::open(const LoadOutputOptions& options, boo
     out.lines_ = json || options.json_stream == "-" ? stderr : stdout;
   }
   for (const auto& [path, option] :
-       {std::pair(&options.hgrm, "--hgrm"), std::pair(&options.hlog, "--hlog")}) {
+       {std::pair(&options.hgrm, "--hgrm"), std::pair(&options.hlog, "--hlog"),
+        std::pair(&options.html, "--html")}) {
     if (*path != "-") continue;
     complain(fmt::format("load: {} -: give a file; standard output has the report", option));
     return std::nullopt;
   }
   if (!open_file(out.stream_, "--json-stream", options.json_stream) ||
       !open_file(out.hgrm_, "--hgrm", options.hgrm) ||
-      !open_file(out.hlog_, "--hlog", options.hlog)) {
+      !open_file(out.hlog_, "--hlog", options.hlog) ||
+      !open_file(out.html_, "--html", options.html)) {
     return std::nullopt;
   }
   // A reader that exits is an error of write(), not the end of the process.
-  if (out.wants_intervals()) std::signal(SIGPIPE, SIG_IGN);
+  if (out.wants_intervals() || out.wants_page()) std::signal(SIGPIPE, SIG_IGN);
   return out;
 }
 
@@ -104,15 +111,14 @@ bool LoadOutput::write(File& file, const std::string& text) {
 
 void LoadOutput::begin() {
   epoch_ = base::wall_clock_ns();
-  begun_ = last_ = base::monotonic_ns();
+  last_ = 0;
   write(hlog_, load::hlog_header(epoch_, fmt::format("Logged with rpcrdma {}", version::text())));
 }
 
-bool LoadOutput::add(const load::Interval& interval) {
-  const Time now = base::monotonic_ns();
-  const Time begun = last_ - begun_;
-  const load::IntervalTime time{epoch_ + (now - begun_), now - begun_, now - last_};
-  last_ = now;
+bool LoadOutput::add(const load::Interval& interval, Time end) {
+  const Time begun = last_;
+  const load::IntervalTime time{epoch_ + end, end, end - last_};
+  last_ = end;
   whole_.merge(interval.latency);
   if (hlog_.file != nullptr) write(hlog_, load::hlog_line(begun, time.length, interval.latency));
   bool read = true;
@@ -133,7 +139,8 @@ bool LoadOutput::add(const load::Interval& interval) {
 
 bool LoadOutput::finish() {
   if (hgrm_.file != nullptr) write(hgrm_, whole_.to_hgrm());
-  for (File* const file : {&stream_, &hgrm_, &hlog_}) {
+  if (html_.file != nullptr) write(html_, page_);
+  for (File* const file : {&stream_, &hgrm_, &hlog_, &html_}) {
     std::FILE* const closing = file->file.release();
     if (closing == nullptr || closing == stdout || std::fclose(closing) == 0) continue;
     complain(fmt::format("load: {}: {}", file->name, std::strerror(errno)));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <rpcrdma/command_line/command.h>
 #include <rpcrdma/fabric/time.h>
@@ -18,8 +19,9 @@ struct LoadOutputOptions {
   std::string json_stream;
   std::string hgrm;
   std::string hlog;
+  std::string html;
 };
-// --interval, --json-stream, --hgrm, --hlog.
+// --interval, --json-stream, --hgrm, --hlog, --html.
 void add_load_output(command_line::Command& command, LoadOutputOptions& options);
 
 class LoadOutput {
@@ -36,9 +38,14 @@ class LoadOutput {
 
   // Called when the load begins.
   void begin();
-  // Writes an interval that ends now. Returns false if the reader of standard output has exited,
-  // for whom the load runs.
-  [[nodiscard]] bool add(const load::Interval& interval);
+  // Writes the next interval, which ends so long after the begin. Returns false if the reader of
+  // standard output has exited, for whom the load runs.
+  [[nodiscard]] bool add(const load::Interval& interval, fabric::Time end);
+  // For --hgrm: all latencies, if they are more than the sum of the intervals.
+  void set_whole(load::HdrHistogram whole) { whole_ = std::move(whole); }
+  // Whether --html needs set_page(): the page of the whole (load/page.h), which finish() writes.
+  [[nodiscard]] bool wants_page() const { return html_.file != nullptr; }
+  void set_page(std::string page) { page_ = std::move(page); }
   // Writes the whole. Returns false if something could not be written; it was reported then.
   [[nodiscard]] bool finish();
 
@@ -58,9 +65,10 @@ class LoadOutput {
 
   fabric::Time interval_ = fabric::kSecond;
   std::FILE* lines_ = nullptr;
-  File stream_, hgrm_, hlog_;
+  File stream_, hgrm_, hlog_, html_;
+  std::string page_;
   load::HdrHistogram whole_;
-  fabric::Time epoch_ = 0, begun_ = 0, last_ = 0;
+  fabric::Time epoch_ = 0, last_ = 0;
   bool complete_ = true;
 };
 

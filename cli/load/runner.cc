@@ -5,12 +5,15 @@
 #include "interrupt.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/plot/escape.h>
@@ -130,6 +133,12 @@ void collect(const Workers& workers, Time start, load::Result& r, load_ranks::Re
 
 }  // namespace
 
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
 LoadRunner::LoadRunner(const LoadPlan& plan, LoadRunOptions options, Workers workers)
     : plan_(plan), options_(std::move(options)), workers_(std::move(workers)) {}
 
@@ -201,8 +210,11 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   const auto emit = [&](Time now) {
     if (options_.intervals) tick.interval = take_interval(workers_);
     tick.progress = sum(workers_);
-    // After a pause of this process, the intervals that it missed are one: that of its end.
-    tick.index = static_cast<std::uint64_t>(std::max<Time>(now - 1 - start, 0) / options_.interval);
+    // The interval that ended at the latest multiple, and for the last one that it is within. After
+    // a pause of this process, the intervals that it missed are one.
+    const Time multiples = std::max<Time>(now - start, 0) / options_.interval;
+    const auto index = static_cast<std::uint64_t>(tick.last ? multiples : multiples - 1);
+    tick.index = last == start ? index : std::max(index, tick.index + 1);
     tick.elapsed = now - start;
     tick.length = now - last;
     last = now;

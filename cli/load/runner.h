@@ -32,6 +32,9 @@ struct LoadRole {
   fabric::Time since_first = 0;
 };
 
+// The name of this machine.
+[[nodiscard]] std::string own_host_name();
+
 // What happened in one interval. Intervals end at multiples of their length after the start, so
 // that those of several ranks are the same in time.
 struct LoadTick {

@@ -55,7 +55,7 @@ base::Expected<void> Gather::take(const Tick& tick, Time now) {
                                   tick.rank, tick.round));
   }
   Rank& rank = at->second;
-  if (rank.passed && tick.index <= *rank.passed && !(tick.index == 0 && *rank.passed == 0)) {
+  if (rank.passed && tick.index <= *rank.passed) {
     return base::fail(fmt::format("rank {} sent second {} after second {}", tick.rank, tick.index,
                                   *rank.passed));
   }

@@ -135,6 +135,18 @@ Row get_row(ByteReader& r) {
   return row;
 }
 
+LatencySeries get_latency_series(ByteReader& r) {
+  const unsigned shift = r.number32(kMaxWindowShift);
+  const std::size_t count = r.count(kMostWindows);
+  std::vector<base::CompactHistogram> windows;
+  for (std::size_t i = 0; i < count && !r.failed(); ++i) {
+    windows.emplace_back(r.histogram());
+  }
+  LatencySeries series;
+  if (!series.restore(shift, std::move(windows))) r.fail();
+  return series;
+}
+
 void put(ByteWriter& w, const load::LatencyBins& bins) {
   w.number(bins.bins().size());
   if (bins.bins().empty()) return;
@@ -274,10 +286,8 @@ base::Expected<Results> decode(std::span<const std::uint8_t> bytes) {
   }
   results.tally = get_tally(r);
   results.latency = r.hdr_histogram();
-  const unsigned shift = r.number32(kMaxWindowShift);
-  std::vector<base::CompactHistogram> windows(r.count(kMostWindows));
-  for (auto& window : windows) window = base::CompactHistogram(r.histogram());
-  if (!results.latency_over_time.restore(shift, std::move(windows)) || r.failed() || !r.at_end()) {
+  results.latency_over_time = get_latency_series(r);
+  if (r.failed() || !r.at_end()) {
     return base::fail("results of a load: damaged");
   }
   return results;

@@ -23,8 +23,9 @@ class Gather {
   // When a round began, from the begin of the first one.
   void begin_round(std::uint32_t round, fabric::Time since_first);
 
-  // `now`: the coordinator's time since the begin of the round. Fails for a rank that is not
-  // expected, or that already has a result, and for results that cannot be merged.
+  // `now`: the coordinator's time since the begin of the round. The indexes of a rank's ticks grow.
+  // Fails for a rank that is not expected, or that already has a result, and for results that
+  // cannot be merged.
   [[nodiscard]] base::Expected<void> take(const Tick& tick, fabric::Time now);
   // One rank's or several ranks' results.
   [[nodiscard]] base::Expected<void> take(const Results& results);
