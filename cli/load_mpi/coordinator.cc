@@ -26,7 +26,6 @@ constexpr Time kAlivePeriod = fabric::kSecond;
 // again and again.
 constexpr Time kSilent = 2 * fabric::kSecond;
 constexpr unsigned kPings = 32;
-constexpr Time kCollect = 2 * fabric::kSecond;
 
 }  // namespace
 
@@ -157,7 +156,7 @@ void Coordinator::poll(Time now) {
     }
   }
   check_silence(now);
-  if (outcome_) return;
+  if (reader_gone_ && phase_ == Phase::kLoading) return collect(now, kCollect);
   if (phase_ == Phase::kTiming) ping_some(now);
   if (phase_ == Phase::kCollecting) {
     if (all_answered() || now >= deadline_) finish_early();

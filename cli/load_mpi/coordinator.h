@@ -27,6 +27,9 @@ struct CoordinatorOptions {
   fabric::Time patience = 5 * fabric::kSecond;
 };
 
+// For the results of ranks that live, if a job ends early.
+inline constexpr fabric::Time kCollect = 2 * fabric::kSecond;
+
 // How the job ended.
 struct Outcome {
   int status = 0;
@@ -120,6 +123,7 @@ class Coordinator {
   fabric::Time start_ = 0;        // of this round
   std::uint64_t next_second_ = 0;  // of this round, to write
   std::uint64_t seconds_ = 0;      // of this round, that a rank has reported
+  fabric::Time elapsed_ = 0;       // of this round, until the latest tick
   load::Interval interval_;        // seconds that were not written yet
   bool reader_gone_ = false;       // of standard output
   std::optional<Outcome> outcome_;

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "input.h"
+#include "load/page.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,8 +13,6 @@
 #include <utility>
 
 #include <fmt/core.h>
-
-#include <rpcrdma/base/quantity.h>
 
 namespace rpcrdma::load_mpi {
 namespace {
@@ -79,9 +78,13 @@ void Coordinator::name_missing() {
         r.lost ? fmt::format("it was silent for {:.0f} s: stopped, dead or unreachable",
                              seconds(options_.patience))
                : std::string(interrupted_ ? "it did not answer when the launcher ended the job"
-                                          : "its load did not end");
-    cli::complain(fmt::format("{}: {}", names({i}), why));
-    if (first_start_ != 0) gather_.give_up(round_, i, state, why);
+                                          : "its load did not end in time");
+    // The report complains about ranks of which it has a row.
+    if (first_start_ != 0 && !schedule_.rounds[round_][i].empty()) {
+      gather_.give_up(round_, i, state, why);
+    } else {
+      cli::complain(fmt::format("{}: {}", names({i}), why));
+    }
   }
 }
 
@@ -101,13 +104,17 @@ void Coordinator::finish_early() {
 int Coordinator::report() {
   const load_ranks::Results results = gather_.finish();
   const load_ranks::Whole whole = load_ranks::derive(setup_, results, plan_->limits);
+  const std::vector<std::string> problems = load_ranks::complaints(results, whole);
   fmt::print("{}", load_.json ? load_ranks::to_json(setup_, results, whole) + '\n'
                               : load_ranks::to_text(setup_, results, whole));
+  // At once: the launcher may kill this process soon.
   const bool printed = std::fflush(stdout) == 0;
-  for (const std::string& line : load_ranks::complaints(whole)) cli::complain(line);
+  for (const std::string& line : problems) cli::complain(line);
+  output_.set_whole(results.latency);
+  if (output_.wants_page()) output_.set_page(cli::load_page(setup_, results, whole, problems));
   const bool written = output_.finish();
   if (!printed || !written) return cli::kUnreadable;
-  return load_ranks::good(whole) ? cli::kOk : cli::kFindings;
+  return problems.empty() ? cli::kOk : cli::kFindings;
 }
 
 }  // namespace rpcrdma::load_mpi

@@ -53,7 +53,7 @@ void Coordinator::plan(fabric::Time now) {
     plan_ = std::move(*parsed);
     break;
   }
-  setup_.each = plan_->setup();
+  setup_.each = cli::setup_of_each(load_);
   setup_.pattern = options_.pattern;
   setup_.ranks = static_cast<std::uint32_t>(channel_.size());
   if (schedule_.serving.empty()) return begin_round(now);
@@ -112,6 +112,7 @@ void Coordinator::start_round(fabric::Time now) {
                                since_first}));
   }
   next_second_ = seconds_ = 0;
+  elapsed_ = 0;
   if (plan_->pace.duration != 0) {
     deadline_ = start_ + plan_->pace.duration + kLastAnswers + options_.patience;
   }
@@ -130,6 +131,7 @@ void Coordinator::take_tick(const Message& message, fabric::Time now) {
   } else {
     taken = gather_.take(*tick, now - start_);
     seconds_ = std::max(seconds_, tick->index + 1);
+    elapsed_ = std::max(elapsed_, tick->elapsed);
   }
   if (!taken) {
     cli::complain(fmt::format("rank {}: a second's result: {}", message.from,
@@ -146,7 +148,12 @@ void Coordinator::write_seconds(bool all) {
     interval_.merge(gather_.second(round_, next_second_));
     const bool last = all && next_second_ + 1 == seconds_;
     if ((next_second_ + 1) % in_one != 0 && !last) continue;
-    if (!output_.add(std::exchange(interval_, {}))) reader_gone_ = true;
+    // The last one is shorter.
+    const fabric::Time end =
+        std::min(static_cast<fabric::Time>(next_second_ + 1) * fabric::kSecond, elapsed_);
+    if (!output_.add(std::exchange(interval_, {}), start_ - first_start_ + end)) {
+      reader_gone_ = true;
+    }
   }
   if (next_second_ != 0) gather_.forget(round_, next_second_ - 1);
 }

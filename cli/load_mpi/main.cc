@@ -47,11 +47,6 @@ std::string launched_rank() {
   return {};
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 // SIGINT, SIGTERM and SIGHUP, taken by turns: handlers of the load's interruption never see them.
 class Signals {
  public:
@@ -137,7 +132,7 @@ int take_part(Channel& channel, const Signals& signals, Member& member, Coordina
 
 int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
   Channel channel;
-  const std::string host = host_name();
+  const std::string host = cli::own_host_name();
   const int rank = channel.rank();
   cli::complain_to([rank, host](std::string_view text, bool) {
     if (rank == 0) {
@@ -164,8 +159,8 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
     if (!output) output = cli::LoadOutput::open({}, false);
   }
   // What each rank writes by itself.
-  if (channel.size() > 1 && !options.load.endpoint.pcapng.empty()) {
-    options.load.endpoint.pcapng += fmt::format(".{}", rank);
+  for (std::string* const file : {&options.load.raw, &options.load.endpoint.pcapng}) {
+    if (!file->empty()) *file += fmt::format(".{}", rank);
   }
   const JobPlan valid = plan ? *plan : JobPlan{};
   std::optional<Coordinator> coordinator;

@@ -101,7 +101,12 @@ void Member::begin_round(const Message& message) {
     ready_ = true;
     channel_.send(0, Kind::kReady, encode(Ready{}));
   } else {
-    run_ = std::make_unique<RoundRun>(load_, work->servers);
+    cli::LoadOptions load = load_;
+    // Each round writes its own files.
+    for (std::string* const file : {&load.raw, &load.endpoint.pcapng}) {
+      if (!file->empty() && round_ != 0) *file += fmt::format(".{}", round_);
+    }
+    run_ = std::make_unique<RoundRun>(std::move(load), work->servers);
   }
 }
 

@@ -21,8 +21,8 @@ namespace rpcrdma::load_mpi {
 
 class RoundRun {
  public:
-  // Begins to connect to the servers. `options` outlives it.
-  RoundRun(const cli::LoadOptions& options, std::vector<std::string> servers);
+  // Begins to connect to the servers.
+  RoundRun(cli::LoadOptions options, std::vector<std::string> servers);
   // Ends the load as stop() does, and waits for the thread.
   ~RoundRun();
   RoundRun(const RoundRun&) = delete;
@@ -49,7 +49,7 @@ class RoundRun {
   [[nodiscard]] tl::expected<void, std::string> run_load();
   [[nodiscard]] std::optional<Start> wait_for_start(cli::LoadRunner& runner);
 
-  const cli::LoadOptions& options_;
+  const cli::LoadOptions options_;
   const std::vector<std::string> servers_;
 
   std::mutex mutex_;
