@@ -29,8 +29,8 @@ tl::expected<void, std::string> RawFile::finish() {
   const std::scoped_lock lock(mutex_);
   errno = 0;
   if (std::fflush(file_.get()) == 0 && std::ferror(file_.get()) == 0) return {};
-  return tl::unexpected(fmt::format("--raw {}: {}", path_,
-                                    errno != 0 ? std::strerror(errno) : "not all could be written"));
+  return tl::unexpected(fmt::format(
+      "--raw {}: {}", path_, errno != 0 ? std::strerror(errno) : "not all could be written"));
 }
 
 }  // namespace rpcrdma::cli

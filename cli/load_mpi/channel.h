@@ -21,13 +21,13 @@ namespace rpcrdma::load_mpi {
 // What a message is for: MPI's tag.
 enum class Kind : int {
   // To rank 0:
-  kHello,   // who I am, and whether I can take part
-  kServing, // the server listens; or why not
-  kReady,   // connected for a round; or why not
-  kPong,    // my clock
-  kBeat,    // I am alive; with a tick: what I did in a second
-  kDone,    // a round is over, and so long is my result
-  kResult,  // my result
+  kHello,    // who I am, and whether I can take part
+  kServing,  // the server listens; or why not
+  kReady,    // connected for a round; or why not
+  kPong,     // my clock
+  kBeat,     // I am alive; with a tick: what I did in a second
+  kDone,     // a round is over, and so long is my result
+  kResult,   // my result
   // From rank 0:
   kServe,    // run a server
   kWork,     // what to do in a round

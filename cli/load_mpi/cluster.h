@@ -67,8 +67,8 @@ class Cluster {
   // Runs `rpcrdma serve` on this host; returns when it listens.
   [[nodiscard]] std::unique_ptr<e2e::Background> serve(int host,
                                                        std::vector<std::string> more = {}) const {
-    std::vector<std::string> words{"netns", "exec", space(host), RPCRDMA_COMMAND, "serve",
-                                   "--listen", address(host)};
+    std::vector<std::string> words{"netns", "exec",     space(host),  RPCRDMA_COMMAND,
+                                   "serve", "--listen", address(host)};
     words.insert(words.end(), more.begin(), more.end());
     auto server = std::make_unique<e2e::Background>(words, std::string(), "ip");
     EXPECT_TRUE(server->wait_for("listening")) << server->out;
@@ -80,13 +80,32 @@ class Cluster {
                                              const std::vector<std::string>& mpi = {}) const {
     std::string hosts;
     for (int i = 1; i <= hosts_; ++i) hosts += fmt::format("{}h{}", i == 1 ? "" : ",", i);
-    std::vector<std::string> words{"netns", "exec", space(0), "unshare", "--uts", "bash", "-c",
-                                   "hostname h0; exec \"$@\"", "mpirun", RPCRDMA_MPIRUN,
-                                   "--allow-run-as-root", "--oversubscribe", "--host", hosts,
-                                   "--mca", "plm_rsh_agent", agent(),
-                                   "--mca", "oob_tcp_if_include", "10.77.0.0/24",
-                                   "--mca", "btl", "self,tcp",
-                                   "--mca", "btl_tcp_if_include", "10.77.0.0/24"};
+    std::vector<std::string> words{"netns",
+                                   "exec",
+                                   space(0),
+                                   "unshare",
+                                   "--uts",
+                                   "bash",
+                                   "-c",
+                                   "hostname h0; exec \"$@\"",
+                                   "mpirun",
+                                   RPCRDMA_MPIRUN,
+                                   "--allow-run-as-root",
+                                   "--oversubscribe",
+                                   "--host",
+                                   hosts,
+                                   "--mca",
+                                   "plm_rsh_agent",
+                                   agent(),
+                                   "--mca",
+                                   "oob_tcp_if_include",
+                                   "10.77.0.0/24",
+                                   "--mca",
+                                   "btl",
+                                   "self,tcp",
+                                   "--mca",
+                                   "btl_tcp_if_include",
+                                   "10.77.0.0/24"};
     words.insert(words.end(), mpi.begin(), mpi.end());
     words.emplace_back(RPCRDMA_LOAD_MPI);
     words.insert(words.end(), arguments.begin(), arguments.end());

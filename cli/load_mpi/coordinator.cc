@@ -21,10 +21,6 @@ namespace {
 
 using fabric::Time;
 
-constexpr Time kAlivePeriod = fabric::kSecond;
-// To a rank that has been silent for so long nothing is sent: Open MPI would try to connect to it
-// again and again.
-constexpr Time kSilent = 2 * fabric::kSecond;
 constexpr unsigned kPings = 32;
 
 }  // namespace
@@ -116,6 +112,9 @@ void Coordinator::on(const Message& message, Time now) {
       break;
     case Kind::kBeat:
       if (!message.bytes.empty()) take_tick(message, now);
+      // Only in answer: Open MPI waits for its daemon to print a warning if it sends to a rank that
+      // has died, and the daemon is busy with ending the job.
+      channel_.send(message.from, Kind::kAlive);
       break;
     case Kind::kDone:
       if (const auto done = decode_done(message.bytes);
@@ -138,7 +137,8 @@ void Coordinator::on(const Message& message, Time now) {
           taken = tl::unexpected(results.error());
         }
         if (!taken) {
-          cli::complain(fmt::format("rank {}: its result: {}", message.from, taken.error().message));
+          cli::complain(
+              fmt::format("rank {}: its result: {}", message.from, taken.error().message));
         }
       }
       break;
@@ -149,16 +149,11 @@ void Coordinator::on(const Message& message, Time now) {
 
 void Coordinator::poll(Time now) {
   if (outcome_) return;
-  if (now - alive_ >= kAlivePeriod) {
-    alive_ = now;
-    for (int i = 0; i < channel_.size(); ++i) {
-      if (now - ranks_[static_cast<std::size_t>(i)].heard < kSilent) channel_.send(i, Kind::kAlive);
-    }
-  }
   check_silence(now);
   if (reader_gone_ && phase_ == Phase::kLoading) return collect(now, kCollect);
   if (phase_ == Phase::kTiming) ping_some(now);
   if (phase_ == Phase::kCollecting) {
+    if (ask_at_ != 0 && now >= ask_at_) ask_for_results(now);
     if (all_answered() || now >= deadline_) finish_early();
     return;
   }

@@ -8,6 +8,7 @@
 #include "messages.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,13 +56,13 @@ class Coordinator {
 
  private:
   enum class Phase : std::uint8_t {
-    kGreeting,   // until all said hello
-    kServing,    // until all servers listen
-    kConnecting, // until all connections are established
-    kTiming,     // until all clocks are known
-    kLoading,    // until all are done
-    kReducing,   // until the results are reduced
-    kCollecting, // the job ends early: until those that live have sent their results
+    kGreeting,    // until all said hello
+    kServing,     // until all servers listen
+    kConnecting,  // until all connections are established
+    kTiming,      // until all clocks are known
+    kLoading,     // until all are done
+    kReducing,    // until the results are reduced
+    kCollecting,  // the job ends early: until those that live have sent their results
     kOver,
   };
   struct Rank {
@@ -87,6 +88,7 @@ class Coordinator {
   void plan(fabric::Time now);
   void begin_round(fabric::Time now);
   void ping_some(fabric::Time now);
+  [[nodiscard]] std::vector<std::string> server_texts(const std::vector<std::string>& servers);
   void start_round(fabric::Time now);
   void take_tick(const Message& message, fabric::Time now);
   void write_seconds(bool all);
@@ -97,6 +99,7 @@ class Coordinator {
   void refuse();
   // Ends the job early. `wait`: for results, at most.
   void collect(fabric::Time now, fabric::Time wait);
+  void ask_for_results(fabric::Time now);
   void name_missing();
   void finish_early();
   // Prints the report. Returns the exit status.
@@ -111,16 +114,17 @@ class Coordinator {
   Phase phase_ = Phase::kGreeting;
   fabric::Time entered_ = 0;   // the phase
   fabric::Time deadline_ = 0;  // of the phases that have one
-  fabric::Time alive_ = 0;     // when kAlive was sent last
+  fabric::Time ask_at_ = 0;    // when to ask for results; 0: was done
   bool interrupted_ = false;
 
   load_ranks::Schedule schedule_;
   std::optional<cli::LoadPlan> plan_;
+  std::map<std::vector<std::string>, std::vector<std::string>> texts_;  // server_texts()
   std::uint32_t round_ = 0;
   load_ranks::Gather gather_;
   load_ranks::WholeSetup setup_;
-  fabric::Time first_start_ = 0;  // of the first round
-  fabric::Time start_ = 0;        // of this round
+  fabric::Time first_start_ = 0;   // of the first round
+  fabric::Time start_ = 0;         // of this round
   std::uint64_t next_second_ = 0;  // of this round, to write
   std::uint64_t seconds_ = 0;      // of this round, that a rank has reported
   fabric::Time elapsed_ = 0;       // of this round, until the latest tick

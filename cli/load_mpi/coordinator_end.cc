@@ -1,8 +1,7 @@
 // How a job ends: ranks that cannot take part, that are silent, or that the launcher ends; and the
 // report.
-#include "coordinator.h"
-
 #include "commands.h"
+#include "coordinator.h"
 #include "input.h"
 #include "load/page.h"
 
@@ -19,6 +18,8 @@ namespace {
 
 // mpirun kills all ranks a second after SIGTERM.
 constexpr fabric::Time kCollectAfterSignal = 400 * fabric::kMillisecond;
+constexpr fabric::Time kUnasked = 150 * fabric::kMillisecond;
+constexpr fabric::Time kSurelyAlive = 1100 * fabric::kMillisecond;
 
 double seconds(fabric::Time t) {
   return static_cast<double>(t) / static_cast<double>(fabric::kSecond);
@@ -53,7 +54,10 @@ void Coordinator::refuse() {
 
 void Coordinator::interrupt(fabric::Time now) {
   interrupted_ = true;
-  if (phase_ != Phase::kOver) collect(now, kCollectAfterSignal);
+  if (phase_ == Phase::kOver) return;
+  collect(now, kCollectAfterSignal);
+  // Most got the signal, too, and answer without being asked.
+  ask_at_ = now + kUnasked;
 }
 
 void Coordinator::collect(fabric::Time now, fabric::Time wait) {
@@ -63,8 +67,16 @@ void Coordinator::collect(fabric::Time now, fabric::Time wait) {
   }
   enter(Phase::kCollecting, now);
   deadline_ = now + wait;
+  ask_at_ = now;
+}
+
+void Coordinator::ask_for_results(fabric::Time now) {
+  ask_at_ = 0;
   for (int i = 0; i < channel_.size(); ++i) {
-    if (!ranks_[static_cast<std::size_t>(i)].lost) channel_.send(i, Kind::kCollect);
+    const Rank& r = ranks_[static_cast<std::size_t>(i)];
+    // The launcher ends the job a second after a rank has died. Nothing is sent to that one.
+    if (r.answered || r.lost || (interrupted_ && now - r.heard > kSurelyAlive)) continue;
+    channel_.send(i, Kind::kCollect);
   }
 }
 
@@ -72,8 +84,9 @@ void Coordinator::name_missing() {
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
     const Rank& r = ranks_[i];
     if (r.answered) continue;
-    const auto state = r.lost ? load_ranks::State::kLost
-                              : (interrupted_ ? load_ranks::State::kDead : load_ranks::State::kStuck);
+    const auto state = r.lost
+                           ? load_ranks::State::kLost
+                           : (interrupted_ ? load_ranks::State::kDead : load_ranks::State::kStuck);
     const std::string why =
         r.lost ? fmt::format("it was silent for {:.0f} s: stopped, dead or unreachable",
                              seconds(options_.patience))

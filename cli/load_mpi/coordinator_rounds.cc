@@ -1,7 +1,6 @@
 // Rank 0's work for the rounds of a job, from the plan to the reduced results.
-#include "coordinator.h"
-
 #include "commands.h"
+#include "coordinator.h"
 #include "input.h"
 
 #include <algorithm>
@@ -34,8 +33,7 @@ fabric::Time epoch_now() {
 void Coordinator::plan(fabric::Time now) {
   std::vector<load_ranks::Place> places;
   for (const Rank& r : ranks_) places.push_back({r.hello.host, r.hello.address});
-  auto schedule =
-      load_ranks::schedule(options_.pattern, places, cli::server_names(load_.hosts));
+  auto schedule = load_ranks::schedule(options_.pattern, places, cli::server_names(load_.hosts));
   if (!schedule) {
     ranks_[0].problem = schedule.error().message;
     return refuse();
@@ -84,6 +82,18 @@ void Coordinator::ping_some(fabric::Time now) {
   }
 }
 
+std::vector<std::string> Coordinator::server_texts(const std::vector<std::string>& servers) {
+  if (auto known = texts_.find(servers); known != texts_.end()) return known->second;
+  std::vector<std::string> texts;
+  // As in the rows of complete ranks.
+  if (const auto parsed = cli::parse_load(load_, servers)) {
+    for (const cli::LoadServer& s : parsed->servers) texts.push_back(s.text);
+  } else {
+    texts = servers;
+  }
+  return texts_.emplace(servers, std::move(texts)).first->second;
+}
+
 void Coordinator::start_round(fabric::Time now) {
   start_ = load_ranks::start_time(now, kAnnouncement);
   if (first_start_ == 0) {
@@ -96,14 +106,14 @@ void Coordinator::start_round(fabric::Time now) {
   const auto& round = schedule_.rounds[round_];
   enter(Phase::kLoading, now);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    const load_ranks::ClockOffset offset = ranks_[i].estimate.best().value_or(
-        load_ranks::ClockOffset{});
+    const load_ranks::ClockOffset offset =
+        ranks_[i].estimate.best().value_or(load_ranks::ClockOffset{});
     if (!round[i].empty()) {
       load_ranks::Row row;
       row.rank = static_cast<std::uint32_t>(i);
       row.round = round_;
       row.host = ranks_[i].hello.host;
-      row.servers = round[i];
+      row.servers = server_texts(round[i]);
       row.offset = offset;
       gather_.expect(row);
     }
@@ -134,8 +144,8 @@ void Coordinator::take_tick(const Message& message, fabric::Time now) {
     elapsed_ = std::max(elapsed_, tick->elapsed);
   }
   if (!taken) {
-    cli::complain(fmt::format("rank {}: a second's result: {}", message.from,
-                              taken.error().message));
+    cli::complain(
+        fmt::format("rank {}: a second's result: {}", message.from, taken.error().message));
   }
   write_seconds(false);
 }

@@ -45,8 +45,8 @@ class Fault : public testing::Test {
   // runs.
   void run(int signal, int host, const std::vector<std::string>& mpi = {}) {
     const std::string file = cluster_->file("report");
-    e2e::Background job(cluster_->job({"10.77.0.10", "--duration", "300s", "--rate", "200", "--json",
-                                       "--interval", "1s", "--stuck-after", "3s"},
+    e2e::Background job(cluster_->job({"10.77.0.10", "--duration", "300s", "--rate", "200",
+                                       "--json", "--interval", "1s", "--stuck-after", "3s"},
                                       mpi),
                         file, "ip");
     ASSERT_TRUE(job.wait_for("3.0 s: ")) << job.out;

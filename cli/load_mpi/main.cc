@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sched.h>
 #include <time.h>
@@ -38,6 +39,7 @@ constexpr Time kBusy = 20 * fabric::kMillisecond;
 // For what is sent at the end, and for MPI_Finalize() and MPI_Abort(), which wait for others.
 constexpr Time kLastWords = fabric::kSecond;
 constexpr unsigned kEndSeconds = 5;
+constexpr int kReportBytes = 1 << 20;
 
 // What the launcher says of this process before MPI_Init(): empty: it was not started by one.
 std::string launched_rank() {
@@ -118,7 +120,9 @@ int take_part(Channel& channel, const Signals& signals, Member& member, Coordina
       return cli::kOk;
     }
     if (member.forsaken(now)) {
-      cli::complain("rank 0 is silent: stopped, dead or unreachable; there is no report");
+      if (!member.gave_result()) {
+        cli::complain("rank 0 is silent: stopped, dead or unreachable; there is no report");
+      }
       abort_job(cli::kFindings);
     }
     if (now < busy_until) {
@@ -157,6 +161,8 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
       problem = "--interval: ranks report once a second; give whole seconds";
     }
     if (!output) output = cli::LoadOutput::open({}, false);
+    // While mpirun ends a job it reads no output: the report must fit into the pipe.
+    ::fcntl(STDOUT_FILENO, F_SETPIPE_SZ, kReportBytes);
   }
   // What each rank writes by itself.
   for (std::string* const file : {&options.load.raw, &options.load.endpoint.pcapng}) {
@@ -167,8 +173,7 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
   if (rank == 0) coordinator.emplace(channel, options.load, *output, valid.coordinator);
   Member member(channel, options.load, valid.member,
                 Hello{std::string(version::text()), host, valid.address, problem});
-  const int status =
-      take_part(channel, signals, member, coordinator ? &*coordinator : nullptr);
+  const int status = take_part(channel, signals, member, coordinator ? &*coordinator : nullptr);
   end_within_seconds(status);
   MPI_Finalize();
   ::alarm(0);

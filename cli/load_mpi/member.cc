@@ -11,8 +11,9 @@
 namespace rpcrdma::load_mpi {
 namespace {
 
-// Half the time between two ticks of a load, which are beats, too.
 constexpr fabric::Time kBeat = fabric::kSecond / 2;
+// A load reports each second.
+constexpr fabric::Time kLongestTick = 5 * fabric::kSecond / 2;
 
 std::string text_of(const std::vector<std::uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
@@ -55,6 +56,7 @@ void Member::on(const Message& message, fabric::Time now) {
     case Kind::kStart:
       if (const auto start = decode_start(message.bytes)) {
         loading_ = run_ != nullptr;
+        ticked_ = now;
         cli::LoadRole role;
         role.rank = static_cast<std::uint32_t>(channel_.rank());
         role.round = round_;
@@ -118,8 +120,12 @@ void Member::poll(fabric::Time now) {
     reduction_.reset();
     result_.reset();
   }
-  // While a load runs, only its ticks show that this rank lives.
-  if (!loading_ && now - beat_ >= kBeat) send_beat(now, {});
+  // A load that hangs is silent.
+  const bool lives = !loading_ || now - ticked_ < kLongestTick;
+  if (lives && now - beat_ >= kBeat) send_beat(now, {});
+  // This process was stopped, so that it could not hear rank 0.
+  if (now - polled_ > fabric::kSecond) heard_ = now;
+  polled_ = now;
 }
 
 void Member::poll_server() {
@@ -145,6 +151,7 @@ void Member::poll_round(fabric::Time now) {
   // Ticks first: none comes after the result.
   auto result = run_->take_result();
   while (const auto tick = run_->take_tick()) {
+    ticked_ = now;
     send_beat(now, text_of(load_ranks::encode(*tick)));
   }
   if (!result) return;

@@ -38,6 +38,8 @@ class Member {
   [[nodiscard]] bool ended() const { return ended_; }
   // Whether rank 0 is stuck or dead.
   [[nodiscard]] bool forsaken(fabric::Time now) const;
+  // Whether this rank has given its result because the job ends early: rank 0 may already be gone.
+  [[nodiscard]] bool gave_result() const { return collected_; }
   // At rank 0: the reduced results of a round, once.
   [[nodiscard]] std::optional<base::Expected<std::vector<std::uint8_t>>> take_reduced();
 
@@ -68,7 +70,9 @@ class Member {
   std::unique_ptr<Reduction> reduction_;
   std::optional<base::Expected<std::vector<std::uint8_t>>> reduced_;
 
-  fabric::Time beat_ = 0;   // the last one
+  fabric::Time beat_ = 0;    // the last one
+  fabric::Time ticked_ = 0;  // the last tick
+  fabric::Time polled_ = 0;
   fabric::Time heard_ = 0;  // rank 0
   bool ended_ = false;
 };

@@ -29,10 +29,8 @@ std::optional<T> read(const std::string& bytes, const Fill& fill) {
 }  // namespace
 
 std::string encode(const Hello& m) {
-  return text_of({{"version", m.version},
-                  {"host", m.host},
-                  {"address", m.address},
-                  {"problem", m.problem}});
+  return text_of(
+      {{"version", m.version}, {"host", m.host}, {"address", m.address}, {"problem", m.problem}});
 }
 std::optional<Hello> decode_hello(const std::string& bytes) {
   return read<Hello>(bytes, [](const Json& j, Hello& m) {
@@ -57,9 +55,7 @@ std::string encode(const Ready& m) {
   return text_of({{"problem", m.problem}});
 }
 std::optional<Ready> decode_ready(const std::string& bytes) {
-  return read<Ready>(bytes, [](const Json& j, Ready& m) {
-    j.at("problem").get_to(m.problem);
-  });
+  return read<Ready>(bytes, [](const Json& j, Ready& m) { j.at("problem").get_to(m.problem); });
 }
 
 std::string encode(const Ping& m) {
@@ -73,10 +69,8 @@ std::optional<Ping> decode_ping(const std::string& bytes) {
 }
 
 std::string encode(const Start& m) {
-  return text_of({{"at", m.at},
-                  {"offset", m.offset},
-                  {"error", m.error},
-                  {"since_first", m.since_first}});
+  return text_of(
+      {{"at", m.at}, {"offset", m.offset}, {"error", m.error}, {"since_first", m.since_first}});
 }
 std::optional<Start> decode_start(const std::string& bytes) {
   return read<Start>(bytes, [](const Json& j, Start& m) {

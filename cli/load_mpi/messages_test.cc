@@ -38,8 +38,9 @@ TEST(Messages, ABytesOfAHostNameThatAreNotUtf8AreReplaced) {
 }
 
 TEST(Messages, OthersAreRefused) {
-  for (const char* const bytes : {"", "{", "[]", "null", "{\"round\":1}",
-                                  "{\"round\":-1,\"servers\":3}", "{\"round\":{},\"servers\":[]}"}) {
+  for (const char* const bytes :
+       {"", "{", "[]", "null", "{\"round\":1}", "{\"round\":-1,\"servers\":3}",
+        "{\"round\":{},\"servers\":[]}"}) {
     EXPECT_FALSE(decode_work(bytes)) << bytes;
   }
   EXPECT_FALSE(decode_hello("{\"host\":\"h1\"}"));

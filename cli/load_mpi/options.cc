@@ -21,17 +21,19 @@ void describe(command_line::Command& program, JobOptions& o) {
   cli::add_load_hosts(program, o.load, false);
   program.group("Job");
   program
-      .option("--pattern", o.pattern,
-              "Who calls whom: n-to-1: all ranks one server; 1-to-n: rank 0 all servers; pairwise: "
-              "each rank each server in turn, in rounds; all-to-all: each rank all servers at once. "
-              "Without HOST, ranks serve as the pattern requires")
+      .option(
+          "--pattern", o.pattern,
+          "Who calls whom: n-to-1: all ranks one server; 1-to-n: rank 0 all servers; pairwise: "
+          "each rank each server in turn, in rounds; all-to-all: each rank all servers at once. "
+          "Without HOST, ranks serve as the pattern requires")
       .value("NAME")
       .show_default()
       .one_of({"n-to-1", "1-to-n", "pairwise", "all-to-all"});
   program
-      .option("--network", o.network,
-              "Without HOST: where ranks reach each other's server: an interface or a network, such "
-              "as ib0 or 10.1.0.0/16 (the host's only address)")
+      .option(
+          "--network", o.network,
+          "Without HOST: where ranks reach each other's server: an interface or a network, such "
+          "as ib0 or 10.1.0.0/16 (the host's only address)")
       .value("NETWORK");
   program
       .option("--serve", o.serve,
@@ -51,7 +53,8 @@ void describe(command_line::Command& program, JobOptions& o) {
       "its own FILE.RANK for --raw and --pcapng, and FILE.RANK.ROUND after the first round.\n"
       "If a rank dies or is stuck, the job ends; the report then has what is known of that rank, "
       "and names it. mpirun gives the ranks one second to end, which is enough for that.\n"
-      "Exit status: 0 success; 1 as for `rpcrdma load`, for any rank, or a rank died or is stuck; 2 "
+      "Exit status: 0 success; 1 as for `rpcrdma load`, for any rank, or a rank died or is stuck; "
+      "2 "
       "a rank cannot connect, an argument is invalid, or a file cannot be written.");
   program.example("mpirun -H h1,h2,h3,h4 rpcrdma-load-mpi server --depth 16 --duration 30s",
                   "Call one server from four hosts.");
@@ -74,9 +77,8 @@ tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
     // Ranks report once a second.
     constexpr fabric::Time kLeast = 3 * fabric::kSecond;
     if (*patience < kLeast) {
-      return tl::unexpected(
-          fmt::format("--stuck-after {}: ranks report once a second; give at least 3s",
-                      o.stuck_after));
+      return tl::unexpected(fmt::format(
+          "--stuck-after {}: ranks report once a second; give at least 3s", o.stuck_after));
     }
     plan.member.patience = plan.coordinator.patience = *patience;
   }

@@ -76,7 +76,8 @@ tl::expected<void, std::string> RoundRun::run_load() {
   std::optional<Start> begin;
   run_options.on_tick = [&](const cli::LoadTick& tick) {
     const std::scoped_lock lock(mutex_);
-    ticks_.push_back({begin->role.rank, begin->role.round, tick.index, tick.elapsed, tick.interval});
+    ticks_.push_back(
+        {begin->role.rank, begin->role.round, tick.index, tick.elapsed, tick.interval});
     return !stopped_;
   };
   auto runner = cli::LoadRunner::open(*plan, run_options, *tracing);
