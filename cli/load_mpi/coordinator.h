@@ -97,6 +97,7 @@ class Coordinator {
   void check_silence(fabric::Time now);
   // Ends the job since ranks cannot take part: prints one line for each different problem.
   void refuse();
+  void refuse_all(const std::string& problem);
   // Ends the job early. `wait`: for results, at most.
   void collect(fabric::Time now, fabric::Time wait);
   void ask_for_results(fabric::Time now);

@@ -43,13 +43,21 @@ void Coordinator::refuse() {
     if (!ranks_[i].problem.empty()) problems[ranks_[i].problem].push_back(i);
   }
   for (const auto& problem : problems) {
-    cli::complain(fmt::format("{}: {}", names(problem.second), problem.first));
+    // What is wrong with the command line is wrong at every rank.
+    const bool all = problem.second.size() == ranks_.size();
+    cli::complain(all ? problem.first
+                      : fmt::format("{}: {}", names(problem.second), problem.first));
   }
   // Earlier rounds have their report.
   if (round_ != 0) (void)report();
   outcome_ = Outcome{cli::kUnreadable, false};
   phase_ = Phase::kOver;
   send_all(Kind::kEnd);
+}
+
+void Coordinator::refuse_all(const std::string& problem) {
+  for (Rank& r : ranks_) r.problem = problem;
+  refuse();
 }
 
 void Coordinator::interrupt(fabric::Time now) {

@@ -35,8 +35,7 @@ void Coordinator::plan(fabric::Time now) {
   for (const Rank& r : ranks_) places.push_back({r.hello.host, r.hello.address});
   auto schedule = load_ranks::schedule(options_.pattern, places, cli::server_names(load_.hosts));
   if (!schedule) {
-    ranks_[0].problem = schedule.error().message;
-    return refuse();
+    return refuse_all(schedule.error().message);
   }
   schedule_ = std::move(*schedule);
   // Options are the same for all ranks: what is wrong with them is found here, once.
@@ -45,8 +44,7 @@ void Coordinator::plan(fabric::Time now) {
     if (first == round.end()) continue;
     auto parsed = cli::parse_load(load_, *first);
     if (!parsed) {
-      ranks_[static_cast<std::size_t>(first - round.begin())].problem = parsed.error();
-      return refuse();
+      return refuse_all(parsed.error());
     }
     plan_ = std::move(*parsed);
     break;

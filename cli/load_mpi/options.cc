@@ -82,6 +82,15 @@ tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
     }
     plan.member.patience = plan.coordinator.patience = *patience;
   }
+  if (!o.load.output.interval.empty()) {
+    cli::HeldComplaints held;
+    const auto interval = cli::duration_option(o.load.output.interval, "load", "--interval");
+    if (!interval) return tl::unexpected(held.take_last("load", "--interval is invalid"));
+    if (*interval % fabric::kSecond != 0) {
+      return tl::unexpected(fmt::format(
+          "--interval {}: ranks report once a second; give whole seconds", o.load.output.interval));
+    }
+  }
   if (!o.load.hosts.empty()) {
     if (!o.network.empty() || !o.serve.empty()) {
       return tl::unexpected(fmt::format("{}: HOST is given, so that no rank serves",
