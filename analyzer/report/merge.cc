@@ -2,6 +2,7 @@
 // a logarithmic number of times, and as many partial sums are in memory.
 #include "addition.h"
 #include "merge_order.h"
+#include "reconnects_join.h"
 
 #include <optional>
 #include <utility>
@@ -58,6 +59,13 @@ tl::expected<Report, std::string> too_many_connections() {
   return tl::unexpected(std::string("the reports have too many connections: an ID has 32 bits"));
 }
 
+tl::expected<Report, std::string> concluded(std::optional<Report> whole) {
+  if (!whole) return too_many_connections();
+  bound_begun(whole->reconnects, rules::kBegun);
+  conclude(*whole);
+  return std::move(*whole);
+}
+
 }  // namespace
 
 tl::expected<Report, std::string> merge(std::size_t count, const ReadReport& read,
@@ -84,10 +92,7 @@ tl::expected<Report, std::string> merge(std::size_t count, const ReadReport& rea
     }
     if (!tree.add(std::move(*report))) return too_many_connections();
   }
-  auto whole = tree.finish();
-  if (!whole) return too_many_connections();
-  conclude(*whole);
-  return std::move(*whole);
+  return concluded(tree.finish());
 }
 
 tl::expected<Report, std::string> merge(std::vector<Report> reports,
@@ -102,10 +107,7 @@ tl::expected<Report, std::string> merge(std::vector<Report> reports,
   for (const std::size_t i : *places) {
     if (!tree.add(std::move(reports[i]))) return too_many_connections();
   }
-  auto whole = tree.finish();
-  if (!whole) return too_many_connections();
-  conclude(*whole);
-  return std::move(*whole);
+  return concluded(tree.finish());
 }
 
 }  // namespace rpcrdma::report

@@ -66,6 +66,51 @@ TEST(MergeMany, NeighboursFirstEqualsOneAfterTheOther) {
   }
 }
 
+// Many connections that start and do not end: the sums of later reports must list them all, or
+// their Calls would count as not compared.
+TEST(MergeMany, ConnectionsThatStartedAreComparedInEachGrouping) {
+  std::vector<Report> reports;
+  for (std::uint32_t n = 0; n < 40; ++n) {
+    Report& r = reports.emplace_back();
+    r.capture.files = 1;
+    r.capture.frames = 10;
+    r.capture.first_ns = 1'700'000'000'000'000'000 + n * 1'000'000'000LL;
+    r.capture.last_ns = r.capture.first_ns + 500'000'000;
+    r.connection_ids = 4;
+    for (std::uint32_t i = 1; i <= 4; ++i) {
+      Connection& c = r.connections.emplace_back();
+      c.id = i;
+      c.speaks = model::Speaks::kRpc;
+      c.side[0].address = "10.0.0." + std::to_string(i);
+      c.side[1].address = "10.0.1.1";
+      c.side[0].qpn = 4 * n + i;
+      c.side[1].qpn = 1000 + 4 * n + i;
+      c.first_ns = r.capture.first_ns;
+      c.last_ns = r.capture.last_ns;
+      c.first_frame = i;
+      c.last_frame = 5 + i;
+      BegunConnection& b = r.reconnects.begun.emplace_back();
+      b.connection = i;
+      b.address = {c.side[0].address, c.side[1].address};
+      b.first_ns = c.first_ns;
+      b.calls.emplace_back();
+      b.calls.back().xid = 100 * n + i;
+      b.calls.back().frame = i;
+      b.calls.back().time_ns = c.first_ns;
+    }
+  }
+  Report one_after_the_other = reports.front();
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    auto sum = merge({std::move(one_after_the_other), reports[i]});
+    ASSERT_TRUE(sum) << sum.error();
+    one_after_the_other = std::move(*sum);
+  }
+  EXPECT_FALSE(one_after_the_other.reconnects.unsought);
+  EXPECT_FALSE(one_after_the_other.reconnects.complete);
+  EXPECT_EQ(one_after_the_other.reconnects.begun.size(), rules::kBegun);
+  EXPECT_EQ(merged_json(reports), json_of(one_after_the_other));
+}
+
 TEST(MergeMany, ReportsAreReadOneAtATimeInAnyOrder) {
   const std::vector<Report> parts = parts_of("linux-nfs41.pcap", 60);
   const std::string whole = merged_json(parts);
