@@ -22,7 +22,10 @@ class ByteWriter {
   void text(std::string_view text, std::size_t most);  // a longer one is cut
   void histogram(const base::Histogram& h);
   void histogram(const load::HdrHistogram& h);
-  void magic(std::string_view text) { bytes_.insert(bytes_.end(), text.begin(), text.end()); }
+  void magic(std::string_view text) {
+    // Not insert(): GCC 12 at -O3 reports an overflow that cannot be.
+    for (const char c : text) bytes_.push_back(static_cast<std::uint8_t>(c));
+  }
 
   [[nodiscard]] std::vector<std::uint8_t> take() { return std::move(bytes_); }
 
