@@ -1,4 +1,5 @@
-// Keeps a file that lists the endpoints of this machine as targets for Prometheus (file_sd_configs).
+// Keeps a file that lists the endpoints of this machine as targets for Prometheus
+// (file_sd_configs).
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Serves metrics by HTTP: GET /metrics, as OpenMetrics 1.0, in the Prometheus text format or in its
-// protobuf format, as the client requests (docs/metrics.md). It has threads of its own, and none of them accesses an
-// endpoint: each scrape queries the sources, and waits for their loops' answers
+// protobuf format, as the client requests (docs/metrics.md). It has threads of its own, and none of
+// them accesses an endpoint: each scrape queries the sources, and waits for their loops' answers
 // (rpcrdma/metrics/source.h).
 #pragma once
 
