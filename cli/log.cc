@@ -75,7 +75,7 @@ LogLevel take_level(std::string_view& text) {
     text.remove_prefix(prefix.size());
     return true;
   };
-  (void)took("serve: ");
+  (void)(took("serve: ") || took("agent: "));
   return took("warning: ") ? LogLevel::kWarning : LogLevel::kError;
 }
 
