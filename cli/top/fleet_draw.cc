@@ -353,7 +353,9 @@ void FleetDrawer::keys() {
   constexpr std::array<const char*, kFleetSorts> kNames{"name", "calls/s", "p99", "waiting",
                                                         "findings"};
   Row r = row();
-  const auto key = [&](const char* name, const std::string& what) {
+  // At 80 columns the last one does not fit.
+  const auto key = [&](const std::string& name, const std::string& what) {
+    if (r.left() < name.size() + what.size() + 2) return;
     r.put(" ").put(name, Style::kBold).put(" ").put(what).put(" ");
   };
   const auto page = [&](const char* name, FleetPage of, const char* what) {
@@ -367,8 +369,8 @@ void FleetDrawer::keys() {
   page("e", FleetPage::kEndpoints, "endpoints");
   page("f", FleetPage::kFindings, "findings");
   page("v", FleetPage::kEvents, "events");
-  key("p", view_.paused ? "resume" : "pause");
   key("?", "help");
+  key("p", view_.paused ? "resume" : "pause");
   add(r.take());
 }
 

@@ -183,6 +183,13 @@ TEST(FleetDraw, NamesFromTheBusAreEscaped) {
   }
 }
 
+TEST(FleetDraw, HelpIsOfferedAtEightyColumns) {
+  FleetView view;
+  view.sort = FleetSort::kFindings;
+  EXPECT_THAT(plain(draw(a_fleet(), view, {80, 24}, true).back()), HasSubstr(" ? help"));
+  EXPECT_THAT(plain(draw(a_fleet(), view, {100, 24}, true).back()), HasSubstr(" p pause"));
+}
+
 TEST(FleetDraw, PlainTextHasAllHostsAndEndpoints) {
   const std::string text = all_text(draw_plain(a_fleet(50), 80, false));
   EXPECT_THAT(text, HasSubstr(" node50 "));
