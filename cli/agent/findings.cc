@@ -31,6 +31,7 @@ bool Findings::may_publish(std::int64_t now_ns) {
 
 void Findings::look(const Followed& endpoint, std::int64_t now_ns, bool last) {
   OfEndpoint& of = endpoints_[endpoint.generation()];
+  last |= endpoint.fd() < 0;  // it will be forgotten soon
   const bool changed = endpoint.gather().found() != of.found;
   const bool due = changed || of.waiting;
   if (!due || (now_ns < of.look_at_ns && !last)) return;

@@ -84,7 +84,7 @@ class Reporter {
     if (watchdog) note(manager_.alive());
     if (status != status_) note(manager_.status(status_ = status));
   }
-  void stopping() const { note(manager_.stopping()); }
+  void stopping() const { note(manager_.stopping("publishing the last state")); }
 
  private:
   static constexpr std::int64_t kInterval = 10 * base::kSecond;
@@ -101,12 +101,6 @@ int publish(const AgentText& text, const agent::AgentOptions& options,
             const fleet::BusOptions& bus_options, Log& log) {
   auto manager = ServiceManager::from_environment();
   if (!manager) return failed(manager.error().message);
-  std::optional<kernel::Launched> traced;
-  if (text.kernel) {
-    auto started = kernel::Launched::start({"--sums"});
-    if (!started) return failed(started.error().message);
-    traced = std::move(*started);
-  }
   const auto bus = fleet::Bus::connect(bus_options);
   if (!bus) return failed(bus.error().message);
   const auto agent =
@@ -114,6 +108,13 @@ int publish(const AgentText& text, const agent::AgentOptions& options,
         log.write(level_of(level), plot::escape_terminal(line));
       });
   if (!agent) return failed(agent.error().message);
+  // The agent finds it as it finds other endpoints.
+  std::optional<kernel::Launched> traced;
+  if (text.kernel) {
+    auto started = kernel::Launched::start({"--sums"});
+    if (!started) return failed(started.error().message);
+    traced = std::move(*started);
+  }
   const Interrupt interrupt({});
   const ServiceSignals signals({}, false);
   log.take_complaints();

@@ -237,6 +237,55 @@ TEST_F(AgentTest, SaysInOneLineWhatIsWrong) {
   refused("--bus " + server_.url(), "the stream RPCRDMA_FINDINGS exists with other settings");
 }
 
+// An endpoint with its maximum of readers is named, counted, and read when there is room.
+TEST_F(AgentTest, AnEndpointThatCannotBeReadIsCounted) {
+  start_bus();
+  listen();
+  Background server(serve_words({"--name", "srv"}));
+  ASSERT_TRUE(wait_for_endpoint("srv"));
+  std::vector<base::FileDescriptor> readers;
+  ASSERT_TRUE(becomes([&] {
+    auto fd = trace::connect_endpoint("srv");
+    if (fd) readers.push_back(std::move(*fd));
+    return readers.size() == trace::kMostReaders;
+  }));
+  Background agent(agent_words());
+  ASSERT_TRUE(agent.wait_for("cannot read an endpoint: "));
+  const auto unread =
+      summary([](const fleet::Summary& s) { return s.agent.endpoints_unread == 1; });
+  ASSERT_TRUE(unread);
+  EXPECT_TRUE(unread->endpoints.empty());
+  readers.clear();
+  EXPECT_TRUE(follows("srv"));
+  EXPECT_TRUE(summary([](const fleet::Summary& s) { return s.agent.endpoints_unread == 0; }));
+}
+
+// The kernel's sums, from a fake source that counts 100 Calls a second.
+TEST_F(AgentTest, CountsTheKernel) {
+  start_bus();
+  listen();
+  ::setenv("RPCRDMA_FAKE_KERNEL", "", 1);
+  Background agent(agent_words({"--kernel"}), {}, RPCRDMA_FAKE_KERNEL_COMMAND);
+  const auto counted = summary([](const fleet::Summary& s) {
+    const fleet::EndpointSummary* const e = endpoint(s, "kernel");
+    return e != nullptr && e->counters.calls >= 200;
+  });
+  ::unsetenv("RPCRDMA_FAKE_KERNEL");
+  ASSERT_TRUE(counted);
+  const fleet::EndpointSummary& kernel = *endpoint(*counted, "kernel");
+  EXPECT_EQ(kernel.source, fleet::Source::kKernel);
+  EXPECT_EQ(kernel.role, "client of a fake Linux");
+  // Of `seconds`: one Call more is in flight, and one in a hundred fails.
+  const std::uint64_t seconds = kernel.counters.errors;
+  EXPECT_EQ(kernel.counters.calls, 100 * seconds + 1);
+  EXPECT_EQ(kernel.counters.replies, 100 * seconds);
+  EXPECT_EQ(kernel.counters.chunk_bytes[1], 65536 * 100 * seconds);
+  EXPECT_EQ(kernel.latency.count(), kernel.counters.replies);
+  EXPECT_EQ(kernel.credits, (fleet::CreditSums{128, 64, 1, 0}));
+  agent.signal(SIGTERM);
+  EXPECT_EQ(agent.finish(), 0) << agent.out;
+}
+
 // Endpoints' and hosts' names are data.
 TEST_F(AgentTest, NamesFromOutsideAreEscaped) {
   start_bus();
