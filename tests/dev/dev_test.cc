@@ -53,6 +53,7 @@ const Lines kBenchWireshark{
 const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/bench"};
 const Lines kBenchKernel{
     "python3 tests/bench/trace_dat.py build/release/bin tests/captures build/bench/trace_dat"};
+const Lines kBenchFleet{"bench_fleet "};
 
 constexpr const char* kTsanTargets =
     "rpcrdma e2e_test capture_test soft_io_test service_loopback_test service_metrics_test "
@@ -92,6 +93,7 @@ const std::vector<Command> kCommands{
     {"bench wireshark", bench(kBenchWireshark)},
     {"bench gui", bench(kBenchGui)},
     {"bench kernel", bench(kBenchKernel)},
+    {"bench fleet", bench(kBenchFleet)},
     {"fuzz 60",
      {"cmake --preset asan -DRPCRDMA_TESTS=OFF", build("asan", "fuzzers"),
       "fuzz_it -max_total_time=60 " + kFuzz}},
@@ -187,7 +189,7 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
       benchmarks.push_back(line);
   }
   for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
-                             kBenchWireshark, kBenchGui, kBenchKernel}) {
+                             kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);
