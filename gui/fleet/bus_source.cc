@@ -90,6 +90,7 @@ struct BusSource::Impl : std::enable_shared_from_this<BusSource::Impl> {
   std::shared_ptr<fleet::Bus> bus;           // for recordings; null: not connected yet
 
   // The follower's thread alone uses these.
+  bool heard = false;  // the bus, at least once
   fleet::View view;
   FindingsKept findings{kMostFleetFindings};
   std::uint64_t findings_shown = 0;
@@ -146,7 +147,7 @@ void BusSource::Impl::follow() {
                                    tl::unexpected(std::move(options.error())));
     if (!connected) {
       view.bus(false, connected.error().message, moment());
-      show(true, 0);
+      show(!heard, 0);
       if (!wait({}, kRetry)) return;
       continue;
     }
@@ -167,10 +168,11 @@ void BusSource::Impl::follow_bus(fleet::Bus& connected) {
   auto notes = connected.subscribe(fleet::kAllFindings, {}, fleet::kMostFindingBytes);
   if (!states || !notes) {
     view.bus(false, (!states ? states.error() : notes.error()).message, moment());
-    show(true, 0);
+    show(!heard, 0);
     static_cast<void>(wait({}, kRetry));
     return;
   }
+  heard = true;
   view.bus(true, {}, moment());
   show(false, 0);
   const auto is_wanted = [this](const fleet::BusMessage&) { return !ending; };
