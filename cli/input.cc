@@ -26,6 +26,7 @@ namespace {
 
 std::mutex lines_mutex;
 TakeLine lines_go_to;
+thread_local HeldComplaints* held = nullptr;
 
 void say_line(const std::string& text, bool is_fault) {
   const std::scoped_lock lock(lines_mutex);
@@ -39,7 +40,25 @@ void say_line(const std::string& text, bool is_fault) {
 }  // namespace
 
 void complain(const std::string& text) {
+  if (held != nullptr) return held->lines_.push_back(text);
   say_line(text, true);
+}
+
+HeldComplaints::HeldComplaints() {
+  held = this;
+}
+
+HeldComplaints::~HeldComplaints() {
+  held = nullptr;
+  for (const std::string& line : lines_) complain(line);
+}
+
+std::string HeldComplaints::take_last(std::string_view command, std::string_view unknown) {
+  if (lines_.empty()) return std::string(unknown);
+  std::string text = std::move(lines_.back());
+  lines_.pop_back();
+  const std::string prefix = fmt::format("{}: ", command);
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
 void inform(const std::string& text) {

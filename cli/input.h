@@ -52,4 +52,24 @@ void inform(const std::string& text);
 using TakeLine = std::function<void(std::string_view text, bool is_fault)>;
 void complain_to(TakeLine take);
 
+// While it exists, keeps what this thread complains about, for a caller that reports it in another
+// way. Only one can exist at a time in a thread.
+class HeldComplaints {
+ public:
+  HeldComplaints();
+  // Prints what was not taken.
+  ~HeldComplaints();
+  HeldComplaints(const HeldComplaints&) = delete;
+  HeldComplaints& operator=(const HeldComplaints&) = delete;
+
+  // The latest complaint, without the name of the command at its begin; that of `unknown` if there
+  // is none.
+  [[nodiscard]] std::string take_last(std::string_view command, std::string_view unknown);
+
+ private:
+  friend void complain(const std::string& text);
+
+  std::vector<std::string> lines_;
+};
+
 }  // namespace rpcrdma::cli

@@ -71,6 +71,8 @@ int run_command(int argc, char** argv) {
   add("nfs-probe", "Test an NFS server over RPC-over-RDMA step by step", add_nfs_probe);
   add("selftest", "Test every kind of Call between all versions, and print a matrix", add_selftest);
   add("doctor", "Check this machine's RDMA setup and report what is missing", add_doctor);
+  add("agent", "Publish this host's endpoints and findings to a fleet's bus (NATS)", add_agent);
+  add("fleet", "Ask the agents of a fleet: record an endpoint of a host", add_fleet);
   add("completion", "Print a shell completion script", add_completion);
   add("man", "Print the manual page of a command", add_man);
 

@@ -28,18 +28,17 @@ File open_report(const std::string& path) {
           }};
 }
 
-// Returns false after an error, which is reported on stderr.
-bool read_whole(const std::string& path, std::string& text) {
+tl::expected<std::string, std::string> read_whole(const std::string& path) {
   const File file = open_report(path);
   if (file != nullptr) {
+    std::string text;
     char piece[65536];
     while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
       text.append(piece, n);
     }
-    if (std::ferror(file.get()) == 0) return true;
+    if (std::ferror(file.get()) == 0) return text;
   }
-  complain(fmt::format("{}: {}", path, std::strerror(errno)));
-  return false;
+  return tl::unexpected(fmt::format("{}: {}", path, std::strerror(errno)));
 }
 
 // It has no schema, and these keys.
@@ -77,27 +76,36 @@ report::Report report_of(const load::ReadReport& load) {
   return r;
 }
 
-std::optional<report::Report> parse_report(const std::string& path, const std::string& text) {
+tl::expected<report::Report, std::string> parse_report(const std::string& path,
+                                                       const std::string& text) {
   auto report = report::read_json(text);
   if (report) return std::move(*report);
-  complain(fmt::format("{}: not a report of analyze --json: {}", path, report.error()));
+  return tl::unexpected(
+      fmt::format("{}: not a report of analyze --json: {}", path, report.error()));
+}
+
+// Returns nothing after an error, which it prints.
+template <typename T>
+std::optional<T> or_complain(tl::expected<T, std::string> value) {
+  if (value) return std::move(*value);
+  complain(value.error());
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<report::Report> read_report(const std::string& path) {
-  std::string text;
-  if (!read_whole(path, text)) return std::nullopt;
-  return parse_report(path, text);
+tl::expected<report::Report, std::string> read_report(const std::string& path) {
+  const auto text = read_whole(path);
+  if (!text) return tl::unexpected(text.error());
+  return parse_report(path, *text);
 }
 
 std::optional<report::Report> read_report_or_load(const std::string& path, bool& is_load) {
-  std::string text;
-  if (!read_whole(path, text)) return std::nullopt;
-  is_load = is_of_load(text);
-  if (!is_load) return parse_report(path, text);
-  const auto load = load::read_json(text);
+  const auto text = or_complain(read_whole(path));
+  if (!text) return std::nullopt;
+  is_load = is_of_load(*text);
+  if (!is_load) return or_complain(parse_report(path, *text));
+  const auto load = load::read_json(*text);
   if (load) return report_of(*load);
   complain(fmt::format("{}: not the output of load --json: {}", path, load.error()));
   return std::nullopt;

@@ -99,8 +99,8 @@ capture::Expected<void> ServiceManager::alive() const {
   return send("WATCHDOG=1");
 }
 
-capture::Expected<void> ServiceManager::stopping() const {
-  return send("STOPPING=1\nSTATUS=closing connections");
+capture::Expected<void> ServiceManager::stopping(std::string_view status) const {
+  return send(fmt::format("STOPPING=1\nSTATUS={}", one_line(status)));
 }
 
 capture::Expected<void> ServiceManager::send(const std::string& lines) const {

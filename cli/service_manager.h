@@ -36,8 +36,9 @@ class ServiceManager {
   // WATCHDOG_USEC, if WATCHDOG_PID is this process or not set. Nothing: it never does.
   [[nodiscard]] std::optional<fabric::Time> watchdog() const { return watchdog_; }
   [[nodiscard]] capture::Expected<void> alive() const;
-  // Call when the service starts to shut down.
-  [[nodiscard]] capture::Expected<void> stopping() const;
+  // Call when the service starts to shut down; `status`: what it does until then.
+  [[nodiscard]] capture::Expected<void> stopping(
+      std::string_view status = "closing connections") const;
 
  private:
   [[nodiscard]] capture::Expected<void> send(const std::string& lines) const;

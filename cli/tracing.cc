@@ -100,6 +100,14 @@ std::function<metrics::TraceFigures()> Tracing::figures() const {
   };
 }
 
+void Tracing::announce_metrics(const std::string& address) const {
+  if (hub_ == nullptr) return;
+  if (const auto announced = hub_->announce_metrics(address); !announced) {
+    complain(fmt::format("{}: warning: `rpcrdma ls` does not list the metrics: {}", command_,
+                         announced.error().message));
+  }
+}
+
 void Tracing::rotate() const {
   if (hub_ == nullptr || record_.empty()) return;
   if (::access(record_.c_str(), F_OK) == 0) {

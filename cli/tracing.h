@@ -65,6 +65,9 @@ class Tracing {
   // not outlive this object.
   [[nodiscard]] std::function<metrics::TraceFigures()> figures() const;
 
+  // Lets `rpcrdma ls` show where the metrics are served; warns on stderr if it cannot.
+  void announce_metrics(const std::string& address) const;
+
   // Records in a new file of the same name from now on, and ends the old one: for --record without
   // a ring, once another program has renamed the file. Waits for the disk; for any thread, until
   // finish(). Reports on stderr what was recorded, or why it could not be done.

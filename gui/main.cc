@@ -1,4 +1,5 @@
 // rpcrdma-gui: the window.
+#include "fleet_address.h"
 #include "main_window.h"
 
 #include <QApplication>
@@ -63,6 +64,13 @@ int main(int argc, char** argv) {
                                   "ENDPOINT");
   const QCommandLineOption filter({"Y", "filter"}, "Shows only the messages that match", "FILTER");
   const QCommandLineOption no_icrc("no-icrc", "Accepts packets whatever their ICRC");
+  const QCommandLineOption fleet("fleet", "Shows the fleet whose agents publish on this bus",
+                                 "URL");
+  const QCommandLineOption user("user", "User of the bus", "NAME");
+  const QCommandLineOption password("password-file", "File with the user's password", "FILE");
+  const QCommandLineOption nkey("nkey", "File with the seed of an nkey", "FILE");
+  const QCommandLineOption ca("tls-ca", "PEM file with the CAs of the bus", "FILE");
+  for (const QCommandLineOption& o : {fleet, user, password, nkey, ca}) options.addOption(o);
   options.addOption(attach);
   options.addOption(no_icrc);
   options.addOption(filter);
@@ -79,6 +87,14 @@ int main(int argc, char** argv) {
   window.show();
   const QStringList files = options.positionalArguments();
   const bool asked = options.isSet(attach) || !files.isEmpty();
+  if (options.isSet(fleet)) {
+    window.open_fleet({options.value(fleet), options.value(user), options.value(password),
+                       options.value(nkey), options.value(ca)});
+    if (!asked && !window.message().isEmpty()) {
+      complain(window.message());
+      return 2;
+    }
+  }
   if (options.isSet(attach)) {
     window.attach(options.values(attach));
   } else if (!files.isEmpty()) {

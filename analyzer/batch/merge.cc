@@ -9,19 +9,23 @@
 
 namespace rpcrdma::batch {
 
-base::Expected<void> merge_files(const std::vector<std::string>& paths, const std::string& result) {
-  std::vector<report::Report> reports;
-  for (const std::string& path : paths) {
-    const auto text = read_whole(path);
-    if (!text) return tl::unexpected(text.error());
-    auto report = report::read_json(*text);
-    if (!report) {
-      return base::fail(
-          fmt::format("{}: not a report of analyze --json: {}", path, report.error()));
-    }
-    reports.push_back(std::move(*report));
-  }
-  const auto whole = report::merge(std::move(reports), paths);
+namespace {
+
+tl::expected<report::Report, std::string> read_report(const std::string& path) {
+  const auto text = read_whole(path);
+  if (!text) return tl::unexpected(text.error().message);
+  auto report = report::read_json(*text);
+  if (report) return std::move(*report);
+  return tl::unexpected(
+      fmt::format("{}: not a report of analyze --json: {}", path, report.error()));
+}
+
+}  // namespace
+
+base::Expected<void> merge_files(const std::vector<std::string>& paths,
+                                 const std::string& result) {
+  const auto read = [&](std::size_t i) { return read_report(paths[i]); };
+  const auto whole = report::merge(paths.size(), read, paths);
   if (!whole) return base::fail(whole.error());
   return write_whole(result, [&](const Write& write) { report::write_json(*whole, write); });
 }

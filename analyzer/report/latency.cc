@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include <rpcrdma/report/latency.h>
 
@@ -7,14 +9,17 @@ namespace rpcrdma::report {
 
 namespace {
 
-// Returns null if there is no room for another procedure.
+// Returns null if the list is full of lower keys. A lower key replaces the highest.
 ProcedureLatency* procedure_of(std::vector<ProcedureLatency>& list, const ProcedureKey& key) {
-  const auto at = std::find_if(list.begin(), list.end(),
-                               [&](const ProcedureLatency& p) { return p.procedure == key; });
-  if (at != list.end()) return &*at;
-  if (list.size() >= kMaxLatencyProcedures) return nullptr;
-  list.push_back({key});
-  return &list.back();
+  const auto at = std::lower_bound(
+      list.begin(), list.end(), key,
+      [](const ProcedureLatency& p, const ProcedureKey& wanted) { return p.procedure < wanted; });
+  if (at != list.end() && at->procedure == key) return &*at;
+  if (list.size() < kMaxLatencyProcedures) return &*list.insert(at, {key});
+  if (at == list.end()) return nullptr;
+  std::move_backward(at, list.end() - 1, list.end());
+  *at = {key};
+  return &*at;
 }
 
 }  // namespace
@@ -26,6 +31,13 @@ void LatencyRow::add(ProcedureKey procedure, std::int64_t latency_ns) {
   if (p == nullptr) return;
   ++p->count;
   p->sum_ns += static_cast<std::uint64_t>(std::max<std::int64_t>(latency_ns, 0));
+}
+
+void LatencyRow::sort() {
+  std::sort(procedures.begin(), procedures.end(),
+            [](const ProcedureLatency& a, const ProcedureLatency& b) {
+              return a.procedure < b.procedure;
+            });
 }
 
 void LatencyRow::merge(const LatencyRow& other) {
@@ -60,12 +72,19 @@ ConnectionLatency& Latencies::pair(const std::string& client, const std::string&
   const bool full = at == pairs.end() && pairs.size() >= kMaxLatencyPairs;
   if (full) at = find({}, {});
   if (at != pairs.end()) return *at;
-  ConnectionLatency& added = pairs.emplace_back();
-  if (!full) {
+  ConnectionLatency added;
+  const bool others = full || (client.empty() && server.empty());
+  if (!others) {
     added.client = client;
     added.server = server;
   }
-  return added;
+  // By address: then it does not matter how reports are grouped for a merge. All others are last.
+  const auto place =
+      others ? pairs.end() : std::find_if(pairs.begin(), pairs.end(), [&](const auto& c) {
+        return (c.client.empty() && c.server.empty()) ||
+               std::tie(c.client, c.server) > std::tie(added.client, added.server);
+      });
+  return *pairs.insert(place, std::move(added));
 }
 
 LatencySeries* Latencies::series(const ProcedureKey& procedure) {

@@ -31,6 +31,7 @@ void fields(Archive& a, Of<Archive, LatencyRow>& row) {
            to(p.count);
            to(p.sum_ns);
          });
+  if constexpr (Archive::kReads) row.sort();  // older versions wrote them in the order of Calls
 }
 
 // Bins as in the series of credits: lists of integers, here the bin, then pairs of bucket and

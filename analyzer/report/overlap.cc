@@ -1,16 +1,13 @@
 #include "overlap.h"
 
-#include "connection_join.h"
+#include "merge_order.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
 #include <tuple>
 
 #include <fmt/core.h>
 
 #include <rpcrdma/report/context.h>
-#include <rpcrdma/report/report_json.h>
 
 namespace rpcrdma::report {
 
@@ -18,137 +15,140 @@ namespace {
 
 constexpr std::int64_t kJitterNs = 1'000'000;
 
-// The time in which one report has packets of a connection.
-struct Presence {
-  std::size_t report = 0;
-  const Connection* connection = nullptr;
-  std::size_t side = 0;  // the receiver of the flow
-};
+}  // namespace
 
-bool share_time(const Connection& a, const Connection& b) {
-  if (a.first_ns == b.first_ns && a.last_ns == b.last_ns) return true;
-  const std::int64_t shared = std::min(a.last_ns, b.last_ns) - std::max(a.first_ns, b.first_ns);
-  const std::int64_t shorter = std::min(a.last_ns - a.first_ns, b.last_ns - b.first_ns);
+std::uint32_t Overlaps::address(const std::string& text) {
+  const auto [at, added] = index_.try_emplace(text, static_cast<std::uint32_t>(addresses_.size()));
+  if (added) addresses_.push_back(&at->first);
+  return at->second;
+}
+
+void Overlaps::add(const Report& report) {
+  const std::uint32_t number = reports_++;
+  for (const Connection& c : report.connections) {
+    // A report without times comes from no capture.
+    if (c.first_ns == 0 && c.last_ns == 0) continue;
+    Presence p;
+    p.report = number;
+    p.first_ns = c.first_ns;
+    p.last_ns = c.last_ns;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const EndPoint& end = c.side[side];
+      p.address[side] = address(end.address);
+      p.number[side] = end.port.value_or(end.qpn.value_or(0));
+      p.is[side] = end.port ? Number::kPort : end.qpn ? Number::kQpn : Number::kUnknown;
+    }
+    presences_.push_back(p);
+  }
+}
+
+// Like ConnectionJoin::flow().
+Overlaps::Ends Overlaps::ends(const Flow& flow) const {
+  const Presence& p = presences_[flow.presence];
+  const std::size_t from = 1 - flow.to;
+  std::uint32_t number = p.number[flow.to];
+  if (p.is[flow.to] == Number::kPort && p.is[from] == Number::kPort) {
+    number |= p.number[from] << 16U;
+  }
+  return {p.address[from], p.address[flow.to], number};
+}
+
+std::string Overlaps::find(const std::vector<std::string>& names) const {
+  // In the order of the addresses' texts, so that the sentence is always the same.
+  std::vector<std::uint32_t> rank(addresses_.size());
+  std::uint32_t next = 0;
+  for (const auto& [text, number] : index_) rank[number] = next++;
+  const auto place = [&](const Flow& f) {
+    const auto [from, to, number] = ends(f);
+    const Presence& p = presences_[f.presence];
+    return std::tuple(rank[from], rank[to], number, p.first_ns, p.report, f.presence);
+  };
+  std::vector<Flow> order;
+  order.reserve(2 * presences_.size());
+  for (std::uint32_t i = 0; i < presences_.size(); ++i) {
+    for (std::uint32_t side = 0; side < 2; ++side) {
+      if (presences_[i].is[side] != Number::kUnknown) order.push_back({i, side});
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [&](const Flow& a, const Flow& b) { return place(a) < place(b); });
+  for (auto begin = order.begin(); begin != order.end();) {
+    const auto end = std::find_if(begin + 1, order.end(),
+                                  [&](const Flow& f) { return ends(f) != ends(*begin); });
+    if (end - begin > 1) {
+      if (std::string why = find(std::span(begin, end), names); !why.empty()) return why;
+    }
+    begin = end;
+  }
+  return {};
+}
+
+// Compares each presence with the two that last longest, of two reports: the time does not grow
+// with the square of their number.
+std::string Overlaps::find(std::span<const Flow> flows,
+                           const std::vector<std::string>& names) const {
+  const Flow* longest = nullptr;
+  const Flow* of_another = nullptr;
+  for (const Flow& flow : flows) {
+    const Presence& p = presences_[flow.presence];
+    for (const Flow* before : {longest, of_another}) {
+      if (before == nullptr || presences_[before->presence].report == p.report) continue;
+      if (same(*before, flow)) return text(presences_[before->presence], p, names);
+    }
+    const auto lasts_longer = [&](const Flow* than) {
+      return than == nullptr || p.last_ns >= presences_[than->presence].last_ns;
+    };
+    const auto of_this_report = [&](const Flow& other) {
+      return presences_[other.presence].report == p.report;
+    };
+    if (lasts_longer(longest)) {
+      if (longest != nullptr && !of_this_report(*longest)) of_another = longest;
+      longest = &flow;
+    } else if (!of_this_report(*longest) && lasts_longer(of_another)) {
+      of_another = &flow;
+    }
+  }
+  return {};
+}
+
+// Whether both are one connection, with packets at the same time.
+bool Overlaps::same(const Flow& a, const Flow& b) const {
+  const Presence& x = presences_[a.presence];
+  const Presence& y = presences_[b.presence];
+  for (std::size_t side = 0; side < 2; ++side) {
+    const std::size_t other = a.to != b.to ? 1 - side : side;
+    const bool known = x.is[side] == Number::kQpn && y.is[other] == Number::kQpn;
+    if (known && x.number[side] != y.number[other]) return false;
+  }
+  if (x.first_ns == y.first_ns && x.last_ns == y.last_ns) return true;
+  const std::int64_t shared = std::min(x.last_ns, y.last_ns) - std::max(x.first_ns, y.first_ns);
+  const std::int64_t shorter = std::min(x.last_ns - x.first_ns, y.last_ns - y.first_ns);
   return shared > 0 && (shared > kJitterNs || shared > shorter / 2);
 }
 
-bool same_connection(const Presence& a, const Presence& b) {
-  return same_qps(*a.connection, *b.connection, a.side != b.side);
+std::string Overlaps::end_name(const Presence& p, std::size_t side) const {
+  const std::string& address = *addresses_[p.address[side]];
+  switch (p.is[side]) {
+    case Number::kQpn:
+      return fmt::format("{} QP {:#x}", address, p.number[side]);
+    case Number::kPort:
+      return fmt::format("{} port {}", address, p.number[side]);
+    case Number::kUnknown:
+      break;
+  }
+  return address;
 }
 
-std::string end_name(const EndPoint& e) {
-  return e.qpn    ? fmt::format("{} QP {:#x}", e.address, *e.qpn)
-         : e.port ? fmt::format("{} port {}", e.address, *e.port)
-                  : e.address;
-}
-
-class Overlaps {
- public:
-  Overlaps(const std::vector<Report>& reports, const std::vector<std::string>& names)
-      : reports_(reports), names_(names) {}
-
-  std::string find() {
-    collect();
-    for (auto& [flow, all] : flows_) {
-      std::sort(all.begin(), all.end(), [](const Presence& a, const Presence& b) {
-        return std::tuple(a.connection->first_ns, a.report) <
-               std::tuple(b.connection->first_ns, b.report);
-      });
-      if (std::string text = find(all); !text.empty()) return text;
-    }
-    return equal();
-  }
-
- private:
-  void collect() {
-    for (std::size_t i = 0; i < reports_.size(); ++i) {
-      for (const Connection& c : reports_[i].connections) {
-        // A report without times comes from no capture.
-        if (c.first_ns == 0 && c.last_ns == 0) continue;
-        for (std::size_t side = 0; side < 2; ++side) {
-          if (!c.side[side].qpn && !c.side[side].port) continue;
-          flows_[ConnectionJoin::flow(c, side)].push_back({i, &c, side});
-        }
-      }
-    }
-  }
-
-  // `all`: one flow in the order of time. Compares each presence with the two that last longest, of
-  // two reports: the time does not grow with the square of their number.
-  std::string find(const std::vector<Presence>& all) {
-    const Presence* longest = nullptr;
-    const Presence* of_another = nullptr;
-    for (const Presence& p : all) {
-      for (const Presence* before : {longest, of_another}) {
-        if (before == nullptr || before->report == p.report) continue;
-        if (same_connection(*before, p) && share_time(*before->connection, *p.connection)) {
-          return text(*before, p);
-        }
-      }
-      const auto lasts_longer = [&](const Presence* than) {
-        return than == nullptr || p.connection->last_ns >= than->connection->last_ns;
-      };
-      if (lasts_longer(longest)) {
-        if (longest != nullptr && longest->report != p.report) of_another = longest;
-        longest = &p;
-      } else if (longest->report != p.report && lasts_longer(of_another)) {
-        of_another = &p;
-      }
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::string name(std::size_t report) const {
-    return report < names_.size() ? names_[report] : fmt::format("report {}", report + 1);
-  }
-
-  [[nodiscard]] std::string text(const Presence& a, const Presence& b) const {
-    const Connection& c = *a.connection;
-    const std::int64_t from = std::max(c.first_ns, b.connection->first_ns);
-    const std::int64_t until = std::min(c.last_ns, b.connection->last_ns);
-    return fmt::format(
-        "{} and {} overlap: both show the connection {} - {} from {} to {}, and its Calls would "
-        "count twice. Analyze the captures together instead (rpcrdma analyze FILE FILE)",
-        name(std::min(a.report, b.report)), name(std::max(a.report, b.report)), end_name(c.side[0]),
-        end_name(c.side[1]), format_time(from), format_clock(until));
-  }
-
-  // Captures without a connection can be equal, too.
-  [[nodiscard]] std::string equal() const {
-    using Span = std::tuple<std::int64_t, std::int64_t, std::uint64_t>;
-    std::map<Span, std::vector<std::size_t>> alike;
-    for (std::size_t i = 0; i < reports_.size(); ++i) {
-      const CaptureSummary& c = reports_[i].capture;
-      // Synthetic reports without times are no captures.
-      if (c.frames != 0) alike[{c.first_ns, c.last_ns, c.frames}].push_back(i);
-    }
-    for (const auto& [span, list] : alike) {
-      for (std::size_t i = 1; i < list.size(); ++i) {
-        if (json_text(reports_[list[0]]) == json_text(reports_[list[i]])) {
-          return fmt::format("{} and {} are the same report, and its Calls would count twice",
-                             name(list[0]), name(list[i]));
-        }
-      }
-    }
-    return {};
-  }
-
-  static std::string json_text(const Report& r) {
-    std::string text;
-    write_json(r, [&](std::string_view piece) { text += piece; });
-    return text;
-  }
-
-  const std::vector<Report>& reports_;
-  const std::vector<std::string>& names_;
-  std::map<ConnectionJoin::Flow, std::vector<Presence>> flows_;
-};
-
-}  // namespace
-
-std::string overlap_text(const std::vector<Report>& reports,
-                         const std::vector<std::string>& names) {
-  return Overlaps(reports, names).find();
+std::string Overlaps::text(const Presence& a, const Presence& b,
+                           const std::vector<std::string>& names) const {
+  const std::int64_t from = std::max(a.first_ns, b.first_ns);
+  const std::int64_t until = std::min(a.last_ns, b.last_ns);
+  return fmt::format(
+      "{} and {} overlap: both show the connection {} - {} from {} to {}, and its Calls would "
+      "count twice. Analyze the captures together instead (rpcrdma analyze FILE FILE)",
+      MergeOrder::name(names, std::min(a.report, b.report)),
+      MergeOrder::name(names, std::max(a.report, b.report)), end_name(a, 0), end_name(a, 1),
+      format_time(from), format_clock(until));
 }
 
 }  // namespace rpcrdma::report

@@ -93,10 +93,7 @@ class Join {
       left.push_back(std::move(b));
     }
     std::move(left.begin(), left.end(), std::back_inserter(to_.begun));
-    if (to_.begun.size() > rules::kBegun) {
-      to_.begun.resize(rules::kBegun);
-      to_.complete = false;
-    }
+    bound_begun(to_, kBegunWhileMerging);
     for (const EndedConnection& e : from_.ended) {
       const auto lost = lost_.find(pair_of(e.address[0], e.address[1]));
       if (lost == lost_.end()) continue;
@@ -130,7 +127,7 @@ class Join {
   // the earlier report are not compared with anything in the later one.
   [[nodiscard]] bool lacks() const {
     const bool only_begun =
-        to_.begun.size() == rules::kBegun && to_.lost.size() < rules::kLostCallsHandedOver;
+        to_.begun.size() >= rules::kBegun && to_.lost.size() < rules::kLostCallsHandedOver;
     return (!to_.complete && !only_begun) || !from_.complete;
   }
   void doubt() { to_.unsought = true; }
@@ -225,6 +222,12 @@ class Join {
 };
 
 }  // namespace
+
+void bound_begun(Reconnects& reconnects, std::size_t most) {
+  if (reconnects.begun.size() <= most) return;
+  reconnects.begun.resize(most);
+  reconnects.complete = false;
+}
 
 void sort_lost(std::vector<LostCall>& lost) {
   const auto pair = [](const LostCall& l) { return pair_of(l.caller, l.responder); };

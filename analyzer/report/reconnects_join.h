@@ -9,6 +9,13 @@
 
 namespace rpcrdma::report {
 
+// Connections that started, as many as a sum of consecutive reports lists until it is added to
+// earlier ones. A report lists rules::kBegun.
+inline constexpr std::size_t kBegunWhileMerging = 4096;
+
+// Drops those beyond `most`, and notes that the list is incomplete.
+void bound_begun(Reconnects& reconnects, std::size_t most);
+
 // The results, with connection and frame numbers of the merged report.
 struct SentAgainFindings {
   std::vector<Finding> findings;

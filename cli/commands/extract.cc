@@ -19,6 +19,7 @@
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/file_text.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::cli {
 

@@ -4,13 +4,22 @@
 #include "report_input.h"
 #include "report_output.h"
 
+#include <map>
 #include <memory>
+
+#include <sys/stat.h>
 
 #include <rpcrdma/report/merge.h>
 
 namespace rpcrdma::cli {
 
 namespace {
+
+// Whether it can be read again from its start.
+bool is_regular_file(const std::string& path) {
+  struct stat status {};
+  return path != "-" && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
 
 struct MergeOptions {
   std::vector<std::string> paths;
@@ -19,13 +28,16 @@ struct MergeOptions {
 
 int merge(const MergeOptions& options) {
   if (!may_write(options.output, options.paths, "merge")) return kUnreadable;
-  std::vector<report::Report> reports;
-  for (const std::string& path : options.paths) {
+  // Pipes cannot be read twice.
+  std::map<std::size_t, report::Report> from_pipes;
+  const auto read = [&](std::size_t i) -> tl::expected<report::Report, std::string> {
+    if (const auto known = from_pipes.find(i); known != from_pipes.end()) return known->second;
+    const std::string& path = options.paths[i];
     auto report = read_report(path);
-    if (!report) return kUnreadable;
-    reports.push_back(std::move(*report));
-  }
-  const auto whole = report::merge(std::move(reports), options.paths);
+    if (report && !is_regular_file(path)) from_pipes.emplace(i, *report);
+    return report;
+  };
+  const auto whole = report::merge(options.paths.size(), read, options.paths);
   if (!whole) {
     complain(whole.error());
     return kUnreadable;

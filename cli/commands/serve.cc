@@ -596,6 +596,7 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing, 
         *plan.metrics,
         {{loop->get(), provider.soft, server->get(), nullptr, more, tracing.figures()}}, "serve");
     if (metrics == nullptr) return kUnreadable;
+    tracing.announce_metrics(metrics->address());
   }
 
   const std::array<service::Loop*, 1> loops{loop->get()};

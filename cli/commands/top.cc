@@ -4,6 +4,8 @@
 #include "input.h"
 #include "screen.h"
 #include "terminal.h"
+#include "terminal_signals.h"
+#include "top_fleet.h"
 
 #include <algorithm>
 #include <array>
@@ -41,55 +43,14 @@ struct TopOptions {
   rules::Profile profile = rules::Profile::k8166;
   kernel_endpoint::FilterText kernel;
   bool kernel_events = false;
+  bool json = false;
+  BusText bus;  // without a URL: endpoints of this machine
 };
 
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kFrame = 100 * kMillisecond;  // time between redraws
 constexpr std::int64_t kLook = 250 * kMillisecond;   // interval of searches for new endpoints
 constexpr double kOnceSeconds = 2;
-constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP};
-
-// Each byte in the pipe is the number of a signal.
-std::array<int, 2> signal_pipe{-1, -1};
-
-void note_signal(int signal) {
-  const int error = errno;
-  const char byte = static_cast<char>(signal);
-  [[maybe_unused]] const ssize_t n = ::write(signal_pipe[1], &byte, 1);
-  errno = error;
-}
-
-// While it exists, signals are read from a pipe. A second SIGINT, SIGTERM or SIGHUP ends the
-// program at once.
-class Signals {
- public:
-  Signals() {
-    if (::pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
-    struct sigaction action {};
-    action.sa_handler = note_signal;
-    for (const int signal : {SIGWINCH, SIGTSTP}) sigaction(signal, &action, nullptr);
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (const int signal : kEnding) sigaction(signal, &action, nullptr);
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  ~Signals() {
-    for (const int signal : {SIGWINCH, SIGTSTP}) std::signal(signal, SIG_DFL);
-    for (const int signal : kEnding) std::signal(signal, SIG_DFL);
-    for (int& fd : signal_pipe) {
-      ::close(fd);
-      fd = -1;
-    }
-  }
-
-  [[nodiscard]] static int fd() { return signal_pipe[0]; }
-  // Returns the next signal, or 0.
-  [[nodiscard]] static int take() {
-    char byte = 0;
-    return ::read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
-  }
-};
-
 std::int64_t in_ns(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
@@ -213,14 +174,14 @@ void Top::keys() {
 
 void Top::wait(std::int64_t until_ns, Screen* screen) {
   std::vector<pollfd> fds;
-  fds.push_back({Signals::fd(), POLLIN, 0});
+  fds.push_back({TerminalSignals::fd(), POLLIN, 0});
   fds.push_back({screen != nullptr ? STDIN_FILENO : -1, POLLIN, 0});
   for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
   const std::int64_t left = until_ns - base::monotonic_ns();
   const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
   if (::poll(fds.data(), fds.size(), timeout) < 0) return;
   if (fds[0].revents != 0) {
-    while (const int number = Signals::take()) signal(number, screen);
+    while (const int number = TerminalSignals::take()) signal(number, screen);
   }
   if (fds[1].revents != 0) keys();
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
@@ -237,7 +198,7 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
 }
 
 void Top::run_live(std::optional<double> seconds) {
-  const Signals signals;
+  const TerminalSignals signals;
   Screen screen;
   const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end =
@@ -266,7 +227,7 @@ void Top::run_live(std::optional<double> seconds) {
 }
 
 void Top::run_once(double seconds) {
-  const Signals signals;
+  const TerminalSignals signals;
   const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end = begin + in_ns(seconds);
   gather_.tick(begin);
@@ -290,6 +251,12 @@ int give_up(const std::string& why) {
 }
 
 int run(const TopOptions& options) {
+  if (!options.bus.url.empty()) {
+    if (!options.endpoints.empty()) {
+      return give_up("top: --fleet shows the endpoints of all hosts, so name no ENDPOINT");
+    }
+    return run_top_fleet({options.bus, options.once, options.json, options.seconds});
+  }
   if (!options.once) {
     if (const char* why = why_no_screen()) {
       return give_up(fmt::format("top: {}; use --once to print the display once", why));
@@ -338,14 +305,22 @@ Run add_top(command_line::Command& command) {
   command.flag("--once", options->once, "Print the display once and exit");
   command
       .option("--seconds", options->seconds,
-              "Stop after this many seconds; with --once, print then (2)")
+              "Stop after this many seconds; with --once, print then (2; with --fleet 3)")
       .range(0.1, 86400.0)
       .value("N");
+  command
+      .option("--fleet", options->bus.url,
+              "Watch the hosts of a fleet, whose agents report to this bus: nats://host:4222 "
+              "(docs/fleet.md)")
+      .value("URL");
+  command.flag("--json", options->json, "With --fleet: print the display once, as JSON")
+      .needs("--fleet");
   add_profile(command, options->profile);
   command.flag("--events", options->kernel_events,
                "Endpoint kernel, if started: copy all events, so that Calls are judged, instead of "
                "counting in the kernel");
   kernel_endpoint::add_filter_options(command, options->kernel, "Endpoint kernel, if started: ");
+  add_bus_options(command, options->bus);
   command.footer(
       "Shows connections with their Call rates, latency and credits, bytes in chunks, findings, "
       "and whether any trace events were lost. Press ? for keys and columns.");
@@ -355,6 +330,7 @@ Run add_top(command_line::Command& command) {
                   "Watch this machine's own NFS/RDMA client and server (docs/kernel.md).");
   command.example("rpcrdma top --once --seconds 10",
                   "Report what all endpoints did in ten seconds, for scripts.");
+  command.example("rpcrdma top --fleet nats://bus:4222", "Watch all hosts of a fleet.");
   return [options] { return run(*options); };
 }
 

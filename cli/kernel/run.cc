@@ -304,6 +304,9 @@ int run_opened(const Plan& plan, kernel::Source& source,
       return refused(served.error().message);
     }
     complain(fmt::format("metrics at http://{}/metrics", metrics.address()));
+    if (const auto announced = (*hub)->announce_metrics(metrics.address()); !announced) {
+      complain("warning: `rpcrdma ls` does not list the metrics: " + announced.error().message);
+    }
   }
   complain(fmt::format("tracing the {}; `rpcrdma attach {}` and `rpcrdma top {}` read it",
                        role_of(plan, source), plan.name, plan.name));

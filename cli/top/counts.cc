@@ -104,6 +104,20 @@ Latency Counts::latency_of_all(std::int64_t now_ns) const {
   return latency_of(recent);
 }
 
+SumLatencies Counts::all_latencies(std::uint32_t connection) const {
+  SumLatencies all;
+  each_procedure(connection, [&](const ProcedureKey&, const CountedProcedure& p) {
+    all.add(p.latest.latencies);
+  });
+  return all;
+}
+
+SumLatencies Counts::all_latencies() const {
+  SumLatencies all;
+  for (const auto& [key, procedure] : sums_.procedures()) all.add(procedure.latest.latencies);
+  return all;
+}
+
 ShownCounts Counts::shown(std::uint32_t connection, std::int64_t now_ns) const {
   ShownCounts s;
   const auto at = sums_.connections().find(connection);

@@ -27,6 +27,9 @@ class Counts {
   [[nodiscard]] Rates rates(std::uint32_t connection, std::int64_t now_ns) const;
   [[nodiscard]] Latency latency(std::uint32_t connection, std::int64_t now_ns) const;
   [[nodiscard]] Latency latency_of_all(std::int64_t now_ns) const;
+  // Latencies since the kernel is traced: of one connection, and of all.
+  [[nodiscard]] trace_reader::SumLatencies all_latencies(std::uint32_t connection) const;
+  [[nodiscard]] trace_reader::SumLatencies all_latencies() const;
   [[nodiscard]] ShownCounts shown(std::uint32_t connection, std::int64_t now_ns) const;
 
  private:

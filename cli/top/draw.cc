@@ -1,16 +1,15 @@
 // Draws the screens of `rpcrdma top` as lines of styled text.
 #include "bars.h"
 #include "row.h"
+#include "values.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 
 #include <fmt/core.h>
 
 #include <rpcrdma/plot/units.h>
-#include <rpcrdma/report/context.h>
 #include <rpcrdma/top/draw.h>
 #include <rpcrdma/top/gather.h>
 
@@ -57,21 +56,6 @@ const char* rule_glyph(bool utf8) {
   return utf8 ? "─" : "-";
 }
 
-std::string clock(std::int64_t ns) {
-  return report::format_clock(ns).substr(0, 8);
-}
-
-// Drops decimals of large numbers, which would only flicker.
-double rounded(double value) {
-  if (value == 0) return 0;
-  const double scale = std::pow(10, std::floor(std::log10(value)) - 2);
-  return std::round(value / scale) * scale;
-}
-
-std::string duration(std::int64_t ns) {
-  return ns < 0 ? "-" : plot::format_value(Unit::kSeconds, rounded(static_cast<double>(ns) * 1e-9));
-}
-
 std::string rate(const Shown& s, Unit unit, double value) {
   if (!s.measured) return "-";
   return plot::format_value(unit, unit == Unit::kBytesPerSecond ? value : rounded(value));
@@ -83,17 +67,6 @@ std::string bytes(std::uint64_t value) {
 
 std::string count(std::uint64_t value) {
   return plot::format_value(Unit::kCount, static_cast<double>(value));
-}
-
-// Shortens large numbers, whose last digits would only flicker.
-std::string brief(std::uint64_t value) {
-  constexpr std::uint64_t kExact = 10'000;
-  return value < kExact ? std::to_string(value)
-                        : plot::format_value(Unit::kCount, rounded(static_cast<double>(value)));
-}
-
-std::string plural(std::uint64_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 Style style_of(rules::Severity severity) {
@@ -199,7 +172,7 @@ std::string Drawer::trouble() const {
     if (!has_ended(e)) continue;
     // Kept short: at 80 columns there is room for about 25 characters.
     ended += fmt::format("{}{} {} {}{}{}", ended.empty() ? " " : ", ", e.name,
-                         e.in_order ? "has ended" : "killed?", clock(e.ended_ns),
+                         e.in_order ? "has ended" : "killed?", clock_text(e.ended_ns),
                          e.why.empty() ? "" : ": ", e.why);
   }
   return ended.empty() ? ended : ended + " ";
@@ -209,8 +182,9 @@ void Drawer::title(bool live) {
   std::string state = trouble();
   const Style style = state.empty() ? Style::kWarning : Style::kBad;
   if (live && view_.paused) state += " PAUSED ";
-  const std::string right = fmt::format(
-      " {}, {} open  {} UTC ", plural(s_.connections, "connection"), s_.open, clock(s_.now_ns));
+  const std::string right =
+      fmt::format(" {}, {} open  {} UTC ", plural(s_.connections, "connection"), s_.open,
+                  clock_text(s_.now_ns));
   Row r = row();
   r.put(" rpcrdma top  ", Style::kBar);
   if (r.left() > right.size()) {
@@ -253,8 +227,8 @@ void Drawer::calls() {
   Row r = row();
   r.cell(" Calls", 10, Side::kLeft, Style::kBold);
   r.cell(rate(s_, Unit::kPerSecond, s_.rates.calls), 9, Side::kLeft);
-  r.put("p50 ").cell(duration(s_.latency.p50_ns), 8, Side::kLeft);
-  r.put("p99 ").cell(duration(s_.latency.p99_ns), 8, Side::kLeft);
+  r.put("p50 ").cell(duration_text(s_.latency.p50_ns), 8, Side::kLeft);
+  r.put("p99 ").cell(duration_text(s_.latency.p99_ns), 8, Side::kLeft);
   r.put("waiting " + brief(s_.waiting), s_.waiting != 0 ? Style::kWarning : Style::kPlain);
   r.put("  ").put("errors " + brief(s_.totals.errors),
                   s_.totals.errors != 0 ? Style::kBad : Style::kPlain);
@@ -362,8 +336,8 @@ void Drawer::connection(const ShownConnection& c, bool selected) {
     // Latencies of earlier Calls would look as if it went well.
     cell(fmt::format("silent {} s", c.silent_ns / kNsPerSecond), 15, Style::kWarning);
   } else {
-    cell(duration(c.latency.p50_ns), 7, style);
-    cell(duration(c.latency.p99_ns), 7, style);
+    cell(duration_text(c.latency.p50_ns), 7, style);
+    cell(duration_text(c.latency.p99_ns), 7, style);
   }
   cell(fmt::format("{}/{}", c.credits.in_use, c.credits.granted), 9, style);
   cell(std::to_string(c.credits.waiting), 5, c.credits.waiting != 0 ? Style::kWarning : style);
@@ -405,7 +379,7 @@ void counted_troubles(Row& r, const trace::ConnectionSums& sums) {
     if (times != 0) r.put(fmt::format("  {} {}{}", what, brief(times), more), Style::kWarning);
   };
   trouble("credit waits", sums.credit_waits,
-          fmt::format(" ({})", duration(static_cast<std::int64_t>(sums.credit_wait_ns))));
+          fmt::format(" ({})", duration_text(static_cast<std::int64_t>(sums.credit_wait_ns))));
   trouble("resent", sums.resent_calls, "");
   trouble("flushed", sums.flushed, "");
   trouble("invalid headers", sums.invalid_headers, "");
@@ -440,11 +414,11 @@ void Drawer::procedures(const ShownConnection& c, std::size_t rows) {
       r.put(" ").cell(text, width, Side::kRight);
     };
     cell(rate(s_, Unit::kCount, p.rate), 8);
-    cell(duration(p.latency.p50_ns), 7);
-    cell(duration(p.latency.p99_ns), 7);
+    cell(duration_text(p.latency.p50_ns), 7);
+    cell(duration_text(p.latency.p99_ns), 7);
     r.put(fmt::format("  all {}", brief(p.calls)));
     if (p.errors != 0) r.put(fmt::format("  errors {}", brief(p.errors)), Style::kBad);
-    put_if_whole(r, "  slowest " + duration(p.slowest_ns));
+    put_if_whole(r, "  slowest " + duration_text(p.slowest_ns));
     add(r.take());
   }
 }
@@ -548,7 +522,7 @@ void Drawer::finding(const ShownFinding& f, bool selected) {
   const auto style = [&](Style own) { return selected ? Style::kSelected : own; };
   const Style plain = style(Style::kPlain);
   Row r = row();
-  r.put(" ", plain).cell(clock(f.last_ns), 9, Side::kLeft, plain);
+  r.put(" ", plain).cell(clock_text(f.last_ns), 9, Side::kLeft, plain);
   r.cell(rules::severity_name(f.severity), 8, Side::kLeft, style(style_of(f.severity)));
   r.cell(f.rule.empty() ? "event" : f.rule, 7, Side::kLeft, plain);
   r.cell(f.connection != 0 ? std::to_string(f.connection) : "", 5, Side::kRight, plain);

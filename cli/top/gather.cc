@@ -2,6 +2,7 @@
 // little more here than in the model. Only what must be seen as it happens is taken from events:
 // Call latency, maximum credits in use, findings.
 #include "counts.h"
+#include "sum_histogram.h"
 
 #include <algorithm>
 #include <deque>
@@ -27,6 +28,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr unsigned kLatencySeconds = 5;
 constexpr std::int64_t kMostSilentNs = 10 * kSecond;  // as long as the rules allow for a Reply
 constexpr std::size_t kMostText = 512;  // maximum bytes of an endpoint's name or error text
+// Latencies in one histogram; a bucket holds twice as many.
+constexpr std::uint64_t kMostLatencies = std::uint64_t{1} << 31U;
 
 }  // namespace
 
@@ -191,10 +194,16 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   Totals gone;  // of connections that no longer have a row
   RecentTimes times;
   Counts counts;
+  // All latencies of this epoch: of messages; of counted connections, forgotten ones and those of
+  // earlier epochs.
+  base::Histogram latencies;
+  trace_reader::SumLatencies gone_latencies, earlier_latencies;
+  std::uint64_t latency_epoch = 0;
   std::int64_t tick_ns = 0;  // of the latest tick
   std::uint64_t faults = 0;
   std::map<FindingKey, KeptFinding> kept;
   std::uint64_t found_order = 0;
+  std::uint64_t found_kinds = 0;
   std::array<std::uint64_t, 3> found_count{};
 
   std::int64_t second_began = -1;
@@ -223,6 +232,13 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
     const model::ConnectionModel& c = model(r);
     return c.caller[c.client == 1 ? 1 : 0].credits;
   }
+
+  [[nodiscard]] trace_reader::SumLatencies counted_latencies() const {
+    trace_reader::SumLatencies counted = counts.all_latencies();
+    counted.add(gone_latencies);
+    return counted;
+  }
+  void begin_epoch();
 
   void on_event(const trace_reader::Event& event) override;
   void credits(const trace_reader::Event& event);
@@ -259,6 +275,8 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
       if (name != 0) endpoints[from].name = text_of(event.view.payload.first(name));
       endpoints[from].role = text_of(event.view.payload.subspan(name));
       endpoints[from].source = recorded.source;
+      endpoints[from].process = recorded.process;
+      endpoints[from].since_ns = recorded.since;
       break;
     }
     case trace::EventType::kConnection:
@@ -315,6 +333,7 @@ void Gather::Impl::on_call_end(const model::CallEnded& event) {
   const model::Message* const answer = event.answer;
   if (answer == nullptr || answer->latency_ns < 0) return;
   times.add(answer->latency_ns);
+  latencies.add(answer->latency_ns);
   if (ConnectionRow* r = rows.find(event.call.message.connection)) r->times.add(answer->latency_ns);
 }
 
@@ -333,6 +352,7 @@ void Gather::Impl::forget(std::uint32_t index) {
   const ConnectionRow* r = rows.find(index);
   if (r == nullptr) return;
   add_to(gone, totals_of_row(*r));
+  gone_latencies.add(counts.all_latencies(index));
   counts.forget(index);
   rows.erase(index);
 }
@@ -364,6 +384,12 @@ void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
   found_count[static_cast<std::size_t>(finding.severity)] += finding.count;
   finding.last_ns = frame_ns;
   // A report by an endpoint about itself has no rule; its text identifies it.
+  if (const ConnectionRow* r =
+          finding.connection != 0 ? rows.find(finding.connection - 1) : nullptr;
+      r != nullptr && connection(*r) != nullptr) {
+    finding.local_end = end_text(connection(*r)->side[r->local]);
+    finding.peer_end = end_text(connection(*r)->side[1U - r->local]);
+  }
   const FindingKey key{finding.rule.empty() ? finding.text : finding.rule, finding.connection,
                        finding.peer, topic};
   auto at = kept.find(key);
@@ -374,8 +400,10 @@ void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
       }));
     }
     at = kept.emplace(key, KeptFinding{}).first;
+    at->second.finding.number = ++found_kinds;
   }
   finding.count += at->second.finding.count;
+  finding.number = at->second.finding.number;
   at->second.finding = std::move(finding);
   at->second.order = ++found_order;
 }
@@ -450,8 +478,20 @@ void Gather::Impl::find_silence(ConnectionRow& r, bool open, const Totals& now,
   note(std::move(f));
 }
 
+// Before a bucket of the histogram is full.
+void Gather::Impl::begin_epoch() {
+  trace_reader::SumLatencies counted = counted_latencies();
+  const trace_reader::SumLatencies all = counted;
+  counted.subtract(earlier_latencies);
+  if (latencies.count() < kMostLatencies && counted.count() < kMostLatencies) return;
+  latencies = {};
+  earlier_latencies = all;
+  ++latency_epoch;
+}
+
 void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
+  begin_epoch();
   Totals all = gone;
   Rates counted;
   std::vector<std::uint32_t> over;
@@ -537,11 +577,44 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   return s;
 }
 
+Cumulative Gather::cumulative() const {
+  const Impl& i = *impl_;
+  Cumulative c;
+  c.totals = i.gone;
+  i.rows.for_each([&](const ConnectionRow& r) {
+    add_to(c.totals, i.totals_of_row(r));
+    if (!i.is_open(r)) return;
+    const Credits credits = i.credits_of(r);
+    ++c.open;
+    c.requested += credits.requested;
+    c.granted += credits.granted;
+    c.in_use += credits.in_use;
+    c.waiting += credits.waiting;
+  });
+  trace_reader::SumLatencies counted = i.counted_latencies();
+  counted.subtract(i.earlier_latencies);
+  c.latency = i.latencies;
+  c.latency.merge(to_histogram(counted));
+  c.latency_epoch = i.latency_epoch;
+  c.events = i.pipeline.events();
+  c.faults = i.faults;
+  c.found = i.found_count;
+  return c;
+}
+
+const std::array<std::uint64_t, 3>& Gather::found() const {
+  return impl_->found_count;
+}
+
+const ShownEndpoint& Gather::endpoint(std::uint32_t endpoint) const {
+  return impl_->endpoints[endpoint];
+}
+
 Gather::Gather(rules::Profile profile) : impl_(std::make_unique<Impl>(profile)) {}
 Gather::~Gather() = default;
 
 std::uint32_t Gather::add(const std::string& name) {
-  impl_->endpoints.push_back({name, {}, false, {}});
+  impl_->endpoints.emplace_back().name = name;
   impl_->stream_ends.emplace_back();
   return static_cast<std::uint32_t>(impl_->endpoints.size() - 1);
 }

@@ -1,4 +1,5 @@
 // Tests what `rpcrdma top` gathers from hand-written trace events.
+#include "sum_histogram.h"
 #include "support/trace_builder.h"
 
 #include <gmock/gmock.h>
@@ -410,6 +411,62 @@ TEST_F(Counted, RatesLatencyAndProceduresComeFromSums) {
   EXPECT_EQ(later.rows[0].latency.p99_ns, -1);
   EXPECT_EQ(later.totals.calls, c.totals.calls);
   EXPECT_TRUE(later.findings.empty());
+}
+
+// What an agent publishes: counts of all connections, of closed ones, too.
+TEST_F(Gathered, CumulativeCountsOnlyGrow) {
+  trace_.begin();
+  emit_plain_connection(trace_, 1);
+  emit_plain_connection(trace_, 2);
+  trace::Credits credits;
+  credits.requested = 8;
+  credits.granted = 32;
+  credits.limit = 8;
+  credits.in_use = 3;
+  credits.waiting = 1;
+  for (const std::uint32_t connection : {1U, 2U}) {
+    trace_.emit(connection, credits);
+    for (std::uint32_t xid = 1; xid <= 5; ++xid) call(connection, xid, 50'000);
+  }
+  feed();
+  Cumulative c = gather_.cumulative();
+  EXPECT_EQ(c.totals.calls, 10U);
+  EXPECT_EQ(c.totals.replies, 10U);
+  EXPECT_EQ(c.latency.count(), 10U);
+  EXPECT_NEAR(static_cast<double>(c.latency.quantile(0.5)), 50e3, 50e3 * 0.02);
+  EXPECT_EQ(c.latency_epoch, 0U);
+  EXPECT_EQ(c.open, 2U);
+  EXPECT_EQ(c.in_use, 6U);
+  EXPECT_EQ(c.granted, 64U);
+  EXPECT_EQ(c.waiting, 2U);
+  trace::ConnectionEnd end;
+  end.established = 1;
+  trace_.emit(2, end);
+  feed();
+  gather_.tick(0);
+  for (std::int64_t second = 1; second < 40; ++second) gather_.tick(second * kSecond);
+  EXPECT_EQ(show().connections, 1U);  // the row of the closed one is gone
+  c = gather_.cumulative();
+  EXPECT_EQ(c.open, 1U);
+  EXPECT_EQ(c.totals.calls, 10U);
+  EXPECT_EQ(c.latency.count(), 10U);
+  EXPECT_EQ(c.in_use, 3U);
+}
+
+TEST(SumHistogram, CountsWhereTheSourceDid) {
+  trace_reader::SumLatencies latencies;
+  EXPECT_EQ(to_histogram(latencies).count(), 0U);
+  latencies.add(0, 1);
+  latencies.add(trace::sum_bucket(1'000'000), 7);
+  latencies.add(trace::kSumBuckets - 1, 2);
+  const base::Histogram h = to_histogram(latencies);
+  EXPECT_EQ(h.count(), 10U);
+  EXPECT_NEAR(static_cast<double>(h.quantile(0.5)), 1e6, 1e6 / 8);
+  EXPECT_EQ(h.min(), 0);
+  EXPECT_GT(h.max(), std::int64_t{1} << 47U);
+  // More than a bucket holds.
+  latencies.add(trace::sum_bucket(5), std::uint64_t{1} << 40U);
+  EXPECT_EQ(to_histogram(latencies).count(), 10ULL + 0xffffffffULL);
 }
 
 }  // namespace

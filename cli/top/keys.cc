@@ -36,6 +36,13 @@ Key key_of(char c) {
     case '?':
     case 'h':
       return Key::kHelp;
+    case 'e':
+      return Key::kEndpoints;
+    case 'v':
+      return Key::kEvents;
+    case '\r':
+    case '\n':
+      return Key::kOpen;
     default:
       return Key::kOther;
   }

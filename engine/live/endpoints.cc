@@ -1,5 +1,6 @@
 // Lists and connects to the endpoints of this user. Sockets in the runtime folder are untrusted:
 // each is queried within a common deadline and must send an Endpoint event.
+#include "metrics_file.h"
 #include "socket_file.h"
 
 #include <algorithm>
@@ -58,11 +59,16 @@ std::vector<std::string> files_in(const RuntimeFolder& folder) {
   return files;
 }
 
-// Returns whether a process left this file behind because it died while it was creating its socket.
+// Returns whether a process left this file behind because it died: while it was creating its
+// socket, or before it removed the file that states where its metrics are.
 bool is_left_over(const std::string& file) {
-  if (file.front() != '.') return false;
-  const auto socket = parse_file_name(std::string_view(file).substr(1));
-  return socket && ::kill(static_cast<pid_t>(socket->process), 0) != 0 && errno == ESRCH;
+  std::optional<std::uint32_t> process = process_of_metrics_file(file);
+  if (!process && file.front() == '.') {
+    const std::string_view name = std::string_view(file).substr(1);
+    process = process_of_metrics_file(name);
+    if (const auto socket = parse_file_name(name)) process = socket->process;
+  }
+  return process && ::kill(static_cast<pid_t>(*process), 0) != 0 && errno == ESRCH;
 }
 
 bool is_own(const RuntimeFolder& folder) {
@@ -302,7 +308,12 @@ std::vector<RunningEndpoint> list_folder(const RuntimeFolder& folder,
   for (auto& [file, endpoint] : asked) endpoint.fault = "does not answer";
   ask(folder, asked, patience);
   std::vector<RunningEndpoint> endpoints;
-  for (auto& [file, endpoint] : asked) endpoints.push_back(std::move(endpoint));
+  for (auto& [file, endpoint] : asked) {
+    if (const auto socket = parse_file_name(file)) {
+      endpoint.metrics = read_metrics_file(folder, *socket);
+    }
+    endpoints.push_back(std::move(endpoint));
+  }
   const auto of_nobody = add_packets(folder, files, endpoints);
   if (!is_own(folder)) return endpoints;
   for (const std::string& file : files) {

@@ -2,6 +2,7 @@
 // enables tracers only while there is one.
 #include "clock.h"
 #include "make_event.h"
+#include "metrics_file.h"
 #include "packet_feed.h"
 #include "poll_interval.h"
 #include "reader_group.h"
@@ -120,6 +121,17 @@ class Hub::Impl {
     return packets_ ? packets_->path() : std::string();
   }
 
+  Expected<void> announce_metrics(const std::string& address) {
+    if (socket_path().empty()) return {};
+    auto folder = make_runtime_folder();
+    if (!folder) return tl::unexpected(folder.error());
+    auto file = MetricsFile::create(std::move(*folder), socket_name(false), address);
+    if (!file) return tl::unexpected(file.error());
+    const std::lock_guard lock(mutex_);
+    metrics_.emplace(std::move(*file));
+    return {};
+  }
+
   Expected<void> record(const std::string& path, const base::RingOptions& ring) {
     auto file = RecordedFile::open(path, ring, options_.name, base::wall_clock_ns());
     if (!file) return tl::unexpected(file.error());
@@ -177,6 +189,7 @@ class Hub::Impl {
       const std::lock_guard lock(mutex_);
       stop_ = true;
       socket_path_.clear();
+      metrics_.reset();
       packets = std::move(packets_);
     }
     wakeup_.notify();
@@ -191,8 +204,10 @@ class Hub::Impl {
   [[nodiscard]] Expected<ListeningSocket> new_socket(bool packets) const {
     auto folder = make_runtime_folder();
     if (!folder) return tl::unexpected(folder.error());
-    return ListeningSocket::open(std::move(*folder),
-                                 {options_.name, static_cast<std::uint32_t>(::getpid()), packets});
+    return ListeningSocket::open(std::move(*folder), socket_name(packets));
+  }
+  [[nodiscard]] SocketName socket_name(bool packets) const {
+    return {options_.name, static_cast<std::uint32_t>(::getpid()), packets};
   }
 
   // Runs `what` in the hub's thread. If it returns true, `what` has run.
@@ -387,6 +402,7 @@ class Hub::Impl {
   std::vector<std::packaged_task<void()>> tasks_;
   std::list<Recording> recordings_;
   std::string socket_path_;
+  std::optional<MetricsFile> metrics_;
   std::unique_ptr<PacketFeed> packets_;
   std::atomic<std::uint64_t> lost_to_readers_{0};
 
@@ -430,6 +446,9 @@ Expected<void> Hub::open_packet_socket() {
 }
 std::string Hub::packet_socket_path() const {
   return impl_->packet_socket_path();
+}
+Expected<void> Hub::announce_metrics(const std::string& address) {
+  return impl_->announce_metrics(address);
 }
 Expected<void> Hub::record(const std::string& path, const base::RingOptions& ring) {
   return impl_->record(path, ring);

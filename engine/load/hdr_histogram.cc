@@ -151,6 +151,27 @@ std::uint64_t HdrHistogram::quantile(double q) const {
   return 0;
 }
 
+std::uint64_t HdrHistogram::highest_of(std::size_t bucket) {
+  return range_of(bucket).highest();
+}
+
+std::optional<HdrHistogram> HdrHistogram::restore(std::span<const Bucket> buckets) {
+  HdrHistogram h;
+  if (buckets.empty()) return h;
+  if (buckets.back().index > index_of(kHighest)) return std::nullopt;
+  h.counts_.resize(buckets.back().index + 1);
+  std::int64_t before = -1;
+  for (const Bucket& b : buckets) {
+    if (std::int64_t{b.index} <= before || b.index >= h.counts_.size() || b.count == 0 ||
+        __builtin_add_overflow(h.count_, b.count, &h.count_)) {
+      return std::nullopt;
+    }
+    before = b.index;
+    h.counts_[b.index] = b.count;
+  }
+  return h;
+}
+
 double HdrHistogram::mean() const {
   if (count_ == 0) return 0;
   double sum = 0;

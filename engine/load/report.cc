@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/load/latency_json.h>
 #include <rpcrdma/load/report.h>
 
 namespace rpcrdma::load {
@@ -58,22 +59,6 @@ void latency_line(std::string& out, std::string_view name, const base::Histogram
   cell(h.max());
   cell(static_cast<std::int64_t>(h.mean()));
   out += '\n';
-}
-
-Json latency_json(const base::Histogram& h) {
-  // Without Calls there is no latency, and 0 would be one.
-  const auto us = [&](auto ns) {
-    return h.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
-  };
-  return {{"p50", us(h.quantile(0.5))},
-          {"p90", us(h.quantile(0.9))},
-          {"p95", us(h.quantile(0.95))},
-          {"p99", us(h.quantile(0.99))},
-          {"p999", us(h.quantile(0.999))},
-          {"p9999", us(h.quantile(0.9999))},
-          {"max", us(h.max())},
-          {"min", us(h.min())},
-          {"mean", us(h.mean())}};
 }
 
 // As in reports of analyze: docs/json.md.
@@ -137,6 +122,22 @@ void add_notes(std::string& out, const Result& r) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json latency_json(const base::Histogram& h) {
+  // Without Calls there is no latency, and 0 would be one.
+  const auto us = [&](auto ns) {
+    return h.count() == 0 ? Json() : Json(static_cast<double>(ns) / 1e3);
+  };
+  return {{"p50", us(h.quantile(0.5))},
+          {"p90", us(h.quantile(0.9))},
+          {"p95", us(h.quantile(0.95))},
+          {"p99", us(h.quantile(0.99))},
+          {"p999", us(h.quantile(0.999))},
+          {"p9999", us(h.quantile(0.9999))},
+          {"max", us(h.max())},
+          {"min", us(h.min())},
+          {"mean", us(h.mean())}};
+}
 
 std::string format_byte_rate(double per_second) {
   constexpr std::array<const char*, 5> kPrefixes{"", "k", "M", "G", "T"};

@@ -1,8 +1,12 @@
 #include "answer.h"
 
 #include "openmetrics.h"
+#include "protobuf.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
 
 #include <prometheus/text_serializer.h>
 
@@ -14,12 +18,22 @@ constexpr std::string_view kPath = "/metrics";
 constexpr const char* kTextType = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kMessageType = "text/plain; charset=utf-8";
 
-HttpResponse content(Format format, const prometheus::Collectable& figures) {
-  const auto families = figures.Collect();
+HttpResponse content(Format format, const Collected& collected) {
   HttpResponse r;
-  r.type = format == Format::kOpenMetrics ? kOpenMetricsType : kTextType;
-  r.body = format == Format::kOpenMetrics ? openmetrics(families)
-                                          : prometheus::TextSerializer().Serialize(families);
+  switch (format) {
+    case Format::kProtobuf:
+      r.type = kProtobufType;
+      r.body = protobuf(collected);
+      break;
+    case Format::kOpenMetrics:
+      r.type = kOpenMetricsType;
+      r.body = openmetrics(collected.families);
+      break;
+    case Format::kText:
+      r.type = kTextType;
+      r.body = prometheus::TextSerializer().Serialize(collected.families);
+      break;
+  }
   r.fields = {{"Vary", "Accept"}};
   return r;
 }
@@ -42,35 +56,58 @@ std::string_view take_until(std::string_view& text, char separator) {
   return taken.substr(0, taken.find_last_not_of(" \t") + 1);
 }
 
-// q=0, q=0.0, ...
-bool is_refused(std::string_view parameters) {
+// Returns the value of a parameter of a media type; nothing if it is not there.
+std::optional<std::string_view> parameter(std::string_view parameters, std::string_view name) {
   while (!parameters.empty()) {
     std::string_view value = take_until(parameters, ';');
-    if (!same(take_until(value, '='), "q")) continue;
-    return value.starts_with('0') && value.find_first_not_of("0.") == std::string_view::npos;
+    if (!same(take_until(value, '='), name)) continue;
+    value = take_until(value, ';');
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+      value = value.substr(1, value.size() - 2);
+    }
+    return value;
   }
-  return false;
+  return std::nullopt;
+}
+
+// 0 is a refusal; 1 without a weight.
+double weight(std::string_view parameters) {
+  const std::string_view q = parameter(parameters, "q").value_or("1");
+  double value = 1;
+  const auto parsed = std::from_chars(q.data(), q.data() + q.size(), value);
+  return parsed.ec == std::errc() && std::isfinite(value) ? value : 1;
+}
+
+bool is_families(std::string_view parameters) {
+  return parameter(parameters, "proto") == "io.prometheus.client.MetricFamily" &&
+         parameter(parameters, "encoding") == "delimited";
 }
 
 }  // namespace
 
-Format wanted_format(std::string_view accept) {
+Format wanted_format(std::string_view accept, bool protobuf) {
+  Format best = Format::kText;
+  double highest = 0;
   while (!accept.empty()) {
     std::string_view parameters = take_until(accept, ',');
     const std::string_view type = take_until(parameters, ';');
-    if (same(type, "application/openmetrics-text") && !is_refused(parameters)) {
-      return Format::kOpenMetrics;
-    }
+    const bool is_protobuf =
+        protobuf && same(type, "application/vnd.google.protobuf") && is_families(parameters);
+    if (!is_protobuf && !same(type, "application/openmetrics-text")) continue;
+    const double q = weight(parameters);
+    if (q <= highest) continue;
+    highest = q;
+    best = is_protobuf ? Format::kProtobuf : Format::kOpenMetrics;
   }
-  return Format::kText;
+  return best;
 }
 
-HttpResponse answer(const HttpRequest& request, const prometheus::Collectable& figures) {
+HttpResponse answer(const HttpRequest& request, const Collect& collect) {
   if (request.path != kPath) return {404, kMessageType, "Metrics are at /metrics.\n", {}};
   if (request.method != "HEAD" && request.method != "GET") {
     return {405, kMessageType, "Only GET and HEAD are supported.\n", {{"Allow", "GET, HEAD"}}};
   }
-  return content(wanted_format(request.accept), figures);
+  return content(wanted_format(request.accept, has_protobuf()), collect());
 }
 
 }  // namespace rpcrdma::metrics

@@ -1,6 +1,8 @@
 // Requests and their answers, without a connection.
 #include "answer.h"
 
+#include "protobuf.h"
+
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
 
@@ -8,17 +10,18 @@ namespace rpcrdma::metrics {
 namespace {
 
 // One counter, and how often it was collected.
-class Figures : public prometheus::Collectable {
- public:
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+struct Figures {
+  Collect collect = [this] {
     ++collected;
     prometheus::ClientMetric m;
     m.counter.value = 7;
-    return {{"calls_total", "Calls.", prometheus::MetricType::Counter, {m}}};
-  }
-
-  mutable int collected = 0;
+    return Collected{{{"calls_total", "Calls.", prometheus::MetricType::Counter, {m}}}};
+  };
+  int collected = 0;
 };
+
+constexpr const char* kProtobuf =
+    "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
 
 constexpr const char* kOpenMetricsText =
     "# TYPE calls counter\n"
@@ -36,55 +39,101 @@ Fields fields_of(const HttpResponse& response) {
   return {response.fields.begin(), response.fields.end()};
 }
 
-TEST(Answer, IsOneOfTwoTexts) {
-  const Figures figures;
+TEST(Answer, IsInTheFormatThatTheRequestNames) {
+  Figures figures;
   const HttpResponse openmetrics =
-      answer({"GET", "/metrics", "application/openmetrics-text"}, figures);
+      answer({"GET", "/metrics", "application/openmetrics-text"}, figures.collect);
   EXPECT_EQ(openmetrics.status, 200U);
   EXPECT_EQ(openmetrics.type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
   EXPECT_EQ(openmetrics.body, kOpenMetricsText);
 
-  const HttpResponse text = answer({"GET", "/metrics", "text/plain"}, figures);
+  const HttpResponse text = answer({"GET", "/metrics", "text/plain"}, figures.collect);
   EXPECT_EQ(text.status, 200U);
   EXPECT_EQ(text.type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(text.body, kText);
 
+  const HttpResponse binary = answer({"GET", "/metrics", kProtobuf}, figures.collect);
+  EXPECT_EQ(binary.status, 200U);
+  if (has_protobuf()) {
+    EXPECT_EQ(binary.type, kProtobufType);
+    EXPECT_EQ(binary.body, protobuf(figures.collect()));
+  } else {
+    EXPECT_EQ(binary.body, kText);
+  }
+
   // Caches need this field.
   const Fields vary{{"Vary", "Accept"}};
+  EXPECT_EQ(fields_of(binary), vary);
   EXPECT_EQ(fields_of(openmetrics), vary);
   EXPECT_EQ(fields_of(text), vary);
-  EXPECT_EQ(figures.collected, 2);
+  EXPECT_EQ(figures.collected, has_protobuf() ? 4 : 3);
 }
 
 // The HTTP server leaves out the body.
 TEST(Answer, ToHeadIsThatToGet) {
-  const Figures figures;
-  const HttpResponse get = answer({"GET", "/metrics", "*/*"}, figures);
-  const HttpResponse head = answer({"HEAD", "/metrics", "*/*"}, figures);
+  Figures figures;
+  const HttpResponse get = answer({"GET", "/metrics", "*/*"}, figures.collect);
+  const HttpResponse head = answer({"HEAD", "/metrics", "*/*"}, figures.collect);
   EXPECT_EQ(head.status, get.status);
   EXPECT_EQ(fields_of(head), fields_of(get));
   EXPECT_EQ(head.body, get.body);
 }
 
 TEST(Answer, ToAnythingElseIsARefusalThatCollectsNothing) {
-  const Figures figures;
+  Figures figures;
   for (const std::string_view method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {
-    const HttpResponse a = answer({method, "/metrics", ""}, figures);
+    const HttpResponse a = answer({method, "/metrics", ""}, figures.collect);
     EXPECT_EQ(a.status, 405U) << method;
     EXPECT_EQ(fields_of(a), (Fields{{"Allow", "GET, HEAD"}})) << method;
   }
   for (const std::string_view path : {"/", "", "/metric", "/metrics/", "/metrics/x", "/Metrics"}) {
-    EXPECT_EQ(answer({"GET", path, "text/plain"}, figures).status, 404U) << path;
+    EXPECT_EQ(answer({"GET", path, "text/plain"}, figures.collect).status, 404U) << path;
   }
   EXPECT_EQ(figures.collected, 0);
 }
 
 void expect_openmetrics(const std::string& accept) {
-  EXPECT_EQ(wanted_format(accept), Format::kOpenMetrics) << accept;
+  EXPECT_EQ(wanted_format(accept, true), Format::kOpenMetrics) << accept;
 }
 
 void expect_text(const std::string& accept) {
-  EXPECT_EQ(wanted_format(accept), Format::kText) << accept;
+  EXPECT_EQ(wanted_format(accept, true), Format::kText) << accept;
+}
+
+void expect_protobuf(const std::string& accept) {
+  EXPECT_EQ(wanted_format(accept, true), Format::kProtobuf) << accept;
+}
+
+TEST(Accept, WhoNamesProtobufGetsItUnlessOpenMetricsIsPreferred) {
+  const std::string protobuf = kProtobuf;
+  expect_protobuf(protobuf);
+  expect_protobuf("text/plain, " + protobuf);
+  expect_protobuf(
+      "Application/VND.google.protobuf; Encoding=delimited; "
+      "proto=\"io.prometheus.client.MetricFamily\"; q=0.2");
+  // Prometheus 2.42 with --enable-feature=native-histograms, and later with scrape_protocols.
+  expect_protobuf(
+      protobuf +
+      ",application/openmetrics-text;version=1.0.0;q=0.8,"
+      "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,"
+      "*/*;q=0.1");
+  expect_protobuf(protobuf + ";q=0.6,application/openmetrics-text;version=1.0.0;q=0.5");
+  expect_openmetrics("application/openmetrics-text;version=1.0.0;q=0.6," + protobuf + ";q=0.5");
+  expect_openmetrics("application/openmetrics-text," + protobuf);
+  expect_protobuf(protobuf + ",application/openmetrics-text");
+}
+
+TEST(Accept, ProtobufThatIsNotHeldOrMeantIsNotServed) {
+  const std::string protobuf = kProtobuf;
+  EXPECT_EQ(wanted_format(protobuf, false), Format::kText);
+  EXPECT_EQ(wanted_format(protobuf + ",application/openmetrics-text;q=0.1", false),
+            Format::kOpenMetrics);
+  expect_text(protobuf + ";q=0");
+  expect_text("application/vnd.google.protobuf");
+  expect_text("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily");
+  expect_text(
+      "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text");
+  expect_text("application/vnd.google.protobuf;proto=other;encoding=delimited");
 }
 
 TEST(Accept, WhoNamesOpenMetricsGetsIt) {

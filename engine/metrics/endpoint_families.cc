@@ -74,7 +74,7 @@ void add(Families& f, const ServerFigures& s) {
   f.add(kOneWay, role, c.calls.one_way);
   add_duplicates(f, kRole, c.duplicates);
   f.add(kOutstanding, role, s.outstanding);
-  f.add(kDuration, role, c.responder.service);
+  f.add(kDuration, role, c.durations);
   add_bytes(f, kRole, c.responder.bytes);
 
   f.add(kCreditsGranted, role, std::uint64_t{s.granted} * s.connections);

@@ -2,13 +2,13 @@
 #include "families.h"
 #include "http_server.h"
 #include "process.h"
+#include "protobuf.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include <prometheus/collectable.h>
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/metrics/exposer.h>
@@ -26,28 +26,14 @@ constexpr std::chrono::seconds kPatience{1};
 
 }  // namespace
 
-// Collects figures at each scrape.
-class Collector : public prometheus::Collectable {
- public:
-  using Take = std::function<std::vector<Snapshot>()>;
-  explicit Collector(Take take) : take_(std::move(take)) {}
-
-  // May be called by any thread except those of the loops, also concurrently.
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
-    const std::vector<Snapshot> snapshots = take_();
-    const ProcessFigures process = read_process();
-    return families(snapshots, base::monotonic_ns(), &process);
-  }
-
- private:
-  Take take_;
-};
+// May be called by any thread except those of the loops, also concurrently.
+using Take = std::function<std::vector<Snapshot>()>;
 
 namespace {
 
 // Queries the sources, which outlive the collector. If a loop has not answered after `patience`,
 // its previous snapshot is used.
-Collector::Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) {
+Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) {
   return [all = std::vector<Source*>(sources.begin(), sources.end()), patience] {
     // Ask all of them before waiting for any.
     std::vector<std::uint64_t> questions;
@@ -64,26 +50,31 @@ Collector::Take ask_all(std::span<Source* const> sources, steady_clock::duration
 }  // namespace
 
 struct Exposer::Impl {
-  explicit Impl(Collector::Take take) : collector(std::move(take)) {}
-
   // Error: the address cannot be listened on.
   static Expected<std::unique_ptr<Impl>> open(const std::string& host, std::uint16_t port,
-                                              Collector::Take take) {
-    auto impl = std::make_unique<Impl>(std::move(take));
-    auto http = HttpServer::open(host, port, [&figures = impl->collector](const HttpRequest& r) {
-      return answer(r, figures);
-    });
+                                              Take take) {
+    const auto collect = [take = std::move(take)] {
+      const std::vector<Snapshot> snapshots = take();
+      const ProcessFigures process = read_process();
+      return families(snapshots, base::monotonic_ns(), &process);
+    };
+    auto http = HttpServer::open(
+        host, port, [collect](const HttpRequest& request) { return answer(request, collect); });
     if (!http) return tl::unexpected(http.error());
+    auto impl = std::make_unique<Impl>();
     impl->http = std::move(*http);
     return impl;
   }
 
-  Collector collector;
-  std::unique_ptr<HttpServer> http;  // destroyed before the collector
+  std::unique_ptr<HttpServer> http;
 };
 
 bool Exposer::available() {
   return true;
+}
+
+bool Exposer::has_native_histograms() {
+  return has_protobuf();
 }
 
 Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& host, std::uint16_t port,

@@ -9,6 +9,10 @@ bool Exposer::available() {
   return false;
 }
 
+bool Exposer::has_native_histograms() {
+  return false;
+}
+
 namespace {
 
 tl::unexpected<fabric::Error> no_metrics() {

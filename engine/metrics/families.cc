@@ -8,7 +8,7 @@ namespace rpcrdma::metrics {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
-using protocol::Durations;
+using protocol::RoundDurations;
 
 namespace {
 
@@ -18,10 +18,11 @@ double seconds(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-ClientMetric& Families::sample(const Metric& metric, const Labels& labels) {
-  auto family = std::ranges::find(families_, metric.name, &MetricFamily::name);
-  if (family == families_.end()) {
-    family = families_.insert(families_.end(), {metric.name, metric.help, metric.type, {}});
+std::pair<std::size_t, std::size_t> Families::find(const Metric& metric, const Labels& labels) {
+  auto& all = all_.families;
+  auto family = std::ranges::find(all, metric.name, &MetricFamily::name);
+  if (family == all.end()) {
+    family = all.insert(all.end(), {metric.name, metric.help, metric.type, {}});
   }
   auto& samples = family->metric;
   auto found = std::ranges::find(samples, labels, &ClientMetric::label);
@@ -29,7 +30,13 @@ ClientMetric& Families::sample(const Metric& metric, const Labels& labels) {
     found = samples.insert(samples.end(), ClientMetric{});
     found->label = labels;
   }
-  return *found;
+  return {static_cast<std::size_t>(family - all.begin()),
+          static_cast<std::size_t>(found - samples.begin())};
+}
+
+ClientMetric& Families::sample(const Metric& metric, const Labels& labels) {
+  const auto at = find(metric, labels);
+  return all_.families[at.first].metric[at.second];
 }
 
 void Families::add(const Metric& metric, const Labels& labels, std::uint64_t value) {
@@ -42,17 +49,23 @@ void Families::add(const Metric& metric, const Labels& labels, std::uint64_t val
   }
 }
 
-void Families::add(const Metric& metric, const Labels& labels, const Durations& durations) {
+void Families::add(const Metric& metric, const Labels& labels,
+                   const protocol::Durations& durations) {
+  add(metric, labels, durations.round());
+  all_.native[find(metric, labels)] += durations.native();
+}
+
+void Families::add(const Metric& metric, const Labels& labels, const RoundDurations& durations) {
   ClientMetric::Histogram& h = sample(metric, labels).histogram;
   h.sample_count += durations.count();
   h.sample_sum += seconds(durations.sum());
   // The last bucket is the one without an upper bound, which every histogram has.
-  h.bucket.resize(Durations::kLongest.size());
+  h.bucket.resize(RoundDurations::kLongest.size());
   std::uint64_t cumulative = 0;
   for (std::size_t i = 0; i < h.bucket.size(); ++i) {
     cumulative += durations.buckets()[i];
     h.bucket[i].cumulative_count += cumulative;
-    h.bucket[i].upper_bound = seconds(static_cast<std::uint64_t>(Durations::kLongest[i]));
+    h.bucket[i].upper_bound = seconds(static_cast<std::uint64_t>(RoundDurations::kLongest[i]));
   }
 }
 
@@ -75,8 +88,8 @@ void add_error(Families& f, const char* role, ErrorClass what, const std::string
 }
 
 // To add a subsystem, give it figures in Snapshot and an add() of its own, and call it here.
-std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::Time now,
-                                   const ProcessFigures* process) {
+Collected families(std::span<const Snapshot> snapshots, fabric::Time now,
+                   const ProcessFigures* process) {
   Families all;
   if (process != nullptr) add(all, *process);
   fabric::Time oldest = now;
@@ -101,10 +114,10 @@ std::vector<MetricFamily> families(std::span<const Snapshot> snapshots, fabric::
     if (s.trace) add(all, *s.trace);
     oldest = std::min(oldest, s.taken);
   }
-  std::vector<MetricFamily> made = all.take();
+  Collected made = all.take();
   ClientMetric age;
   age.gauge.value = seconds(static_cast<std::uint64_t>(now - oldest));
-  made.push_back({kAge.name, kAge.help, kAge.type, {age}});
+  made.families.push_back({kAge.name, kAge.help, kAge.type, {age}});
   return made;
 }
 

@@ -63,8 +63,8 @@ Snapshot server_snapshot() {
   f.granted = 8;
   f.most_credits = 32;
   r.delayed = 33;
-  r.service.add(1500);
-  r.service.add(3 * fabric::kMillisecond);
+  f.counters.durations.add(1500);
+  f.counters.durations.add(3 * fabric::kMillisecond);
   s.procedures = {{"ECHO", "NULL", 29}, {"ECHO", "SINK", 30}};
   s.procedures[1].durations.add(3 * fabric::kMicrosecond);
   r.error_proc = 41;
@@ -142,7 +142,7 @@ Snapshot kernel_snapshot() {
 }
 
 Exposition emitted(const std::vector<Snapshot>& snapshots) {
-  const std::string text = openmetrics(families(snapshots, kNow, nullptr));
+  const std::string text = openmetrics(families(snapshots, kNow, nullptr).families);
   Exposition e(text);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
@@ -150,7 +150,7 @@ Exposition emitted(const std::vector<Snapshot>& snapshots) {
 
 Exposition parsed_text(const std::vector<Snapshot>& snapshots) {
   const std::string text =
-      prometheus::TextSerializer().Serialize(families(snapshots, kNow, nullptr));
+      prometheus::TextSerializer().Serialize(families(snapshots, kNow, nullptr).families);
   Exposition e(text, testing::Syntax::kText);
   EXPECT_THAT(e.problems(), IsEmpty()) << text;
   return e;
@@ -307,7 +307,7 @@ ProcessFigures process_figures() {
 TEST(Families, OfTheProcess) {
   const ProcessFigures process = process_figures();
   const std::vector<Snapshot> snapshots{client_snapshot(), server_snapshot()};
-  const Exposition e(openmetrics(families(snapshots, kNow, &process)));
+  const Exposition e(openmetrics(families(snapshots, kNow, &process).families));
   EXPECT_THAT(e.problems(), IsEmpty());
   expect_samples(e, {{"process_start_time_seconds", 1.5},
                      {"process_cpu_seconds_total", 2.5},
@@ -321,7 +321,7 @@ TEST(Families, OfTheProcess) {
 
 TEST(Families, WhatTheKernelDoesNotStateIsAbsent) {
   const ProcessFigures process;
-  const Exposition e(openmetrics(families({}, kNow, &process)));
+  const Exposition e(openmetrics(families({}, kNow, &process).families));
   EXPECT_THAT(e.problems(), IsEmpty());
   EXPECT_TRUE(std::isnan(e["process_open_fds"]));
 }
@@ -490,7 +490,7 @@ TEST(Families, AreDocumented) {
   }
   const ProcessFigures process = process_figures();
   const std::vector<Snapshot> all{server_snapshot(), client_snapshot(), kernel_snapshot()};
-  const Exposition e(prometheus::TextSerializer().Serialize(families(all, kNow, &process)),
+  const Exposition e(prometheus::TextSerializer().Serialize(families(all, kNow, &process).families),
                      testing::Syntax::kText);
   EXPECT_EQ(documented, e.types());
 }

@@ -47,7 +47,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
         client_pool(client_host, options.pool),
         server_pool(server_host, options.pool),
         requester(*this, options.requester),
-        responder(*this, options.responder) {
+        responder(*this, counted(options.responder)) {
     EXPECT_TRUE(server_host.listen(kPort, 0));
   }
 
@@ -164,6 +164,11 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   }
 
  private:
+  ResponderOptions counted(ResponderOptions own) {
+    own.durations = &durations;
+    return own;
+  }
+
   struct Calling {
     CallPlanForTest plan;
     std::unique_ptr<TestCall> call;
@@ -264,6 +269,7 @@ class Exchange : public RequesterOwner, public ResponderOwner {
   MemoryPool client_pool;
   MemoryPool server_pool;
   Requester requester;
+  Durations durations;  // of the Calls that the responder answered
   Responder responder;
   std::unique_ptr<Channel> client;
   std::unique_ptr<Channel> server;

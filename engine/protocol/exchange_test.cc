@@ -44,7 +44,7 @@ void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans,
     expected.write_chunks = counted.write_chunks;
   }
   EXPECT_TRUE(renegotiated || counted == expected);
-  EXPECT_EQ(e.responder.counters().service.count(), e.outcomes.size());
+  EXPECT_EQ(e.durations.count(), e.outcomes.size());
   e.client.reset();
   e.server.reset();
   EXPECT_EQ(e.client_pool.in_use(), 0U);

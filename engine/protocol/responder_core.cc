@@ -539,8 +539,9 @@ fabric::Expected<void> ResponderCore::build(std::uint32_t index, const ReplyPlan
 }
 
 void ResponderCore::count_service(const ServedCall& s, Time now) {
+  if (options_.durations == nullptr) return;
   const Time ended = options_.read_clock != nullptr ? std::max(options_.read_clock(), now) : now;
-  counters_.service.add(ended - s.received_at);
+  options_.durations->add(ended - s.received_at);
 }
 
 std::uint32_t ResponderCore::grant_now() const {

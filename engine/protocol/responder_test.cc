@@ -119,7 +119,8 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
 };
 
 TEST_F(ResponderTest, AnInlineCallAndItsReply) {
-  make();
+  Durations durations;
+  make({.credits = 8, .durations = &durations});
   const std::size_t receives = fabric.receives.size();
   EXPECT_GE(receives, 9U);
   EXPECT_EQ(channel->depths().receive, receives);
@@ -132,7 +133,7 @@ TEST_F(ResponderTest, AnInlineCallAndItsReply) {
   EXPECT_EQ(fabric.receives.size(), receives);
   EXPECT_EQ(responder->outstanding(), 1U);
   now += 3 * fabric::kMicrosecond;
-  EXPECT_EQ(responder->counters().service.count(), 0U);
+  EXPECT_EQ(durations.count(), 0U);
   ASSERT_TRUE(reply(seen[0].id));
   EXPECT_EQ(responder->outstanding(), 0U);
   channel->flush(now);
@@ -146,8 +147,8 @@ TEST_F(ResponderTest, AnInlineCallAndItsReply) {
   EXPECT_THAT(sent_ids, IsEmpty());
   now += fabric::kMicrosecond;
   complete_posted();
-  EXPECT_EQ(responder->counters().service.count(), 1U);
-  EXPECT_EQ(responder->counters().service.sum(), 3000U);
+  EXPECT_EQ(durations.count(), 1U);
+  EXPECT_EQ(durations.sum(), 3000U);
   EXPECT_THAT(sent_ids, ElementsAre(seen[0].id));
   // It has ended.
   EXPECT_EQ(reply(seen[0].id).error().code, fabric::Errc::kNotConnected);

@@ -21,7 +21,6 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.bytes += c.bytes;
   sum.unacknowledged += c.unacknowledged;
   sum.unacknowledged_bytes += c.unacknowledged_bytes;
-  sum.service += c.service;
   sum.invalidated += c.invalidated;
   sum.dropped += c.dropped;
   sum.read_replies += c.read_replies;

@@ -206,6 +206,7 @@ struct Server::Impl : LoopMember {
   void admit(fabric::Event& event, Time now) {
     const std::uint32_t key = next_key();
     protocol::ResponderOptions responder = options.responder;
+    responder.durations = &counters.durations;
     // A loop with a clock of its own has no other time.
     if (loop.options().clock == nullptr) responder.read_clock = &Loop::read_clock;
     responder.on_refused = [this, key](const protocol::RefusedCall& call) {

@@ -125,6 +125,7 @@ void StartPage::order_stops() {
   stops.insert(stops.end(), presets_.begin(), presets_.end());
   stops.push_back(&capture_->heading());
   add_rows(interfaces_);
+  stops.push_back(&fleet_->heading());
   add_rows(samples_);
   add_rows(help_);
   for (std::size_t i = 1; i < stops.size(); ++i) setTabOrder(stops[i - 1], stops[i]);
@@ -227,7 +228,13 @@ QWidget* StartPage::make_middle() {
   connect(&capture_->heading(), &QAbstractButton::clicked, this,
           [this] { Q_EMIT capture_wanted({}); });
   connect(interfaces_, &RowList::chosen, this, &StartPage::capture_wanted);
-  for (SourceCard* const card : {open_, attach_, trial_, capture_}) {
+  fleet_ = new SourceCard("fleet", tr("Open a fleet"), tr("Ctrl+Shift+F"),
+                          tr("Shows many hosts, as their agents publish them over NATS"), side);
+  fleet_->heading().setObjectName("fleet");
+  fleet_->column().addWidget(new SecondLine(
+      tr("Hosts whose agents publish to a NATS server: rpcrdma agent."), kIndent, fleet_));
+  connect(&fleet_->heading(), &QAbstractButton::clicked, this, &StartPage::fleet_wanted);
+  for (SourceCard* const card : {open_, attach_, trial_, capture_, fleet_}) {
     column->addWidget(card);
   }
   column->addStretch();

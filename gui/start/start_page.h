@@ -34,7 +34,8 @@ class StartPage : public QWidget {
   void attach_wanted(const QStringList& endpoints);
   void trial_wanted(const QString& preset);       // of the playground; empty: show its settings
   void capture_wanted(const QString& interface);  // empty: show all
-  void help_wanted(const QString& topic);         // "keys", "filter", "rules", "about"
+  void fleet_wanted();
+  void help_wanted(const QString& topic);  // "keys", "filter", "rules", "about"
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -59,6 +60,7 @@ class StartPage : public QWidget {
   SourceCard* attach_ = nullptr;
   SourceCard* trial_ = nullptr;
   SourceCard* capture_ = nullptr;
+  SourceCard* fleet_ = nullptr;
   std::vector<QWidget*> presets_;
   RowList* samples_ = nullptr;
   RowList* help_ = nullptr;

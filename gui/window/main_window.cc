@@ -7,6 +7,7 @@
 #include "filter_values.h"
 #include "find_bar.h"
 #include "findings_view.h"
+#include "fleet_page.h"
 #include "integrity_bar.h"
 #include "live_state.h"
 #include "message_table.h"
@@ -232,18 +233,24 @@ void MainWindow::show_progress() {
 
 void MainWindow::show_title() {
   QStringList parts;
-  if (!document_.is_empty()) parts << one_line(what_is_shown());
-  if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
+  if (pages_->currentWidget() == fleet_) {
+    parts << tr("Fleet %1").arg(one_line(fleet_->title()));
+  } else {
+    if (!document_.is_empty()) parts << one_line(what_is_shown());
+    if (!live_->shown().title.isEmpty()) parts << live_->shown().title;
+  }
   parts << tr("rpcrdma-gui");
   setWindowTitle(parts.join(" - "));
 }
 
-// The start page has no views around it, except sources that the user opens.
+// The start page and the fleet have no views around them, except sources that the user opens.
 void MainWindow::show_page() {
-  const bool work = !document_.is_empty();
-  if (work == (pages_->currentIndex() == 1)) return;
-  pages_->setCurrentIndex(work ? 1 : 0);
-  if (work) {
+  const bool fleet = fleet_->is_open() && (fleet_in_front_ || document_.is_empty());
+  const int page = fleet ? 2 : document_.is_empty() ? 0 : 1;
+  const int before = pages_->currentIndex();
+  if (page == before) return;
+  pages_->setCurrentIndex(page);
+  if (page == 1) {
     // What the user opened beside the start page stays.
     QList<QDockWidget*> opened;
     for (QDockWidget* const d : findChildren<QDockWidget*>()) {
@@ -256,13 +263,14 @@ void MainWindow::show_page() {
     }
     return;
   }
-  layout_ = saveState();
+  if (before == 1) layout_ = saveState();
   for (QDockWidget* const d : findChildren<QDockWidget*>()) d->hide();
-  start_->setFocus();
+  pages_->currentWidget()->setFocus();
 }
 
 void MainWindow::document_reset() {
   of_trial_ = false;
+  fleet_in_front_ = fleet_in_front_ && document_.is_empty();
   show_trouble({});
   start_->show_problem({});
   show_page();

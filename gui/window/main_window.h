@@ -31,6 +31,8 @@ class FilterBar;
 class FilterEdit;
 class FindBar;
 class FindingsView;
+class FleetPage;
+class FleetSource;
 class HelpWindow;
 class IntegrityBar;
 class LiveState;
@@ -44,6 +46,7 @@ class StartPage;
 class TimeStrip;
 class Waterfall;
 class Worker;
+struct FleetAddress;
 
 // A view that the user can go to.
 struct ViewName {
@@ -74,6 +77,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] EndpointList& endpoints() { return *endpoints_; }
   [[nodiscard]] StartPage& start() { return *start_; }
   [[nodiscard]] OverviewPage& overview() { return *overview_; }
+  [[nodiscard]] FleetPage& fleet() { return *fleet_; }
   [[nodiscard]] CallsView& calls() { return *calls_; }
   [[nodiscard]] ComparePage& compare() { return *compare_; }
   [[nodiscard]] TimeStrip& strip() { return *strip_; }
@@ -92,7 +96,12 @@ class MainWindow : public QMainWindow {
   void ignore_icrcs();
   // Starts the kernel's endpoint first if it is among them and does not run.
   void attach(const QStringList& endpoints);
-  // Back to the start page.
+  // Follows the bus of a fleet, and keeps its address without secrets for the next start.
+  void open_fleet(const FleetAddress& address);
+  void follow_fleet(std::unique_ptr<FleetSource> source, const QString& title);
+  // Shows the fleet that is open; asks for one if none is.
+  void show_fleet();
+  // Back to the fleet if it is open and not in front, else to the start page.
   void close_document();
   // Reads the files again.
   void reload();
@@ -116,6 +125,10 @@ class MainWindow : public QMainWindow {
                         Qt::DockWidgetArea area);
   void fit_screen();
   void show_page();
+  void make_fleet();
+  void fleet_dialog();
+  bool leave_fleet();
+  void show_document();
   void make_center();
   void make_docks();
   void make_toolbar();
@@ -179,12 +192,14 @@ class MainWindow : public QMainWindow {
   QLabel* trouble_ = nullptr;
   QProgressBar* progress_ = nullptr;
   StartPage* start_ = nullptr;
+  FleetPage* fleet_ = nullptr;
+  bool fleet_in_front_ = false;  // of a document that is open
   OverviewPage* overview_ = nullptr;
   CallsView* calls_ = nullptr;
   ComparePage* compare_ = nullptr;
   TimeStrip* strip_ = nullptr;
   Waterfall* waterfall_ = nullptr;
-  QStackedWidget* pages_ = nullptr;  // the start page, and the work with a document
+  QStackedWidget* pages_ = nullptr;  // the start page, the work with a document, the fleet
   QTabWidget* workspaces_ = nullptr;
   QSplitter* messages_and_ladder_ = nullptr;
   QAction* pause_ = nullptr;

@@ -6,6 +6,7 @@
 #include "filter_edit.h"
 #include "find_bar.h"
 #include "findings_view.h"
+#include "fleet_page.h"
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
@@ -17,7 +18,9 @@
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QInputDialog>
+#include <QLineEdit>
 #include <QMenuBar>
+#include <QStackedWidget>
 #include <string_view>
 
 #include <rpcrdma/gui_text/plain_text.h>
@@ -60,6 +63,8 @@ void MainWindow::file_menu() {
                   [this] { show_view("trial"); });
   file->addAction(tr("&Capture from an interface"), QKeySequence(tr("Ctrl+I")), this,
                   [this] { show_view("interfaces"); });
+  file->addAction(tr("Open a &fleet..."), QKeySequence(tr("Ctrl+Shift+F")), this,
+                  &MainWindow::fleet_dialog);
   stop_ =
       file->addAction(tr("&Stop reading"), QKeySequence(tr("Ctrl+.")), &document_, &Document::stop);
   stop_->setEnabled(false);
@@ -110,6 +115,7 @@ void MainWindow::edit_menu() {
 
 void MainWindow::find_actions(QMenu& edit) {
   edit.addAction(tr("Fi&nd a text..."), QKeySequence::Find, this, [this] {
+    if (pages_->currentWidget() == fleet_) return fleet_->filter().setFocus();
     if (!document_.is_empty()) find_bar_->begin();
   });
   edit.addAction(tr("Find ne&xt"), QKeySequence(tr("F3")), this, [this] { find_bar_->find(1); });
@@ -200,6 +206,7 @@ void MainWindow::go_menu() {
     go->addAction(tr(v.title), QKeySequence(v.keys), this,
                   [this, name = QString(v.name)] { show_view(name); });
   }
+  go->addAction(tr("Fl&eet"), QKeySequence(tr("Alt+Shift+F")), this, &MainWindow::show_fleet);
 }
 
 void MainWindow::show_recent() {

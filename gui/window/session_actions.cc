@@ -1,6 +1,7 @@
 // What happens to the document as a whole: its name, closing, reading again, saving, the memory of
 // recent files; and which actions make sense.
 #include "export.h"
+#include "fleet_page.h"
 #include "help_window.h"
 #include "main_window.h"
 #include "recent_files.h"
@@ -28,7 +29,7 @@ void MainWindow::session_actions(QMenu& file) {
   connect(reload_, &QAction::triggered, this, &MainWindow::reload);
   close_ = new QAction(tr("&Close"), this);
   close_->setShortcut(QKeySequence(tr("Ctrl+W")));
-  close_->setToolTip(tr("Back to the start page"));
+  close_->setToolTip(tr("Back to the fleet, or to the start page"));
   connect(close_, &QAction::triggered, this, &MainWindow::close_document);
   file.insertActions(stop_, {reload_, close_});
 }
@@ -41,11 +42,12 @@ void MainWindow::update_actions() {
   pause_->setEnabled(any && document_.is_live() && (!over || document_.is_paused()));
   save_->setEnabled(any && document_.row_count() != 0);
   save_all_->setEnabled(any);
-  close_->setEnabled(any);
+  close_->setEnabled(any || fleet_->is_open());
   reload_->setEnabled(any && !document_.is_live() && !document_.files().isEmpty());
 }
 
 void MainWindow::close_document() {
+  if (leave_fleet()) return;
   document_.close();
   if (playground_->running()) playground_->stop();
 }

@@ -93,6 +93,7 @@ void MainWindow::make_center() {
   pages_->addWidget(start_);
   pages_->addWidget(work);
   setCentralWidget(pages_);
+  make_fleet();
   connect(workspaces_, &QTabWidget::currentChanged, this, &MainWindow::note_sight);
   connect(overview_, &OverviewPage::view_wanted, this, &MainWindow::show_view);
   connect(overview_, &OverviewPage::filter_wanted, this, &MainWindow::use_filter);
@@ -136,6 +137,7 @@ QDockWidget* MainWindow::dock(const QString& name) const {
 }
 
 void MainWindow::show_view(const QString& name) {
+  show_document();
   if (QDockWidget* const d = dock(name)) {
     d->show();
     d->raise();

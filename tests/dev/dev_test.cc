@@ -53,6 +53,7 @@ const Lines kBenchWireshark{
 const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/bench"};
 const Lines kBenchKernel{
     "python3 tests/bench/trace_dat.py build/release/bin tests/captures build/bench/trace_dat"};
+const Lines kBenchFleet{"bench_fleet "};
 
 constexpr const char* kTsanTargets =
     "rpcrdma e2e_test capture_test soft_io_test service_loopback_test service_metrics_test "
@@ -68,6 +69,13 @@ const std::vector<Command> kCommands{
       "cmake --install build/release --component wireshark"}},
     {"gui some.pcap",
      {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "gui"), "rpcrdma-gui some.pcap"}},
+    {"fleet",
+     {"cmake --preset quick -DRPCRDMA_TESTS=OFF -DRPCRDMA_GUI=OFF -DRPCRDMA_WIRESHARK=OFF "
+      "-DRPCRDMA_EXTCAP=OFF -DRPCRDMA_INSTALL_LIBRARY=OFF",
+      build("quick", "rpcrdma"), "quick-start build/quick/bin/rpcrdma"}},
+    {"fleet gui",
+     {kProgramsAlone + " -DRPCRDMA_GUI=ON", build("release", "rpcrdma gui"),
+      "quick-start build/release/bin/rpcrdma build/release/bin/rpcrdma-gui"}},
     {"screenshots",
      {"cmake --preset release -DRPCRDMA_GUI=ON -DRPCRDMA_TESTS=ON",
       build("release", "gui_screenshots"),
@@ -85,6 +93,7 @@ const std::vector<Command> kCommands{
     {"bench wireshark", bench(kBenchWireshark)},
     {"bench gui", bench(kBenchGui)},
     {"bench kernel", bench(kBenchKernel)},
+    {"bench fleet", bench(kBenchFleet)},
     {"fuzz 60",
      {"cmake --preset asan -DRPCRDMA_TESTS=OFF", build("asan", "fuzzers"),
       "fuzz_it -max_total_time=60 " + kFuzz}},
@@ -98,7 +107,9 @@ const std::vector<Command> kCommands{
      {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
       "words ",
       "shellcheck dev .ci/run tests/portability/run tests/portability/inside "
-      "tests/portability/dissect tests/lab/image tests/wireshark/screenshots tests/lab/guest/init "
+      "tests/portability/dissect tests/lab/image tests/fleet/quick-start "
+      "tests/wireshark/screenshots "
+      "tests/lab/guest/init "
       "tests/lab/guest/knfsd debian/rpcrdma-capture debian/rpcrdma.config debian/rpcrdma.postinst "
       "debian/tests/decode debian/tests/dissect debian/tests/library debian/tests/serve-and-load "
       "packaging/release",
@@ -115,6 +126,14 @@ TEST_F(DevScript, EachCommandRunsToItsEnd) {
     EXPECT_EQ(r.status, 0) << command.arguments << '\n' << r.err;
     EXPECT_THAT(started(), ElementsAreArray(command.starts)) << command.arguments;
   }
+}
+
+TEST_F(DevScript, FleetIsForRoot) {
+  const e2e::Result r = run("fleet", "USER_ID=1000");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("dev: fleet must run as root"));
+  EXPECT_THAT(started(), IsEmpty());
+  EXPECT_EQ(run("fleet frobnicate").status, 1);
 }
 
 // The lab runs in parallel with the second build, so their order varies.
@@ -170,7 +189,7 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
       benchmarks.push_back(line);
   }
   for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
-                             kBenchWireshark, kBenchGui, kBenchKernel}) {
+                             kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);

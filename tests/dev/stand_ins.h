@@ -20,7 +20,7 @@ class DevScript : public ::testing::Test {
   DevScript() {
     namespace fs = std::filesystem;
     for (const char* made :
-         {"tools", "home", "tmp", "cmake", "packaging", "tests/docs", "tests/lab",
+         {"tools", "home", "tmp", "cmake", "packaging", "tests/docs", "tests/fleet", "tests/lab",
           "tests/portability", "build/quick/bin", "build/release/bin", "build/release/extcap",
           "build/release/wireshark/epan", "build/asan/fuzz"}) {
       fs::create_directories(folder_.file(made));
@@ -35,14 +35,15 @@ class DevScript : public ::testing::Test {
           "git", "id", "nproc", "python3", "shellcheck", "tshark", "unshare", "xvfb-run"}) {
       stand_in(std::string("tools/") + tool);
     }
-    for (const char* program :
-         {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce", "bench_analyze", "bench_udp_floor",
-          "bench_fabric", "bench_engine", "bench_trace", "bench_wireshark", "bench_gui"}) {
+    for (const char* program : {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce",
+                                "bench_analyze", "bench_udp_floor", "bench_fabric", "bench_engine",
+                                "bench_trace", "bench_wireshark", "bench_gui", "bench_fleet"}) {
       stand_in(std::string("build/release/bin/") + program);
     }
     stand_in("build/quick/bin/rpcrdma");
     stand_in("build/asan/fuzz/fuzz_it");
     stand_in("tests/lab/lab");
+    stand_in("tests/fleet/quick-start");
     stand_in("packaging/release");
     stand_in("tests/docs/words");
     e2e::write_file(folder_.file("build/release/wireshark/epan/rpcrdma_scope.so"), "plugin");

@@ -48,6 +48,29 @@ TEST_F(OtherUsersEndpoints, AreListedWithTheirUser) {
   EXPECT_THAT(r.out, HasSubstr("\"user\":\"nobody\""));
 }
 
+// Root's list for Prometheus has their endpoints, but not wherever they want it to connect.
+TEST_F(OtherUsersEndpoints, AreTargetsOfPrometheusAtAddressesOfThisMachineOnly) {
+  const std::string where = own_address(1);
+  const Result r = script(
+      "(nobody $C serve --listen " + where + " --provider soft --metrics " + where +
+      ":9464) >/tmp/serve.log 2>&1 & server=$!\n"
+      "until grep -q \"metrics at\" /tmp/serve.log || ! kill -0 $server; do sleep 0.02; done\n"
+      "$C ls --sd /tmp/t.json; grep targets /tmp/t.json\n"
+      "(nobody bash -c \"echo 198.51.100.7:9464 >/tmp/rpcrdma-*/serve.*.metrics\")\n"
+      "$C ls; $C ls --sd /tmp/t.json; cat /tmp/t.json\n"
+      "(nobody bash -c \"echo evil.example:9464 >/tmp/rpcrdma-*/serve.*.metrics\")\n"
+      "$C ls --json\n" +
+      ending());
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("{\"targets\":[\"" + where + ":9464\"]"));
+  EXPECT_THAT(r.out, HasSubstr("\"user\":\"nobody\"}}"));
+  EXPECT_THAT(r.out, HasSubstr("198.51.100.7:9464  server on"));
+  EXPECT_THAT(r.err,
+              HasSubstr("is left out: its user names an address that is not of this machine"));
+  EXPECT_THAT(r.out, HasSubstr("\n[\n]\n"));
+  EXPECT_THAT(r.out, HasSubstr("\"metrics\":null"));
+}
+
 TEST_F(OtherUsersEndpoints, AreReadByNameAndByProcess) {
   const Result r = script(
       serving() +

@@ -7,12 +7,15 @@
 #include "detail_view.h"
 #include "filter_edit.h"
 #include "findings_view.h"
+#include "fleet_page.h"
 #include "main_window.h"
 #include "message_table.h"
 #include "panels.h"
+#include "scripted_fleet.h"
 #include "support/congested.h"
 
 #include <QApplication>
+#include <QDateTime>
 #include <QDir>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
@@ -63,8 +66,8 @@ class Screens {
   }
 
   bool all() {
-    return start() && help() && capture() && congestion() && findings() && compare() && live() &&
-           stalled();
+    return start() && fleet() && help() && capture() && congestion() && findings() && compare() &&
+           live() && stalled();
   }
 
  private:
@@ -160,6 +163,22 @@ class Screens {
       if (action->shortcut() == QKeySequence("Ctrl+W")) action->trigger();
     }
     return save("start");
+  }
+
+  // A cluster in its 59th second: one host without news, one that vanished, one whose agent
+  // stopped.
+  bool fleet() {
+    auto made = std::make_unique<ScriptedFleet>();
+    ScriptedFleet& cluster = *made;
+    window_->follow_fleet(std::move(made), "tls://bus.example.org:4222");
+    // On this day, so that times are shown without a date.
+    const QDateTime begin(QDate::currentDate(), QTime(14, 3));
+    for (int second = 0; second < 60; ++second) {
+      cluster.show(scripted_cluster(second, begin.toMSecsSinceEpoch() * 1'000'000));
+    }
+    const bool saved = save("fleet");
+    window_->close_document();
+    return saved;
   }
 
   bool help() {

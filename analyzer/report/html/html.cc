@@ -9,6 +9,22 @@ std::string text(std::string_view value) {
   return plot::escape_xml(value.substr(0, kMostTextBytes)) + "...";
 }
 
+std::string page_head(std::string_view title) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\"/>\n"
+      "<meta name=\"referrer\" content=\"no-referrer\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n",
+      text(title), style_sheet(), plot::svg_styles());
+}
+
+std::string page_foot(std::string_view footer) {
+  return fmt::format("<footer>{}</footer>\n<script>{}</script>\n</body>\n</html>\n", text(footer),
+                     script());
+}
+
 std::string frames(const std::vector<std::uint64_t>& list, std::uint64_t count) {
   if (list.empty()) return {};
   std::string out = list.size() == 1 ? "frame" : "frames";

@@ -33,8 +33,11 @@ struct ProcedureLatency {
 
 struct LatencyRow {
   base::CompactHistogram total;
-  std::vector<ProcedureLatency> procedures;  // in the order of their first Calls
+  // Those with the lowest keys, and by key: then it does not matter how reports are grouped for a
+  // merge.
+  std::vector<ProcedureLatency> procedures;
 
+  void sort();  // after reading `procedures`
   void add(ProcedureKey procedure, std::int64_t latency_ns);
   void merge(const LatencyRow& other);
   [[nodiscard]] bool empty() const { return total.count() == 0; }
@@ -74,8 +77,8 @@ struct ProcedureSeries {
 
 struct Latencies {
   std::vector<ConnectionLatency> connections;  // in the order of their first answered Calls
-  // Connections without an entry of their own, by addresses. Those beyond kMaxLatencyPairs have an
-  // entry without addresses.
+  // Connections without an entry of their own, in the order of their addresses. Those beyond kMaxLatencyPairs have an
+  // entry without addresses, the last.
   std::vector<ConnectionLatency> pairs;
   std::array<std::array<base::CompactHistogram, kSizeClasses>, 2> sizes;  // by direction
   // Those with the lowest keys, and by key: then it does not matter how reports are grouped for a

@@ -1,6 +1,8 @@
 // Merges several reports into one, as if their captures had been analyzed together (docs/merge.md).
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,15 @@ namespace rpcrdma::report {
 // are equal, or have packets of one connection at the same time. `names` of the reports, for the
 // error; "report 1" for those without.
 [[nodiscard]] tl::expected<Report, std::string> merge(std::vector<Report> reports,
+                                                      const std::vector<std::string>& names = {});
+
+// Returns a report by its number from 0. The error is returned as it is.
+using ReadReport = std::function<tl::expected<Report, std::string>(std::size_t)>;
+
+// The same for `count` reports that need not fit into memory together: reads each twice, first to
+// find the order, and keeps few partial sums. Memory is bounded by the result, mostly by its
+// connections. Further errors: those of `read`, and a report that is another when it is read again.
+[[nodiscard]] tl::expected<Report, std::string> merge(std::size_t count, const ReadReport& read,
                                                       const std::vector<std::string>& names = {});
 
 }  // namespace rpcrdma::report

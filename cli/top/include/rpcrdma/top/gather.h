@@ -8,6 +8,7 @@
 
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/rules/rule.h>
+#include <rpcrdma/top/cumulative.h>
 #include <rpcrdma/top/shown.h>
 
 namespace rpcrdma::top {
@@ -42,6 +43,13 @@ class Gather {
   // Returns at most `rows` connections, among them the selected one. Moves the view's selection as
   // the view requests. `wall_ns`: since the epoch.
   [[nodiscard]] Shown show(View& view, std::size_t rows, std::int64_t wall_ns) const;
+
+  // Of all endpoints, without what show() prepares for display.
+  [[nodiscard]] Cumulative cumulative() const;
+  // Occurrences of findings so far, by rules::Severity: cheap enough to look for new ones often.
+  [[nodiscard]] const std::array<std::uint64_t, 3>& found() const;
+  // As show() lists it. `endpoint`: as add() numbered it.
+  [[nodiscard]] const ShownEndpoint& endpoint(std::uint32_t endpoint) const;
 
  private:
   struct Impl;

@@ -23,6 +23,9 @@ enum class Key : std::uint8_t {
   kSort,
   kFindings,
   kHelp,
+  kEndpoints,  // the rest: of a fleet
+  kEvents,
+  kOpen,
 };
 
 // Bytes may come in pieces: an incomplete sequence waits for its rest.

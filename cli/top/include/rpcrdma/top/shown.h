@@ -94,14 +94,18 @@ struct ShownEndpoint {
   std::int64_t ended_ns = 0;  // since the epoch
   bool in_order = true;       // it closed its connections; if not, it was killed or crashed
   trace::EventSource source = trace::EventSource::kEndpoint;
+  std::uint32_t process = 0;
+  std::int64_t since_ns = 0;  // its start, since the epoch
 };
 
 // A finding; equal ones on one connection are merged.
 struct ShownFinding {
+  std::uint64_t number = 0;  // from 1, in the order in which they were first seen
   rules::Severity severity = rules::Severity::kNote;
-  std::string rule;              // empty: reported by the endpoint itself
-  std::uint32_t connection = 0;  // its ID; 0: none
-  std::string peer;              // side at fault: "client 10.0.0.1"; empty: neither
+  std::string rule;                 // empty: reported by the endpoint itself
+  std::uint32_t connection = 0;     // its ID; 0: none
+  std::string peer;                 // side at fault: "client 10.0.0.1"; empty: neither
+  std::string local_end, peer_end;  // of the connection, as ShownConnection has them; empty: none
   std::uint64_t count = 0;
   std::int64_t last_ns = 0;  // since the epoch
   rules::Span span;          // for a lasting problem: the latest occurrence, like the text

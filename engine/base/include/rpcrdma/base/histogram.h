@@ -73,6 +73,7 @@ class CompactHistogram {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
+  [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }  // non-empty ones
   [[nodiscard]] Histogram expanded() const;
 
  private:

@@ -27,6 +27,9 @@ struct RunningEndpoint {
   std::string fault = {};     // why there is no answer, such as "does not answer"; else empty
   std::uint32_t uid = 0;      // of its user
   std::string user = {};      // the user's name; the number, if there is none
+  // Where it serves its metrics over HTTP, as its process states: an address of this machine with a
+  // port, "10.0.0.1:9464" or "[::]:9464". Another user can name any address. Empty: nowhere.
+  std::string metrics = {};
 };
 
 // Time in which all endpoints together must answer.

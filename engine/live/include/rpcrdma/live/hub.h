@@ -94,6 +94,11 @@ class Hub {
   [[nodiscard]] base::Expected<void> open_packet_socket();
   [[nodiscard]] std::string packet_socket_path() const;  // empty without a socket
 
+  // Lets list_endpoints() show where the endpoint serves its metrics, until the hub stops: an
+  // address with a port, as in a URL. Does nothing without a live socket, which is what is listed.
+  // Error: the address cannot be written down.
+  [[nodiscard]] base::Expected<void> announce_metrics(const std::string& address);
+
   // Records all events emitted from its return on, in a pcapng file or in a ring of files, each of
   // which can be read on its own (for the names see base/pcapng/recorder.h). A dedicated thread
   // writes whole blocks every quarter of a second. Errors: those of base::open_recorder().

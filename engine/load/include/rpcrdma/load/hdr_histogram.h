@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,22 @@ class HdrHistogram {
   [[nodiscard]] std::uint64_t max() const;
   // Returns the highest value of the bucket in which the quantile `q` (0 to 1) lies.
   [[nodiscard]] std::uint64_t quantile(double q) const;
+
+  // The non-empty buckets, lowest first, for storing a histogram.
+  struct Bucket {
+    std::uint32_t index = 0;
+    std::uint64_t count = 0;
+  };
+  template <typename Function>
+  void for_each_bucket(Function&& f) const {
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] != 0) f(Bucket{static_cast<std::uint32_t>(i), counts_[i]});
+    }
+  }
+  // Returns the highest value that counts in a bucket.
+  [[nodiscard]] static std::uint64_t highest_of(std::size_t bucket);
+  // Rebuilds a stored histogram; nothing if no histogram can have these buckets.
+  [[nodiscard]] static std::optional<HdrHistogram> restore(std::span<const Bucket> buckets);
 
   // The percentile distribution in milliseconds, several lines.
   [[nodiscard]] std::string to_hgrm() const;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include <rpcrdma/fabric/time.h>
 
@@ -15,10 +16,14 @@ class LatencyBins {
   static constexpr std::int64_t kMost = 64;    // bins from the first to the last
   static constexpr unsigned kMinShift = 20;    // 2^20 ns is about a millisecond
   static constexpr std::size_t kBuckets = 24;  // below 1,024 ns, below 2,048 ns, and so on
+  // A full bucket stays full.
   using Counts = std::array<std::uint32_t, kBuckets>;
 
   void add(fabric::Time ended, fabric::Time latency);
   void merge(const LatencyBins& other);
+  // Rebuilds stored bins; nothing if no LatencyBins can have these.
+  [[nodiscard]] static std::optional<LatencyBins> restore(unsigned shift,
+                                                          std::map<std::int64_t, Counts> bins);
 
   // Bin n starts at n * 2^shift() ns of the clock. Without empty bins.
   [[nodiscard]] unsigned shift() const { return shift_; }

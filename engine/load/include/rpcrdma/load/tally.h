@@ -49,47 +49,66 @@ struct Sample {
   std::uint32_t attempts = 1;
 };
 
-class Tally {
- public:
+// All that a tally holds, for storing it.
+struct TallyState {
   struct Procedure {
     std::uint64_t calls = 0;
     base::Histogram latency;  // of Calls with a correct answer, nanoseconds
     LatencyBins over_time;    // likewise, by when they ended
   };
+  using Reasons = std::map<std::string, std::uint64_t, std::less<>>;
+
+  std::uint64_t calls = 0, errors = 0, mismatches = 0;
+  std::uint64_t bytes = 0;  // of Calls with a correct answer
+  std::uint64_t implausible = 0;
+  std::uint64_t resent = 0;  // times that a Call was sent on one more connection
+  base::Histogram latency;
+  std::array<base::Histogram, kParts> parts;
+  std::array<Procedure, kMaxProcedures> procedures;
+  Reasons reasons;
+};
+
+class Tally {
+ public:
+  using Procedure = TallyState::Procedure;
+
+  // The time from which `over_time` counts: the start of the load. Results of several hosts, whose
+  // clocks differ, are the same in time then.
+  void set_epoch(fabric::Time epoch) { epoch_ = epoch; }
 
   void add(const Sample& sample);
   // Why a Call ended as kError or kMismatch, for display. Beyond a maximum of different reasons,
   // later ones count together.
   void add_reason(std::string_view reason);
+  // The result does not depend on the order in which tallies are merged.
   void merge(const Tally& other);
 
-  [[nodiscard]] std::uint64_t calls() const { return calls_; }
-  [[nodiscard]] std::uint64_t errors() const { return errors_; }
-  [[nodiscard]] std::uint64_t mismatches() const { return mismatches_; }
-  [[nodiscard]] std::uint64_t right() const { return calls_ - errors_ - mismatches_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // of Calls with a correct answer
-  [[nodiscard]] std::uint64_t resent() const { return resent_; }
+  [[nodiscard]] const TallyState& state() const { return s_; }
+  // Nothing if no tally has this state.
+  [[nodiscard]] static std::optional<Tally> restore(TallyState state);
+
+  [[nodiscard]] std::uint64_t calls() const { return s_.calls; }
+  [[nodiscard]] std::uint64_t errors() const { return s_.errors; }
+  [[nodiscard]] std::uint64_t mismatches() const { return s_.mismatches; }
+  [[nodiscard]] std::uint64_t right() const { return s_.calls - s_.errors - s_.mismatches; }
+  [[nodiscard]] std::uint64_t bytes() const { return s_.bytes; }
+  [[nodiscard]] std::uint64_t resent() const { return s_.resent; }
   // Calls with a correct answer whose server reports impossible times, see Split.
-  [[nodiscard]] std::uint64_t implausible() const { return implausible_; }
-  [[nodiscard]] const base::Histogram& latency() const { return latency_; }
+  [[nodiscard]] std::uint64_t implausible() const { return s_.implausible; }
+  [[nodiscard]] const base::Histogram& latency() const { return s_.latency; }
   [[nodiscard]] const base::Histogram& part(Part part) const {
-    return parts_[static_cast<std::size_t>(part)];
+    return s_.parts[static_cast<std::size_t>(part)];
   }
   [[nodiscard]] const Procedure& procedure(std::uint32_t number) const {
-    return procedures_[number];
+    return s_.procedures[number];
   }
-  [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& reasons() const {
-    return reasons_;
-  }
+  [[nodiscard]] const TallyState::Reasons& reasons() const { return s_.reasons; }
 
  private:
-  std::uint64_t calls_ = 0, errors_ = 0, mismatches_ = 0, bytes_ = 0;
-  std::uint64_t implausible_ = 0;
-  std::uint64_t resent_ = 0;  // times that a Call was sent on one more connection
-  base::Histogram latency_;
-  std::array<base::Histogram, kParts> parts_;
-  std::array<Procedure, kMaxProcedures> procedures_;
-  std::map<std::string, std::uint64_t, std::less<>> reasons_;
+  void bound_reasons();
+
+  fabric::Time epoch_ = 0;
+  TallyState s_;
 };
 
 }  // namespace rpcrdma::load

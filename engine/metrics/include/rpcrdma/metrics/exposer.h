@@ -1,5 +1,5 @@
-// Serves metrics by HTTP: GET /metrics, as OpenMetrics 1.0 or in the Prometheus text format, as the
-// client requests (docs/metrics.md). It has threads of its own, and none of them accesses an
+// Serves metrics by HTTP: GET /metrics, as OpenMetrics 1.0, in the Prometheus text format or in its
+// protobuf format, as the client requests (docs/metrics.md). It has threads of its own, and none of them accesses an
 // endpoint: each scrape queries the sources, and waits for their loops' answers
 // (rpcrdma/metrics/source.h).
 #pragma once
@@ -17,8 +17,10 @@ namespace rpcrdma::metrics {
 
 class Exposer {
  public:
-  // False in a build without prometheus-cpp or civetweb.
+  // False in a build without prometheus-cpp or libmicrohttpd.
   [[nodiscard]] static bool available();
+  // Whether histograms are native, too; false in a build without protozero.
+  [[nodiscard]] static bool has_native_histograms();
 
   // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
   // its addresses. `port`: 0: one that is free. The sources outlive it; figures of several sources

@@ -56,7 +56,7 @@ struct KernelProcedure {
   std::uint64_t calls = 0, replies = 0, errors = 0;
   std::uint64_t call_bytes = 0, reply_bytes = 0;              // of Sends, headers included
   std::uint64_t read_chunk_bytes = 0, write_chunk_bytes = 0;  // the latter with Reply chunks
-  protocol::Durations latencies;
+  protocol::RoundDurations latencies;
 };
 struct KernelRole {
   std::uint32_t connections = 0;                       // open

@@ -1,5 +1,5 @@
-// Histogram of durations with fixed buckets, so that counts of several endpoints and of several
-// moments can be added and compared. An add() is a look-up and three plain increments.
+// Histograms of durations with fixed buckets, so that counts of several endpoints and of several
+// moments can be added and compared. An add() is a look-up and a few plain increments.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,12 @@
 #include <span>
 
 #include <rpcrdma/fabric/time.h>
+#include <rpcrdma/protocol/native_buckets.h>
 
 namespace rpcrdma::protocol {
 
-class Durations {
+// In buckets of round numbers only: for counts that were made elsewhere in other buckets.
+class RoundDurations {
  public:
   // Upper bound of each bucket: 1, 2 and 5 of each power of ten, from a microsecond to ten seconds.
   // One more bucket counts longer times.
@@ -42,7 +44,7 @@ class Durations {
   // For counts that were made elsewhere, whose sum is known better than from their buckets.
   void set_sum(std::uint64_t nanoseconds) { sum_ = nanoseconds; }
 
-  Durations& operator+=(const Durations& other) {
+  RoundDurations& operator+=(const RoundDurations& other) {
     for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;
     sum_ += other.sum_;
@@ -73,6 +75,31 @@ class Durations {
   std::array<std::uint64_t, kBuckets> buckets_{};
   std::uint64_t count_ = 0;
   std::uint64_t sum_ = 0;
+};
+
+// Counts each duration twice: in buckets of round numbers, and in those of Prometheus's native
+// histograms. Four kilobytes.
+class Durations {
+ public:
+  // A negative time (the clock stepped back) counts as 0.
+  void add(fabric::Time time) {
+    round_.add(time);
+    native_.add(time);
+  }
+  Durations& operator+=(const Durations& other) {
+    round_ += other.round_;
+    native_ += other.native_;
+    return *this;
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return round_.count(); }
+  [[nodiscard]] std::uint64_t sum() const { return round_.sum(); }  // nanoseconds
+  [[nodiscard]] const RoundDurations& round() const { return round_; }
+  [[nodiscard]] const NativeBuckets& native() const { return native_; }
+
+ private:
+  RoundDurations round_;
+  NativeBuckets native_;
 };
 
 }  // namespace rpcrdma::protocol

@@ -86,8 +86,11 @@ struct ResponderOptions {
   // flight, the peer counts as dead and the connection fails. A Call that has waited this long for
   // the pool is answered with ERR_CHUNK. fabric::kNever: no limit.
   fabric::Time patience = 60 * fabric::kSecond;
-  // Reads the clock at this moment, for ResponderCounters::service: work within one iteration of a
-  // loop takes time, too. Null: the times that the owner passes are all there is.
+  // Counts Calls with a Reply, from their Receives until reply(), by the clock passed to both, or
+  // by `read_clock`. Several responders may share one; it outlives them. Null: not counted.
+  Durations* durations = nullptr;
+  // Reads the clock at this moment, for `durations`: work within one iteration of a loop takes
+  // time, too. Null: the times that the owner passes are all there is.
   fabric::Time (*read_clock)() = nullptr;
   // Called for each Call that is refused; may be empty.
   std::function<void(const RefusedCall&)> on_refused{};
@@ -123,9 +126,6 @@ struct ResponderCounters {
   // Replies, and bytes in their chunks, that may not have arrived: the connection ended before
   // their acknowledgment, and not by the peer's request (Channel::peer_closes()).
   std::uint64_t unacknowledged = 0, unacknowledged_bytes = 0;
-  // For Calls with a Reply: from their Receives until reply(), by the clock passed to both, or by
-  // ResponderOptions::read_clock.
-  Durations service;
   std::uint64_t invalidated = 0;  // Replies sent with Send With Invalidate
   std::uint64_t dropped = 0;      // Calls ended without a Reply
   // RFC 5666: Replies with Read chunks, and those that were acknowledged.

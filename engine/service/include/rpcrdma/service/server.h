@@ -74,6 +74,8 @@ struct ServerCounters {
   std::uint64_t unobserved = 0;  // calls of an observer that failed for lack of memory
   // Sums over all past and present connections.
   protocol::ResponderCounters responder;
+  // Calls with a Reply: see protocol::ResponderOptions::durations.
+  protocol::Durations durations;
   DispatcherCounters calls;
   DuplicateCacheCounters duplicates;
 };

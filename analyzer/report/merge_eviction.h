@@ -1,0 +1,13 @@
+// Bounds the connections of a merged report, as an analysis bounds those that it follows.
+#pragma once
+
+#include <rpcrdma/report/report.h>
+
+namespace rpcrdma::report {
+
+// Of each kind (RoCE packets, iWARP, recordings), keeps at most roce::kMaxConnections: evicts those
+// that are over, then those that were idle longest. The sums of NotListed include the evicted ones,
+// their latencies count by addresses, and Calls and findings keep their IDs.
+void evict_connections(Report& report);
+
+}  // namespace rpcrdma::report

@@ -1,0 +1,209 @@
+#include "random_id.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rpcrdma/agent/fetch.h>
+#include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/quantity.h>
+#include <rpcrdma/fleet/record.h>
+#include <rpcrdma/fleet/subjects.h>
+
+namespace rpcrdma::agent {
+
+namespace {
+
+constexpr std::chrono::milliseconds kAnswerPatience{5000};
+constexpr int kFetchPollMs = 100;
+// The window, twice, with progress in between.
+constexpr fleet::QueueLimits kMessageQueue{256, std::size_t{4} << 20};
+constexpr mode_t kMode = 0600;  // it may contain the data of users
+
+// A part of a file's name: nothing from outside chooses a folder.
+std::string plain(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool good = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.';
+    name += good ? c : '_';
+  }
+  return name;
+}
+
+// The file while it grows: beside the place where it will be, removed unless it becomes whole.
+class PartialFile {
+ public:
+  [[nodiscard]] static base::Expected<PartialFile> create(const std::string& file) {
+    std::string path = file + ".XXXXXX";
+    base::FileDescriptor fd(::mkostemp(path.data(), O_CLOEXEC));
+    if (fd.get() < 0) return base::fail(fmt::format("{}: {}", file, std::strerror(errno)));
+    return PartialFile(file, std::move(path), std::move(fd));
+  }
+  ~PartialFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  PartialFile(PartialFile&& other) noexcept
+      : file_(std::move(other.file_)),
+        path_(std::exchange(other.path_, {})),
+        fd_(std::move(other.fd_)) {}
+  PartialFile& operator=(PartialFile&&) = delete;
+
+  [[nodiscard]] base::Expected<void> write(std::string_view data) {
+    while (!data.empty()) {
+      const ssize_t n = ::write(fd_.get(), data.data(), data.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return failed();
+      data.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return {};
+  }
+  [[nodiscard]] base::Expected<void> finish() {
+    if (::fchmod(fd_.get(), kMode) != 0 || ::fsync(fd_.get()) != 0 ||
+        std::rename(path_.c_str(), file_.c_str()) != 0) {
+      return failed();
+    }
+    path_.clear();
+    return {};
+  }
+
+ private:
+  PartialFile(std::string file, std::string path, base::FileDescriptor fd)
+      : file_(std::move(file)), path_(std::move(path)), fd_(std::move(fd)) {}
+  [[nodiscard]] base::Expected<void> failed() const {
+    return base::fail(fmt::format("{}: cannot write: {}", file_, std::strerror(errno)));
+  }
+
+  std::string file_, path_;
+  base::FileDescriptor fd_;
+};
+
+class Fetch {
+ public:
+  Fetch(fleet::Bus& bus, const FetchOptions& options)
+      : bus_(bus),
+        options_(options),
+        id_(random_id()),
+        control_(fleet::control_subject(options.host)) {}
+
+  base::Expected<Fetched> run() {
+    auto messages = bus_.subscribe(fleet::record_subject(options_.host, id_), kMessageQueue);
+    if (!messages) return tl::unexpected(messages.error());
+    if (const auto asked = ask(); !asked) return tl::unexpected(asked.error());
+    if (fetched_.file.empty()) {
+      fetched_.file = fmt::format("{}-{}.pcapng", plain(options_.host), plain(fetched_.endpoint));
+    }
+    auto result = receive(**messages);
+    if (!result) (void)bus_.send(control_, fleet::to_json(fleet::RecordStop{id_}));
+    return result;
+  }
+
+ private:
+  base::Expected<void> ask() {
+    fetched_.file = options_.file;
+    const fleet::RecordRequest request{id_, options_.endpoint, options_.duration_ns,
+                                       options_.most_bytes};
+    const auto reply =
+        bus_.request(control_, fleet::to_json(fleet::Request(request)), kAnswerPatience);
+    if (!reply) {
+      return base::fail(fmt::format("{}: no agent of this host is connected to the bus ({})",
+                                    options_.host, reply.error().message));
+    }
+    const auto answer = fleet::answer_from_json(*reply);
+    if (!answer) {
+      return base::fail(fmt::format("{}: its agent's answer is not valid: {}", options_.host,
+                                    answer.error().message));
+    }
+    if (!answer->refused.empty()) {
+      return base::fail(fmt::format("{}: {}", options_.host, answer->refused));
+    }
+    fetched_.endpoint = answer->endpoint;
+    if (options_.begun) options_.begun(answer->endpoint);
+    return {};
+  }
+
+  base::Expected<Fetched> receive(fleet::Subscription& messages) {
+    auto file = PartialFile::create(fetched_.file);
+    if (!file) return tl::unexpected(file.error());
+    std::int64_t heard = base::monotonic_ns();
+    for (;;) {
+      if (options_.interrupted && options_.interrupted()) return base::fail("interrupted");
+      const auto message = messages.take();
+      if (!message) {
+        if (messages.dropped() != 0) return failed("sent more than was acknowledged");
+        if (base::monotonic_ns() - heard >= fleet::kRecordPatienceNs) {
+          return failed("its agent has fallen silent");
+        }
+        pollfd wait{messages.fd(), POLLIN, 0};
+        ::poll(&wait, 1, kFetchPollMs);
+        continue;
+      }
+      heard = base::monotonic_ns();
+      const auto part = fleet::record_message(message->data);
+      if (!part) return failed(part.error().message);
+      if (const auto* const chunk = std::get_if<fleet::RecordChunk>(&*part)) {
+        if (const auto taken = take(*chunk, *file); !taken) return tl::unexpected(taken.error());
+      } else if (const auto* const end = std::get_if<fleet::RecordEnd>(&*part)) {
+        return finish(*end, *file);
+      } else if (const auto* const why = std::get_if<fleet::RecordFailed>(&*part)) {
+        return failed(why->why);
+      }
+    }
+  }
+
+  base::Expected<void> take(const fleet::RecordChunk& chunk, PartialFile& file) {
+    if (chunk.offset != fetched_.bytes) return failed("a part of the recording was lost");
+    // The agent notices its limit after it has written what it had read.
+    constexpr std::uint64_t kSlack = std::uint64_t{16} << 20;
+    if (fetched_.bytes + chunk.data.size() > options_.most_bytes + kSlack) {
+      return failed("it sends more than was requested");
+    }
+    if (const auto written = file.write(chunk.data); !written) return written;
+    checksum_.add(chunk.data);
+    fetched_.bytes += chunk.data.size();
+    return bus_.send(control_,
+                     fleet::to_json(fleet::Request(fleet::RecordAck{id_, fetched_.bytes})));
+  }
+
+  base::Expected<Fetched> finish(const fleet::RecordEnd& end, PartialFile& file) {
+    if (end.bytes != fetched_.bytes || end.crc != checksum_.value()) {
+      return failed("the recording does not match its checksum");
+    }
+    if (const auto finished = file.finish(); !finished) return tl::unexpected(finished.error());
+    fetched_.events = end.events;
+    fetched_.lost = end.lost;
+    fetched_.ended_early = end.why;
+    return fetched_;
+  }
+
+  [[nodiscard]] tl::unexpected<base::Error> failed(const std::string& why) const {
+    return base::fail(fmt::format("{}: {}", options_.host, why));
+  }
+
+  fleet::Bus& bus_;
+  const FetchOptions& options_;
+  const std::string id_;
+  const std::string control_;
+  Fetched fetched_;
+  fleet::RecordChecksum checksum_;
+};
+
+}  // namespace
+
+base::Expected<Fetched> fetch(fleet::Bus& bus, const FetchOptions& options) {
+  return Fetch(bus, options).run();
+}
+
+}  // namespace rpcrdma::agent
