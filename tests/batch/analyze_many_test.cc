@@ -30,10 +30,10 @@ class AnalyzeMany : public ::testing::Test {
 };
 
 TEST_F(AnalyzeMany, EqualsOneAnalysisOfManySmallCaptures) {
-  const auto names = write_captures(captures_, 60);
+  const auto names = write_captures(captures_, 100);
   const Result whole = one("--json" + joined_names(names));
   ASSERT_EQ(whole.status, 0) << whole.err;
-  EXPECT_GT(parse_json(whole.out)["connections"].size(), 50U);
+  EXPECT_EQ(parse_json(whole.out)["connections"].size(), 100U);
   for (const char* slice : {"1", "7", "16", "1000"}) {
     const Result r = many(captures_ + " --json --restart --jobs 3 --slice " + slice);
     EXPECT_EQ(r.status, 0) << r.err;
@@ -115,6 +115,37 @@ TEST_F(AnalyzeMany, RingsOfTwoHostsAreJoinedByConnection) {
   const json two = parse_json(many(captures_ + " --json --slice 1 --restart").out);
   EXPECT_EQ(summary()["units"], 2);
   EXPECT_EQ(two["connections"].size(), 2U);
+}
+
+TEST_F(AnalyzeMany, EveryKeyOfTheSummaryIsDocumented) {
+  write_captures(captures_, 2);
+  many(captures_);
+  const std::string document = read_file(RPCRDMA_TEST_DOCS "/batch.md");
+  const json keys = summary();
+  std::size_t rows = 0;
+  for (const auto& [key, value] : keys.items()) {
+    const char* const type = value.is_string() ? "string" : value.is_array() ? "list" : "integer";
+    EXPECT_THAT(document, HasSubstr(fmt::format("| `{}` | {} | always |", key, type)));
+    ++rows;
+  }
+  for (std::size_t at = 0; (at = document.find(" | always |", at)) != std::string::npos; ++at)
+    --rows;
+  EXPECT_EQ(rows, 0U) << "a documented key is not there";
+}
+
+// The heads of the files do not show that they overlap.
+TEST_F(AnalyzeMany, UnitsThatOverlapAreRefusedUnlessThePlanReadsAll) {
+  const PcapEdit whole(read_file(capture("linux-nfs41.pcap")));
+  write_file(captures_ + "/client.pcap", whole.file());
+  write_file(captures_ + "/server.pcap", whole.file());
+  // The first ten packets are of TCP.
+  const Result refused = many(captures_ + " --slice 1 --scan 10");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr(" overlap: both show the connection"));
+  EXPECT_THAT(refused.err, HasSubstr("or find all that overlap with --restart --scan 0"));
+  const Result r = many(captures_ + " --slice 1 --scan 0 --restart --json");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out, one("--json captures/client.pcap captures/server.pcap").out);
 }
 
 TEST_F(AnalyzeMany, TakesListsDirectoriesGlobsAndCompressedFiles) {
