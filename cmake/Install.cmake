@@ -1,5 +1,5 @@
-# Rules for `cmake --install`, in components: runtime (the command), gui, wireshark (plugin and
-# extcap program), development (libraries, headers, CMake and pkg-config packages), doc.
+# Rules for `cmake --install`, in components: runtime (the command), gui, mpi (rpcrdma-load-mpi),
+# wireshark (plugin and extcap program), development (libraries, headers, CMake and pkg-config packages), doc.
 # docs/library.md and docs/packaging.md describe them.
 include(GNUInstallDirs)
 

@@ -74,7 +74,8 @@ std::optional<LoadPlan> parse(const LoadOptions& o, const std::vector<std::strin
                 .seed = o.seed,
                 .reverse = o.reverse,
                 .both = o.both,
-                .no_offer = o.no_offer};
+                .no_offer = o.no_offer,
+                .raw = o.raw};
   if (!find_servers(o, servers, plan)) return std::nullopt;
   for (const std::string& text : o.limits) {
     if (const auto added = plan.limits.add(text); !added) {
@@ -321,6 +322,11 @@ void add_load_options(command_line::Command& command, LoadOptions& options) {
   add_metrics_option(command, options.metrics);
   command.flag("--json", options.json, "Print one JSON object (docs/load.md)");
   add_load_output(command, options.output);
+  command
+      .option("--raw", options.raw,
+              "Write the latency of each Call with a correct answer to this file: a line of "
+              "nanoseconds each")
+      .value("FILE");
   add_endpoint_options(command, options.endpoint);
   add_ask_rpcbind(command, options.rpcbind);
 }

@@ -42,6 +42,7 @@ struct LoadOptions {
   bool reverse = false;
   bool no_offer = false;
   bool both = false;
+  std::string raw;
   LoadOutputOptions output;
   bool json = false;
 };
@@ -79,6 +80,7 @@ struct LoadPlan {
   std::uint32_t threads = 1;
   std::uint64_t seed = 1;
   bool reverse = false, both = false, no_offer = false;
+  std::string raw;  // the file of --raw; empty: none
 
   // For the report of this process alone: `connections` are those to all servers.
   [[nodiscard]] load::Setup setup() const;

@@ -41,6 +41,7 @@ fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
 tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(const LoadPlan& plan,
                                                                    const LoadRunOptions& options,
                                                                    std::uint32_t thread,
+                                                                   RawFile* raw,
                                                                    trace::Tracer* tracer) {
   HeldComplaints held;
   auto provider = open_provider(plan.endpoint, address_of(plan, thread), tracer, "load");
@@ -63,6 +64,7 @@ tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(const LoadPla
   w.forward = !plan.reverse;
   w.intervals = options.intervals;
   w.series = options.series;
+  w.raw = raw;
   const std::uint64_t count = plan.pace.count;
   const std::uint64_t share = count / plan.threads + (thread < count % plan.threads ? 1 : 0);
   if ((plan.reverse || plan.both) && (count == 0 || share != 0)) {
@@ -140,21 +142,32 @@ std::string own_host_name() {
   return name.data();
 }
 
-LoadRunner::LoadRunner(const LoadPlan& plan, LoadRunOptions options, Workers workers)
-    : plan_(plan), options_(std::move(options)), workers_(std::move(workers)) {}
+LoadRunner::LoadRunner(const LoadPlan& plan, LoadRunOptions options, std::unique_ptr<RawFile> raw,
+                       Workers workers)
+    : plan_(plan),
+      options_(std::move(options)),
+      raw_(std::move(raw)),
+      workers_(std::move(workers)) {}
 
 LoadRunner::~LoadRunner() = default;
 
 tl::expected<std::unique_ptr<LoadRunner>, std::string> LoadRunner::open(const LoadPlan& plan,
                                                                         LoadRunOptions options,
                                                                         Tracing& tracing) {
+  std::unique_ptr<RawFile> raw;
+  if (!plan.raw.empty()) {
+    auto file = RawFile::open(plan.raw);
+    if (!file) return tl::unexpected(file.error());
+    raw = std::move(*file);
+  }
   Workers workers;
   for (std::uint32_t i = 0; i < plan.threads; ++i) {
-    auto worker = make_worker(plan, options, i, tracing.add());
+    auto worker = make_worker(plan, options, i, raw.get(), tracing.add());
     if (!worker) return tl::unexpected(worker.error());
     workers.push_back(std::move(*worker));
   }
-  return std::unique_ptr<LoadRunner>(new LoadRunner(plan, std::move(options), std::move(workers)));
+  return std::unique_ptr<LoadRunner>(
+      new LoadRunner(plan, std::move(options), std::move(raw), std::move(workers)));
 }
 
 std::vector<service::Loop*> LoadRunner::loops() {
@@ -255,6 +268,9 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   r.system = as_time(after.ru_stime) - as_time(before.ru_stime);
   r.interrupted = Interrupt::came();
   r.failed = plan_.limits.passed(r.tally, {r.not_begun, r.abandoned});
+  if (raw_) {
+    if (const auto written = raw_->finish(); !written) outcome.problems.push_back(written.error());
+  }
   if (!outcome.problems.empty()) {
     row.state = load_ranks::State::kFailed;
     row.why = outcome.problems.front();

@@ -81,11 +81,12 @@ class LoadRunner {
   void disconnect();
 
  private:
-  LoadRunner(const LoadPlan& plan, LoadRunOptions options,
+  LoadRunner(const LoadPlan& plan, LoadRunOptions options, std::unique_ptr<RawFile> raw,
              std::vector<std::unique_ptr<LoadWorker>> workers);
 
   const LoadPlan& plan_;
   LoadRunOptions options_;
+  std::unique_ptr<RawFile> raw_;  // null: no --raw
   std::vector<std::unique_ptr<LoadWorker>> workers_;
 };
 

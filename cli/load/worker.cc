@@ -329,6 +329,9 @@ void LoadWorker::on_outcome(std::uint32_t link, const protocol::CallOutcome& out
   if (outcome.status == protocol::CallStatus::kReplied)
     durations_[sample.procedure].add(outcome.times.ended - outcome.times.called);
   if (options_.series) over_time_.add(sample);
+  if (options_.raw != nullptr && sample.end == load::End::kRight) {
+    options_.raw->add(sample.times.ended - sample.due);
+  }
   if (options_.intervals) note_in_interval(sample, link, connection);
   ended_ = std::max(ended_, outcome.times.ended);
   shown_.calls.store(tally_.right(), std::memory_order_relaxed);

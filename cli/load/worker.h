@@ -4,6 +4,7 @@
 #include "endpoint.h"
 #include "load/options.h"
 #include "load/over_time.h"
+#include "load/raw_file.h"
 
 #include <array>
 #include <atomic>
@@ -39,6 +40,7 @@ struct WorkerOptions {
   std::optional<load::ReversePlan> reverse;  // request reverse Calls
   bool intervals = false;                    // keep results for take_interval()
   bool series = false;                       // keep results over time
+  RawFile* raw = nullptr;                    // receives each latency; null: none does
 };
 
 class LoadWorker {

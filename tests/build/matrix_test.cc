@@ -1,7 +1,7 @@
 // Checks that the project configures with each compiler, as Release and Debug, with and without
 // each of its parts, and that all inputs of the build then exist.
 //
-// Not all 4096 combinations: a set in which every two choices occur together in all four ways. Its
+// Not all 8192 combinations: a set in which every two choices occur together in all four ways. Its
 // columns are those of Kleitman and Spencer: all of row 0 are off, and each choice is on in a
 // different set of four of the six others.
 #include "support/command.h"
@@ -25,8 +25,8 @@ constexpr std::size_t kRows = 7;
 
 // On: clang++, Debug, the part is built.
 enum Choice : std::size_t { kClang, kDebug, kFirstPart };
-constexpr std::array<const char*, 10> kParts{"CLI", "LIVE",  "VERBS",  "WIRESHARK", "METRICS",
-                                             "GUI", "TESTS", "EXTCAP", "BENCH",     "FUZZ"};
+constexpr std::array<const char*, 11> kParts{"CLI", "LIVE",  "VERBS",  "WIRESHARK", "METRICS",
+                                             "GUI", "TESTS", "EXTCAP", "BENCH",     "FUZZ",  "MPI"};
 constexpr std::size_t kChoices = kFirstPart + kParts.size();
 
 // For each choice, a bit mask of the rows in which it is on.

@@ -36,6 +36,18 @@ TEST(Components, RuntimeIsTheCommand) {
        "/share/fish/vendor_completions.d/rpcrdma.fish"});
 }
 
+#ifdef RPCRDMA_HAS_LOAD_MPI
+TEST(Components, MpiIsTheProgramThatLinksIt) {
+  const e2e::TemporaryFolder root;
+  install(root.path(), "mpi");
+  expect_files(root.path() + kPrefix,
+               {"/bin/rpcrdma-load-mpi", "/share/man/man1/rpcrdma-load-mpi.1"});
+  EXPECT_EQ(count_files(root.path()), 2);
+  const e2e::Result r = expect_ok(root.path() + kPrefix + "/bin/rpcrdma-load-mpi --version");
+  EXPECT_THAT(r.out, testing::StartsWith("rpcrdma-load-mpi " RPCRDMA_VERSION));
+}
+#endif
+
 TEST(Components, GuiIsTheWindow) {
   const e2e::TemporaryFolder root;
   install(root.path(), "gui");
