@@ -92,7 +92,7 @@ double end_of(const Whole& whole) {
   return end;
 }
 
-plot::Chart latency_over_time(const Results& results) {
+plot::Chart latency_over_time(const Results& results, double end) {
   plot::Chart chart;
   chart.title = "Latency over time";
   chart.description = "Percentiles of the Calls that ended in each window.";
@@ -106,7 +106,10 @@ plot::Chart latency_over_time(const Results& results) {
     line.name = name;
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const base::Histogram h = windows[i].expanded();
-      const double x = width * (static_cast<double>(i) + 0.5);
+      const double begin = width * static_cast<double>(i);
+      // The last window may have a few late Calls only.
+      if (begin > end - width / 20) break;
+      const double x = (begin + std::min(begin + width, end)) / 2;
       if (h.count() == 0) {
         line.points.push_back({x, std::nan(""), {}});
         continue;
@@ -178,7 +181,7 @@ std::string charts_over_time(const Results& results, const Whole& whole) {
   if (several) charts.push_back(of_ranks(results, whole));
   charts.push_back(
       of_all("Data per second", plot::Unit::kBytesPerSecond, &load_ranks::Window::bytes));
-  charts.push_back(latency_over_time(results));
+  charts.push_back(latency_over_time(results, end));
   const bool failed =
       std::ranges::any_of(whole.series.windows(), [](const auto& w) { return w.errors != 0; });
   if (failed) {

@@ -191,7 +191,8 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   rusage before{};
   rusage after{};
   ::getrusage(RUSAGE_SELF, &before);
-  start = std::max(start, base::monotonic_ns());
+  const bool at_once = start == 0;
+  if (at_once) start = base::monotonic_ns();
   for (const auto& w : workers_) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run(start, role.since_first);
@@ -261,6 +262,7 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
     row.why = outcome.problems.front();
   }
   load_ranks::fill(row, r);
+  if (at_once) row.skew = 0;  // nobody waits for this start
   outcome.results.rows.push_back(std::move(row));
   outcome.results.rounds.push_back({role.round, role.since_first});
   outcome.results.tally = r.tally;

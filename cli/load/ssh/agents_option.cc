@@ -45,8 +45,8 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
               "many agents there)")
       .value("HOSTS");
   command
-      .option("--pattern", options.pattern, "who calls whom. Without HOST, the agents' hosts serve")
-      .value("PATTERN")
+      .option("--pattern", options.pattern, "Who calls whom. Without HOST, the agents' hosts serve")
+      .value("NAME")
       .one_of({"n-to-1", "1-to-n", "pairwise", "all-to-all"})
       .show_default()
       .needs("--agents");
@@ -64,19 +64,19 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
       .needs("--agents");
   command
       .option("--stuck-after", options.stuck_after,
-              "name an agent that sends nothing for this time, and end the load with "
+              "Name an agent that sends nothing for this time, and end the load with "
               "the results of the others")
       .value("DURATION")
       .show_default()
       .needs("--agents");
   command
       .option("--ssh", options.ssh,
-              "the command that runs a command at a host; the host and that command "
+              "The command that runs a command at a host; the host and that command "
               "follow")
       .value("COMMAND")
       .show_default()
       .needs("--agents");
-  command.option("--agent-path", options.path, "the program at their hosts")
+  command.option("--agent-path", options.path, "The program at the hosts")
       .value("FILE")
       .show_default()
       .needs("--agents");
