@@ -142,7 +142,7 @@ struct CommandOptions {
 int run_load(const CommandOptions& options) {
   const LoadOptions& o = options.load;
   if (o.hosts.empty()) {
-    complain("load: HOST is required");
+    complain("load: HOST is required (see `rpcrdma load --help`)");
     return kUnreadable;
   }
   const auto plan = parse_load(o, server_names(o.hosts));

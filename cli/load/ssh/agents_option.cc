@@ -45,38 +45,41 @@ void add_agents_options(command_line::Command& command, AgentsOptions& options) 
               "many agents there)")
       .value("HOSTS");
   command
-      .option("--pattern", options.pattern,
-              "With --agents: who calls whom. Without HOST, the agents' hosts serve")
-      .value("PATTERN")
+      .option("--pattern", options.pattern, "Who calls whom. Without HOST, the agents' hosts serve")
+      .value("NAME")
       .one_of({"n-to-1", "1-to-n", "pairwise", "all-to-all"})
-      .show_default();
+      .show_default()
+      .needs("--agents");
   command
-      .option(
-          "--network", options.network,
-          "With --agents, without HOST: where agents reach each other's server: an interface or "
-          "a network, such as ib0 or 10.1.0.0/16 (the addresses of --agents)")
-      .value("NETWORK");
+      .option("--network", options.network,
+              "Without HOST: where agents reach each other's server: an interface or "
+              "a network, such as ib0 or 10.1.0.0/16 (the addresses of --agents)")
+      .value("NETWORK")
+      .needs("--agents");
   command
       .option("--serve", options.serve,
-              "With --agents, without HOST: options of `rpcrdma serve` for the servers that agents "
+              "Without HOST: options of `rpcrdma serve` for the servers that agents "
               "run: \"--credits 64\"")
-      .value("OPTIONS");
+      .value("OPTIONS")
+      .needs("--agents");
   command
-      .option(
-          "--stuck-after", options.stuck_after,
-          "With --agents: name an agent that sends nothing for this time, and end the load with "
-          "the results of the others")
+      .option("--stuck-after", options.stuck_after,
+              "Name an agent that sends nothing for this time, and end the load with "
+              "the results of the others")
       .value("DURATION")
-      .show_default();
+      .show_default()
+      .needs("--agents");
   command
       .option("--ssh", options.ssh,
-              "With --agents: the command that runs a command at a host; the host and that command "
+              "The command that runs a command at a host; the host and that command "
               "follow")
       .value("COMMAND")
-      .show_default();
-  command.option("--agent-path", options.path, "With --agents: the program at their hosts")
+      .show_default()
+      .needs("--agents");
+  command.option("--agent-path", options.path, "The program at the hosts")
       .value("FILE")
-      .show_default();
+      .show_default()
+      .needs("--agents");
   command
       .flag("--agent", options.agent,
             "Be an agent: take the options and the start from standard input. --agents uses it")

@@ -81,10 +81,6 @@ AgentsJob::AgentsJob(const AgentsPlan& plan, std::vector<std::string> servers, A
       crew_(plan.agents, crew_options(plan)),
       said_(plan.agents.size(), false) {}
 
-fabric::Time AgentsJob::clock_error() const {
-  return crew_.round_trip() / 2;
-}
-
 std::optional<load_ranks::Results> AgentsJob::run() {
   bool begun = prepare();
   if (begun) {
@@ -95,6 +91,7 @@ std::optional<load_ranks::Results> AgentsJob::run() {
       }
     }
   }
+  if (!begun) wait_for_others();
   say_lost();
   crew_.dismiss();
   if (!begun) {
@@ -102,6 +99,16 @@ std::optional<load_ranks::Results> AgentsJob::run() {
     return std::nullopt;
   }
   return gather_.finish();
+}
+
+// What is wrong with one host is often wrong with others: all of them are named.
+void AgentsJob::wait_for_others() {
+  const fabric::Time until = base::monotonic_ns() + fabric::kSecond;
+  const auto starts = [&](std::size_t i) { return crew_.state(i) == Crew::State::kStarting; };
+  const Members all = everyone();
+  while (lost_any_ && base::monotonic_ns() < until && std::ranges::any_of(all, starts)) {
+    (void)crew_.turn(kTurn);
+  }
 }
 
 bool AgentsJob::prepare() {

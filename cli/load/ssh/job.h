@@ -37,13 +37,12 @@ class AgentsJob {
 
   // Whether any agent was lost, with a result or without one.
   [[nodiscard]] bool lost_any() const { return lost_any_; }
-  // How far the clocks of the agents are known, at worst; agents whose clock is known.
-  [[nodiscard]] fabric::Time clock_error() const;
 
  private:
   using Members = std::vector<std::size_t>;
 
   [[nodiscard]] bool prepare();
+  void wait_for_others();
   [[nodiscard]] Members everyone() const;
   [[nodiscard]] bool find_addresses();
   void take_address(const load_agents::Crew::Event& event);
