@@ -51,17 +51,17 @@ std::vector<std::string> problems_of(const LoadRunner::Outcome& outcome) {
   if (outcome.problems.empty() || r.tally.right() != 0) problems = r.failed;
   if (!outcome.problems.empty()) return problems;
   if (r.down != 0) {
-    problems.push_back(fmt::format(
-        "{} not re-established: {}",
-        r.down == 1 ? "a connection to the server was lost and"
-                    : fmt::format("{} connections to the server were lost and", r.down),
-        r.why_down));
+    problems.push_back(
+        fmt::format("{} not re-established: {}",
+                    r.down == 1 ? "a connection to the server was lost and"
+                                : fmt::format("{} connections to the server were lost and", r.down),
+                    r.why_down));
   }
   // Ctrl-C abandons Calls, too, which is no fault of the server.
   if (r.abandoned != 0 && !r.interrupted) {
-    problems.push_back(fmt::format(
-        "{} without an answer when the time was over",
-        r.abandoned == 1 ? "1 Call was" : fmt::format("{} Calls were", r.abandoned)));
+    problems.push_back(
+        fmt::format("{} without an answer when the time was over",
+                    r.abandoned == 1 ? "1 Call was" : fmt::format("{} Calls were", r.abandoned)));
   }
   return problems;
 }

@@ -23,8 +23,8 @@ constexpr std::uint32_t kMostLoadConnections = 1024;
 constexpr std::uint32_t kMostThreads = 64;
 constexpr std::size_t kMostLoadServers = 256;
 
-// Resolves all servers, which are called from one address. The port and the kind of the provider are
-// in `plan.endpoint` then.
+// Resolves all servers, which are called from one address. The port and the kind of the provider
+// are in `plan.endpoint` then.
 bool find_servers(const LoadOptions& o, const std::vector<std::string>& names, LoadPlan& plan) {
   const Endpoint given = plan.endpoint;
   for (const std::string& name : names) {

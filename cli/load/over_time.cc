@@ -49,9 +49,9 @@ void OverTime::close_second() {
   const std::uint64_t second = second_of(second_ends_ - 1 - start_);
   series_.add(second, now_);
   // The series of the whole load has seconds of its own, in which the middle of this one lies.
-  latency_.add(second_of(since_first_ + static_cast<Time>(second) * fabric::kSecond +
-                         fabric::kSecond / 2),
-               base::CompactHistogram(now_latency_));
+  latency_.add(
+      second_of(since_first_ + static_cast<Time>(second) * fabric::kSecond + fabric::kSecond / 2),
+      base::CompactHistogram(now_latency_));
   now_ = {};
   now_latency_ = {};
 }

@@ -1,5 +1,6 @@
-// What one thread of a load did in each second since the common start. Kept by when each Call ended,
-// not by when somebody asked, so that the seconds of all threads and ranks are the same in time.
+// What one thread of a load did in each second since the common start. Kept by when each Call
+// ended, not by when somebody asked, so that the seconds of all threads and ranks are the same in
+// time.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@ using Align = Table::Align;
 
 constexpr std::size_t kMostRanksInTable = 1000;
 constexpr std::size_t kMostProblems = 50;
+constexpr std::size_t kToSeconds = 19;  // of a time: without its fraction
 
 double seconds(fabric::Time time) {
   return static_cast<double>(time) / 1e9;
@@ -80,8 +81,8 @@ std::string facts(const WholeSetup& setup, const Results& results, const Whole& 
   if (h.count() != 0) {
     facts.add("Latency p50 / p99", fmt::format("{} / {}", format_duration(h.quantile(0.5)),
                                                format_duration(h.quantile(0.99))));
-    facts.add("Latency p99.9 / max", fmt::format("{} / {}", format_duration(h.quantile(0.999)),
-                                                 format_duration(h.max())));
+    facts.add("Latency p99.9 / max",
+              fmt::format("{} / {}", format_duration(h.quantile(0.999)), format_duration(h.max())));
   }
   facts.add("Calls / failed",
             fmt::format("{} / {}", r.tally.calls(), r.tally.errors() + r.tally.mismatches()));
@@ -128,8 +129,10 @@ std::vector<std::size_t> shown_rows(const Results& results) {
 
 std::string rank_table(const Results& results, const Whole& whole) {
   const bool rounds = whole.rounds.size() > 1;
+  const bool several = results.rows.size() > 1;
   Table table("Ranks");
-  table.column("Rank", Align::kLeft).column("Host", Align::kLeft);
+  if (several) table.column("Rank", Align::kLeft);
+  table.column("Host", Align::kLeft);
   if (rounds) table.column("Round", Align::kRight);
   table.column("Server", Align::kLeft)
       .column("State", Align::kLeft)
@@ -139,7 +142,7 @@ std::string rank_table(const Results& results, const Whole& whole) {
       .column("p99", Align::kRight)
       .column("max", Align::kRight)
       .column("Failed", Align::kRight)
-      .column("Connections lost", Align::kRight)
+      .column("Lost", Align::kRight, "Connections that were lost")
       .column("Worst second", Align::kRight, "Calls per second in the second with the fewest")
       .column("at", Align::kRight, "Begin of that second, since the start")
       .column("of average", Align::kRight, "That second, in relation to the rank's own average");
@@ -147,16 +150,15 @@ std::string rank_table(const Results& results, const Whole& whole) {
     const Row& row = results.rows[i];
     const base::Histogram h = row.latency.expanded();
     table.row();
-    table.cell(fmt::format("{}", row.rank), row.rank);
+    if (several) table.cell(fmt::format("{}", row.rank), row.rank);
     table.cell(row.host);
     if (rounds) table.cell(fmt::format("{}", row.round), row.round);
     table.cell(row.servers.size() == 1 ? row.servers.front()
                                        : counted(row.servers.size(), "server", "servers"));
-    const std::string state =
-        row.state < State::kDead
-            ? std::string(load_ranks::state_name(row.state))
-            : fmt::format("{} after {}", load_ranks::state_name(row.state),
-                          format_duration(row.last_heard));
+    const std::string state = row.state < State::kDead
+                                  ? std::string(load_ranks::state_name(row.state))
+                                  : fmt::format("{} after {}", load_ranks::state_name(row.state),
+                                                format_duration(row.last_heard));
     row.state == State::kDone
         ? table.cell(state)
         : table.markup(fmt::format("<span class=\"bad\">{}</span>", report::html::text(state)));
@@ -174,20 +176,18 @@ std::string rank_table(const Results& results, const Whole& whole) {
       table.cell(load::format_call_rate(worst->calls_per_second), worst->calls_per_second);
       table.cell(fmt::format("{:.0f} s", seconds(worst->begin)), seconds(worst->begin));
       const std::string share = fmt::format("{:.0f} %", 100 * worst->of_average);
-      worst->of_average < 0.5
-          ? table.markup(fmt::format("<span class=\"bad\">{}</span>", share))
-          : table.cell(share, worst->of_average);
+      worst->of_average < 0.5 ? table.markup(fmt::format("<span class=\"bad\">{}</span>", share))
+                              : table.cell(share, worst->of_average);
     } else {
       for (int n = 0; n < 3; ++n) table.cell("");
     }
   }
   std::string body = table.take();
   if (results.rows.size() > kMostRanksInTable) {
-    body += report::html::aside(
-        fmt::format("Of {} ranks, those that are incomplete, and the slowest.",
-                    results.rows.size()));
+    body += report::html::aside(fmt::format(
+        "Of {} ranks, those that are incomplete, and the slowest.", results.rows.size()));
   }
-  return report::html::section("ranks", results.rows.size() > 1 ? "Ranks" : "Figures", body);
+  return report::html::section("ranks", several ? "Ranks" : "Figures", body);
 }
 
 std::string round_table(const Whole& whole) {
@@ -226,9 +226,8 @@ std::string worst_table(const Results& results, const Whole& whole) {
       .column("Failed", Align::kRight);
   const auto add = [&](const char* name, const std::optional<WorstWindow>& w, bool of_rank) {
     if (!w) return;
-    const auto row = std::ranges::find_if(results.rows, [&](const Row& r) {
-      return r.rank == w->rank && r.round == w->round;
-    });
+    const auto row = std::ranges::find_if(
+        results.rows, [&](const Row& r) { return r.rank == w->rank && r.round == w->round; });
     table.row();
     table.cell(name);
     table.cell(of_rank && row != results.rows.end() && results.rows.size() > 1
@@ -247,11 +246,11 @@ std::string worst_table(const Results& results, const Whole& whole) {
   if (results.rows.size() > 1) add("worst second of all together", whole.all_second, false);
   const std::string body = table.take();
   if (body.empty()) return {};
-  return report::html::section("worst", "Worst windows",
-                               body + report::html::aside(
-                                          "Of all ranks, the window that is the least of its "
-                                          "rank's own average: a link that flaps shows here, even "
-                                          "if averages hide it."));
+  return report::html::section(
+      "worst", "Worst windows",
+      body + report::html::aside("Of all ranks, the window that is the least of its "
+                                 "rank's own average: a link that flaps shows here, even "
+                                 "if averages hide it."));
 }
 
 }  // namespace
@@ -259,14 +258,14 @@ std::string worst_table(const Results& results, const Whole& whole) {
 std::string load_page(const WholeSetup& setup, const Results& results, const Whole& whole,
                       const std::vector<std::string>& problems) {
   const load::Setup all = load_ranks::setup_of_all(setup, results);
-  const std::string title =
-      setup.pattern ? fmt::format("Load of {} from {}", all.server, all.from)
-                    : fmt::format("Load of {}", all.server);
+  const std::string title = setup.pattern ? fmt::format("Load of {} from {}", all.server, all.from)
+                                          : fmt::format("Load of {}", all.server);
   std::string page = report::html::page_head(title);
   page += fmt::format(
       "<header>\n<h1>{}</h1>\n<p class=\"sub\">{}{}, depth {}, {}{}; rpcrdma load</p>\n{}{}",
       report::html::text(title),
-      setup.epoch == 0 ? std::string() : report::format_time(setup.epoch) + " UTC; ",
+      setup.epoch == 0 ? std::string()
+                       : report::format_time(setup.epoch).substr(0, kToSeconds) + " UTC; ",
       counted(all.connections, "connection", "connections"), all.depth,
       counted(all.threads, "thread", "threads"),
       all.rate == 0 ? std::string() : fmt::format(", target {:g} calls/s", all.rate),
@@ -276,12 +275,13 @@ std::string load_page(const WholeSetup& setup, const Results& results, const Who
     const char* name;
     std::string body;
   };
-  const std::vector<Part> parts{{"problems", "Problems", problem_list(problems)},
-                                {"time", "Over time", charts_over_time(results, whole)},
-                                {"latency", "Latency", charts_of_latency(results)},
-                                {"worst", "Worst windows", worst_table(results, whole)},
-                                {"rounds", "Rounds", round_table(whole)},
-                                {"ranks", "Ranks", rank_table(results, whole)}};
+  const std::vector<Part> parts{
+      {"problems", "Problems", problem_list(problems)},
+      {"time", "Over time", charts_over_time(results, whole)},
+      {"latency", "Latency", charts_of_latency(results)},
+      {"worst", "Worst windows", worst_table(results, whole)},
+      {"rounds", "Rounds", round_table(whole)},
+      {"ranks", results.rows.size() > 1 ? "Ranks" : "Figures", rank_table(results, whole)}};
   std::string links, body;
   for (const Part& part : parts) {
     if (part.body.empty()) continue;
@@ -291,7 +291,7 @@ std::string load_page(const WholeSetup& setup, const Results& results, const Who
   page += fmt::format("<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n{}</main>\n",
                       links, body);
   page += report::html::page_foot(
-      fmt::format("Generated by rpcrdma {}. Times count from the common start.", version::text()));
+      fmt::format("Generated by rpcrdma {}. Times count from the start.", version::text()));
   return page;
 }
 

@@ -70,19 +70,18 @@ plot::Chart of_ranks(const Results& results, const Whole& whole) {
   chart.y_unit = plot::Unit::kPerSecond;
   std::vector<std::size_t> order = worst_first(results, whole);
   const bool all = order.size() <= kMostLines;
-  chart.title = all ? "Calls per second of each rank"
-                    : fmt::format("Calls per second of the {} ranks with the worst seconds",
-                                  kMostLines);
+  chart.title =
+      all ? "Calls per second of each rank"
+          : fmt::format("Calls per second of the {} ranks with the worst seconds", kMostLines);
   chart.description = "One line for each rank, over the time since the start.";
   if (!all) order.resize(kMostLines);
   std::ranges::sort(order);
   for (const std::size_t i : order) {
     const Row& row = results.rows[i];
-    const double until = in_seconds(row.state >= load_ranks::State::kDead ? row.last_heard
-                                                                       : row.skew + row.elapsed);
+    const double until =
+        in_seconds(row.state >= load_ranks::State::kDead ? row.last_heard : row.skew + row.elapsed);
     chart.series.push_back(steps(load_ranks::row_name(row, whole.rounds.size() > 1), row.series,
-                                 start_of(results, row.round), until,
-                                 &load_ranks::Window::calls));
+                                 start_of(results, row.round), until, &load_ranks::Window::calls));
   }
   return chart;
 }
@@ -93,7 +92,7 @@ double end_of(const Whole& whole) {
   return end;
 }
 
-plot::Chart latency_over_time(const Results& results) {
+plot::Chart latency_over_time(const Results& results, double end) {
   plot::Chart chart;
   chart.title = "Latency over time";
   chart.description = "Percentiles of the Calls that ended in each window.";
@@ -107,7 +106,10 @@ plot::Chart latency_over_time(const Results& results) {
     line.name = name;
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const base::Histogram h = windows[i].expanded();
-      const double x = width * (static_cast<double>(i) + 0.5);
+      const double begin = width * static_cast<double>(i);
+      // The last window may have a few late Calls only.
+      if (begin > end - width / 20) break;
+      const double x = (begin + std::min(begin + width, end)) / 2;
       if (h.count() == 0) {
         line.points.push_back({x, std::nan(""), {}});
         continue;
@@ -137,9 +139,9 @@ plot::Chart percentile_curve(const Results& results) {
     const double x = nines * i / kPoints;
     const double q = 1 - std::pow(10, -x);
     const auto ns = static_cast<std::int64_t>(h.quantile(q));
-    line.points.push_back(
-        {x, in_seconds(ns), fmt::format("{:.{}f} %: {}", 100 * q, std::max(1, static_cast<int>(x)),
-                                     base::format_duration(ns))});
+    line.points.push_back({x, in_seconds(ns),
+                           fmt::format("{:.{}f} %: {}", 100 * q, std::max(1, static_cast<int>(x)),
+                                       base::format_duration(ns))});
   }
   chart.series.push_back(std::move(line));
   return chart;
@@ -177,11 +179,11 @@ std::string charts_over_time(const Results& results, const Whole& whole) {
   charts.push_back(of_all(several ? "Calls per second of all together" : "Calls per second",
                           plot::Unit::kPerSecond, &load_ranks::Window::calls));
   if (several) charts.push_back(of_ranks(results, whole));
-  charts.push_back(of_all("Data per second", plot::Unit::kBytesPerSecond,
-                          &load_ranks::Window::bytes));
-  charts.push_back(latency_over_time(results));
-  const bool failed = std::ranges::any_of(whole.series.windows(),
-                                          [](const auto& w) { return w.errors != 0; });
+  charts.push_back(
+      of_all("Data per second", plot::Unit::kBytesPerSecond, &load_ranks::Window::bytes));
+  charts.push_back(latency_over_time(results, end));
+  const bool failed =
+      std::ranges::any_of(whole.series.windows(), [](const auto& w) { return w.errors != 0; });
   if (failed) {
     charts.push_back(
         of_all("Failed Calls per second", plot::Unit::kPerSecond, &load_ranks::Window::errors));

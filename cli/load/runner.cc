@@ -38,9 +38,11 @@ fabric::Address address_of(const LoadPlan& plan, std::uint32_t thread) {
   return own;
 }
 
-tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(
-    const LoadPlan& plan, const LoadRunOptions& options, std::uint32_t thread,
-    RawFile* raw, trace::Tracer* tracer) {
+tl::expected<std::unique_ptr<LoadWorker>, std::string> make_worker(const LoadPlan& plan,
+                                                                   const LoadRunOptions& options,
+                                                                   std::uint32_t thread,
+                                                                   RawFile* raw,
+                                                                   trace::Tracer* tracer) {
   HeldComplaints held;
   auto provider = open_provider(plan.endpoint, address_of(plan, thread), tracer, "load");
   if (!provider) return tl::unexpected(held.take_last("load", "the provider cannot be opened"));
@@ -183,10 +185,10 @@ std::vector<metrics::Parts> LoadRunner::metrics_parts() {
 tl::expected<void, std::string> LoadRunner::connect() {
   for (const auto& w : workers_) {
     if (const auto connected = w->connect(); !connected) {
-      return tl::unexpected(plan_.servers.size() > 1
-                                ? connected.error().message
-                                : fmt::format("{}: {}", plan_.servers.front().text,
-                                              connected.error().message));
+      return tl::unexpected(
+          plan_.servers.size() > 1
+              ? connected.error().message
+              : fmt::format("{}: {}", plan_.servers.front().text, connected.error().message));
     }
   }
   return {};
@@ -202,7 +204,8 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   rusage before{};
   rusage after{};
   ::getrusage(RUSAGE_SELF, &before);
-  start = std::max(start, base::monotonic_ns());
+  const bool at_once = start == 0;
+  if (at_once) start = base::monotonic_ns();
   for (const auto& w : workers_) {
     threads.emplace_back([&, worker = w.get()] {
       const auto result = worker->run(start, role.since_first);
@@ -273,6 +276,7 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
     row.why = outcome.problems.front();
   }
   load_ranks::fill(row, r);
+  if (at_once) row.skew = 0;  // nobody waits for this start
   outcome.results.rows.push_back(std::move(row));
   outcome.results.rounds.push_back({role.round, role.since_first});
   outcome.results.tally = r.tally;

@@ -40,9 +40,9 @@ struct LoadRole {
 struct LoadTick {
   std::uint64_t index = 0;  // of the interval, from 0 on; some are missing if this process paused
   load::Interval interval;
-  load::Progress progress;    // since the start
-  fabric::Time elapsed = 0;   // from the start to the end of the interval
-  fabric::Time length = 0;    // shorter for the last
+  load::Progress progress;   // since the start
+  fabric::Time elapsed = 0;  // from the start to the end of the interval
+  fabric::Time length = 0;   // shorter for the last
   bool last = false;
 };
 
@@ -73,8 +73,9 @@ class LoadRunner {
     // Errors of threads. What came before is in the results, whose row then is State::kFailed.
     std::vector<std::string> problems;
   };
-  // Waits until `start` by CLOCK_MONOTONIC, keeping the connections alive, and runs the load; a
-  // past time: at once. Returns after the last outcome, or soon after Interrupt.
+  // Waits until `start` by CLOCK_MONOTONIC, keeping the connections alive, and runs the load; 0:
+  // at once. A start that has passed is late, which the row's skew says. Returns after the last
+  // outcome, or soon after Interrupt.
   [[nodiscard]] Outcome run(fabric::Time start, const LoadRole& role);
   // Closes the connections.
   void disconnect();

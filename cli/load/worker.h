@@ -27,10 +27,10 @@
 namespace rpcrdma::cli {
 
 struct WorkerOptions {
-  service::ClientOptions client;  // connections of this thread to each server
+  service::ClientOptions client;    // connections of this thread to each server
   std::vector<LoadServer> servers;  // at least one; several have no reverse Calls
-  std::uint32_t depth = 1;        // Calls in flight on each connection
-  fabric::Time timeout = 0;       // of a Call, from when it is due
+  std::uint32_t depth = 1;          // Calls in flight on each connection
+  fabric::Time timeout = 0;         // of a Call, from when it is due
   fabric::Time spin = 0;
   trace::Tracer* tracer = nullptr;  // tracer of the loop
   load::PacerOptions pace;

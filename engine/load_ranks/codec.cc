@@ -75,7 +75,8 @@ std::string ByteReader::text(std::size_t most) {
   std::string text(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length));
   bytes_ = bytes_.subspan(length);
   // It is shown on terminals: host names, addresses and messages of rpcrdma are ASCII.
-  std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
 }
 

@@ -43,7 +43,8 @@ class ByteReader {
   [[nodiscard]] bool flag() { return number(1) != 0; }
   // Bytes that are not printable ASCII become question marks.
   [[nodiscard]] std::string text(std::size_t most);
-  // How many elements follow: not more than there are bytes, so that memory is bounded by the input.
+  // How many elements follow: not more than there are bytes, so that memory is bounded by the
+  // input.
   [[nodiscard]] std::size_t count(std::uint64_t most);
   [[nodiscard]] base::Histogram histogram();
   [[nodiscard]] load::HdrHistogram hdr_histogram();

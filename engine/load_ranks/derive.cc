@@ -198,6 +198,10 @@ Whole derive(const WholeSetup& setup, const Results& results, const load::Thresh
   if (setup.started) whole.skew = skew_of(results);
   if (whole.rounds.size() == 1) {
     whole.all_second = worst_of(whole.series, whole.rounds.front().elapsed, fabric::kSecond);
+    const double average = per_second(static_cast<double>(sum.tally.right()), sum.elapsed);
+    if (whole.all_second && average > 0) {
+      whole.all_second->of_average = whole.all_second->calls_per_second / average;
+    }
   }
   sum.failed = limits.passed(sum.tally, {sum.not_begun, sum.abandoned});
   return whole;

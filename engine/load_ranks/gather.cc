@@ -56,8 +56,8 @@ base::Expected<void> Gather::take(const Tick& tick, Time now) {
   }
   Rank& rank = at->second;
   if (rank.passed && tick.index <= *rank.passed) {
-    return base::fail(fmt::format("rank {} sent second {} after second {}", tick.rank, tick.index,
-                                  *rank.passed));
+    return base::fail(
+        fmt::format("rank {} sent second {} after second {}", tick.rank, tick.index, *rank.passed));
   }
   rank.heard = std::max(rank.heard.value_or(now), now);
   rank.passed = tick.index;
@@ -81,8 +81,8 @@ base::Expected<void> Gather::take(const Results& results) {
   for (const Row& row : results.rows) {
     const auto at = ranks_.find({row.round, row.rank});
     if (at == ranks_.end() || at->second.over) {
-      return base::fail(fmt::format("results of rank {} in round {}, which is not running",
-                                    row.rank, row.round));
+      return base::fail(
+          fmt::format("results of rank {} in round {}, which is not running", row.rank, row.round));
     }
   }
   if (const auto merged = merge(results_, results); !merged) return merged;

@@ -54,8 +54,8 @@ TEST(LoadGather, ARankThatDiesLeavesWhatItsTicksSaid) {
   EXPECT_EQ(dead.calls, 30U);
   EXPECT_EQ(dead.bytes, 3000U);
   EXPECT_EQ(dead.latency.count(), 30U);
-  EXPECT_THAT(dead.series.windows(),
-              ElementsAre(::testing::Field(&Window::calls, 10U), ::testing::Field(&Window::calls, 20U)));
+  EXPECT_THAT(dead.series.windows(), ElementsAre(::testing::Field(&Window::calls, 10U),
+                                                 ::testing::Field(&Window::calls, 20U)));
   // Its Calls are in the whole.
   EXPECT_EQ(all.tally.calls(), 31U);
   EXPECT_EQ(all.latency.count(), 31U);

@@ -101,8 +101,8 @@ TEST(LoadPattern, ManyToOneAndOneToMany) {
   EXPECT_THAT(s->serving, ElementsAre(0));
   using Servers = std::vector<std::string>;
   // Ranks 0 and 3 are on the host that serves.
-  EXPECT_THAT(s->rounds, ElementsAre(ElementsAre(Servers{}, Servers{"s0"}, Servers{"s0"},
-                                                 Servers{}, Servers{"s0"})));
+  EXPECT_THAT(s->rounds, ElementsAre(ElementsAre(Servers{}, Servers{"s0"}, Servers{"s0"}, Servers{},
+                                                 Servers{"s0"})));
   s = schedule(Pattern::kOneToMany, where, {});
   ASSERT_TRUE(s.has_value());
   EXPECT_THAT(s->serving, ElementsAre(1, 2));

@@ -1,10 +1,10 @@
 // The report of the whole as JSON: the keys of a single load, and those of ranks.
+#include "setup.h"
+
 #include <nlohmann/json.hpp>
 
 #include <rpcrdma/load/latency_json.h>
 #include <rpcrdma/load_ranks/report.h>
-
-#include "setup.h"
 
 namespace rpcrdma::load_ranks {
 
@@ -47,7 +47,8 @@ Json worst_json(const std::optional<WorstWindow>& w, bool of_rank) {
 Json series_of_rank(const Series& series) {
   Json windows = Json::array();
   for (const Window& w : series.windows()) {
-    windows.push_back(Json::array({w.calls, w.errors, w.bytes, in_us(static_cast<Time>(w.max_ns))}));
+    windows.push_back(
+        Json::array({w.calls, w.errors, w.bytes, in_us(static_cast<Time>(w.max_ns))}));
   }
   return {{"seconds", in_seconds(series.width())}, {"windows", windows}};
 }

@@ -1,4 +1,6 @@
 // The report of the whole for a terminal.
+#include "setup.h"
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -7,8 +9,6 @@
 
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load_ranks/report.h>
-
-#include "setup.h"
 
 namespace rpcrdma::load_ranks {
 
@@ -101,9 +101,8 @@ void add_rows(std::string& out, const Results& results, const Whole& whole) {
 void add_worst(std::string& out, const char* what, const Results& results, const Whole& whole,
                const std::optional<WorstWindow>& worst) {
   if (!worst) return;
-  const auto row = std::ranges::find_if(results.rows, [&](const Row& r) {
-    return r.rank == worst->rank && r.round == worst->round;
-  });
+  const auto row = std::ranges::find_if(
+      results.rows, [&](const Row& r) { return r.rank == worst->rank && r.round == worst->round; });
   fmt::format_to(std::back_inserter(out), "{}: {}: {} calls/s, {:.0f} % of its average, {} to {}\n",
                  what, row_name(*row, whole.rounds.size() > 1),
                  format_call_rate(worst->calls_per_second), 100 * worst->of_average,
@@ -128,8 +127,9 @@ std::string to_text(const WholeSetup& setup, const Results& results, const Whole
   add_missing(out, whole);
   out += load::to_text(setup_of_all(setup, results), whole.result);
   if (histogram_full(results)) {
-    out += "more than 4 billion Calls have about the same latency: its quantiles are those of "
-           "fewer; --hgrm has all\n";
+    out +=
+        "more than 4 billion Calls have about the same latency: its quantiles are those of "
+        "fewer; --hgrm has all\n";
   }
   add_rounds(out, whole);
   add_rows(out, results, whole);
@@ -145,11 +145,11 @@ std::string to_text(const WholeSetup& setup, const Results& results, const Whole
   }
   if (whole.fairness) {
     fmt::format_to(to, "fairness: {:.4f} (Jain's index of calls/s over {}; 1 is equal)\n",
-                   *whole.fairness, count_text(whole.fair_ranks, "complete rank", "complete ranks"));
+                   *whole.fairness,
+                   count_text(whole.fair_ranks, "complete rank", "complete ranks"));
   }
-  const char* const second = whole.second && whole.second->length > fabric::kSecond
-                                 ? "worst window"
-                                 : "worst second";
+  const char* const second =
+      whole.second && whole.second->length > fabric::kSecond ? "worst window" : "worst second";
   add_worst(out, second, results, whole, whole.second);
   add_worst(out, "worst 5 seconds", results, whole, whole.five);
   if (whole.all_second && results.rows.size() > 1) {

@@ -67,8 +67,7 @@ base::Expected<void> merge(Results& to, const Results& from) {
   std::ranges::merge(to.rows, from.rows, std::back_inserter(rows), {}, key_of, key_of);
   const auto twice = std::ranges::adjacent_find(rows, {}, key_of);
   if (twice != rows.end()) {
-    return base::fail(
-        fmt::format("two results of rank {} in round {}", twice->rank, twice->round));
+    return base::fail(fmt::format("two results of rank {} in round {}", twice->rank, twice->round));
   }
   std::vector<RoundTime> rounds;
   std::ranges::set_union(to.rounds, from.rounds, std::back_inserter(rounds), {}, &RoundTime::round,

@@ -51,7 +51,11 @@ void put(ByteWriter& w, const Series& series) {
 Series get_series(ByteReader& r) {
   const unsigned shift = r.number32(kMaxWindowShift);
   std::vector<Window> windows(r.count(kMostWindows));
-  for (Window& w : windows) w = {.calls = r.number(), .errors = r.number(), .bytes = r.number(), .max_ns = r.number(kLongest)};
+  for (Window& w : windows)
+    w = {.calls = r.number(),
+         .errors = r.number(),
+         .bytes = r.number(),
+         .max_ns = r.number(kLongest)};
   Series series;
   if (!series.restore(shift, std::move(windows))) r.fail();
   return series;

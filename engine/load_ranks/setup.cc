@@ -40,8 +40,8 @@ load::Setup setup_of_all(const WholeSetup& setup, const Results& results) {
   std::uint64_t most = 0;
   for (const auto& [round, count] : in_round) ranks = std::max(ranks, count);
   for (const auto& [round, count] : connections) most = std::max(most, count);
-  all.server = servers.size() == 1 ? *servers.begin()
-                                   : count_text(servers.size(), "server", "servers");
+  all.server =
+      servers.size() == 1 ? *servers.begin() : count_text(servers.size(), "server", "servers");
   all.from = fmt::format("{} on {}{}", count_text(ranks_of(results), "rank", "ranks"),
                          count_text(hosts_of(results), "host", "hosts"),
                          setup.pattern ? fmt::format(", {}", pattern_name(*setup.pattern)) : "");

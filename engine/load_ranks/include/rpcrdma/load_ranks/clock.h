@@ -1,5 +1,5 @@
-// The clocks of several hosts: how far apart they are, found by ping-pongs, and a start time that all
-// agree on. Times are nanoseconds of each host's CLOCK_MONOTONIC.
+// The clocks of several hosts: how far apart they are, found by ping-pongs, and a start time that
+// all agree on. Times are nanoseconds of each host's CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstdint>

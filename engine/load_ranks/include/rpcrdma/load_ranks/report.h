@@ -54,18 +54,18 @@ struct RoundSum {
 struct Whole {
   load::Result result;  // of all ranks together, with the thresholds that the whole exceeded
   std::vector<RoundSum> rounds;
-  std::vector<const Row*> missing;   // rows without a complete result
-  const Row* slowest = nullptr;      // of the complete ones, by Calls per second; null: fewer than 2
+  std::vector<const Row*> missing;  // rows without a complete result
+  const Row* slowest = nullptr;     // of the complete ones, by Calls per second; null: fewer than 2
   std::optional<double> slowest_of_median;  // its rate
   // Of Calls per second of the complete ranks, of which there are at least two.
   std::optional<double> fairness;
   std::uint32_t fair_ranks = 0;
   // Of the windows of all rows, the one that is the least of its rank's average: a steady slow rank
   // does not hide a fast one that stalls.
-  std::optional<WorstWindow> second;               // of a second, or of the narrowest windows
-  std::optional<WorstWindow> five;                 // of 5 seconds
-  std::vector<std::optional<WorstWindow>> worst;   // the worst second of each row, by calls
-  std::optional<WorstWindow> all_second;           // of all together; with one round
+  std::optional<WorstWindow> second;              // of a second, or of the narrowest windows
+  std::optional<WorstWindow> five;                // of 5 seconds
+  std::vector<std::optional<WorstWindow>> worst;  // the worst second of each row, by calls
+  std::optional<WorstWindow> all_second;          // of all together; with one round
   fabric::Time skew = 0;  // at most this between the begins of two ranks, with the clocks' errors
   Series series;          // of all, since the begin of the first round
 };
@@ -83,8 +83,8 @@ struct Whole {
 // "is dead, last heard of 3.1 s after the start: signal 9"; for a row that is not State::kDone.
 [[nodiscard]] std::string missing_text(const Row& row);
 
-// Why the exit status is not 0, one clause each, for standard error; none: it is 0. A rank without a
-// complete result is among them.
+// Why the exit status is not 0, one clause each, for standard error; none: it is 0. A rank without
+// a complete result is among them.
 [[nodiscard]] std::vector<std::string> complaints(const Results& results, const Whole& whole);
 
 // Several lines, each with its newline.

@@ -23,10 +23,10 @@ namespace rpcrdma::load_ranks {
 
 inline constexpr std::uint32_t kMostRanks = 65536;
 inline constexpr std::uint32_t kMostRounds = 65536;
-inline constexpr std::size_t kMostRows = 1U << 20;   // ranks times rounds
-inline constexpr std::size_t kMostText = 1024;        // bytes of a text of a row; longer ones are cut
-inline constexpr std::size_t kMostServers = 65536;    // of a row
-inline constexpr std::size_t kMostFailed = 64;       // thresholds of a row
+inline constexpr std::size_t kMostRows = 1U << 20;  // ranks times rounds
+inline constexpr std::size_t kMostText = 1024;      // bytes of a text of a row; longer ones are cut
+inline constexpr std::size_t kMostServers = 65536;  // of a row
+inline constexpr std::size_t kMostFailed = 64;      // thresholds of a row
 inline constexpr std::size_t kMostEncoded = 1U << 30;  // bytes
 
 enum class State : std::uint8_t {
@@ -85,10 +85,10 @@ struct RoundTime {
 };
 
 struct Results {
-  std::vector<Row> rows;          // by round and rank, each once
-  std::vector<RoundTime> rounds;  // by round, each once
-  load::Tally tally;              // of all rows
-  load::HdrHistogram latency;     // likewise
+  std::vector<Row> rows;            // by round and rank, each once
+  std::vector<RoundTime> rounds;    // by round, each once
+  load::Tally tally;                // of all rows
+  load::HdrHistogram latency;       // likewise
   LatencySeries latency_over_time;  // of all rows, from the start of the first round
 };
 

@@ -49,7 +49,8 @@ class BasicSeries {
   void merge(const BasicSeries& other) {
     if (other.windows_.empty()) return;
     widen(other.shift_);
-    const std::size_t reach = (other.windows_.size() - 1) >> (shift_ - std::min(shift_, other.shift_));
+    const std::size_t reach =
+        (other.windows_.size() - 1) >> (shift_ - std::min(shift_, other.shift_));
     if (reach >= windows_.size()) windows_.resize(reach + 1);
     for (std::size_t i = 0; i < other.windows_.size(); ++i) {
       windows_[i >> (shift_ - other.shift_)].merge(other.windows_[i]);
