@@ -68,10 +68,11 @@ TEST_F(Job, WrongArgumentsAreOneLine) {
 TEST_F(Job, ARankThatCannotConnectIsNamed) {
   const Cluster cluster(4);
   ASSERT_TRUE(cluster.ok());
-  const auto server = cluster.serve(0);
+  ASSERT_EQ(e2e::run("ip -n " + cluster.space(0) + " addr add 10.77.0.9/24 dev br0").status, 0);
+  const auto server = cluster.serve(0, {"--listen", "10.77.0.9"});
   // The route of one host leads nowhere.
-  ASSERT_EQ(e2e::run("ip -n " + cluster.space(3) + " route add blackhole 10.77.0.10/32").status, 0);
-  const e2e::Result r = cluster.run({"10.77.0.10", "--duration", "1s", "--timeout", "2s"});
+  ASSERT_EQ(e2e::run("ip -n " + cluster.space(3) + " route add blackhole 10.77.0.9/32").status, 0);
+  const e2e::Result r = cluster.run({"10.77.0.9", "--duration", "1s", "--timeout", "2s"});
   EXPECT_EQ(r.status, 2);
   EXPECT_EQ(count_of(r.err, "rpcrdma-load-mpi: "), 1U) << r.err;
   EXPECT_THAT(r.err, HasSubstr("rpcrdma-load-mpi: rank 2 (h3): "));
