@@ -161,10 +161,7 @@ void Coordinator::poll(Time now) {
     if (now >= deadline_) collect(now, kCollect);
     return;
   }
-  if (phase_ == Phase::kLoading && now >= deadline_) {
-    for (Rank& r : ranks_) r.lost = r.lost || !r.answered;
-    return collect(now, kCollect);
-  }
+  if (phase_ == Phase::kLoading && now >= deadline_) return collect(now, kCollect);
   if (!all_answered()) return;
   if (std::ranges::any_of(ranks_, [](const Rank& r) { return !r.problem.empty(); })) {
     return refuse();

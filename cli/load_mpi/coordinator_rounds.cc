@@ -121,7 +121,7 @@ void Coordinator::start_round(fabric::Time now) {
   }
   next_second_ = seconds_ = 0;
   elapsed_ = 0;
-  if (plan_->pace.duration != 0) {
+  if (plan_->pace.duration < fabric::kNever - start_) {
     deadline_ = start_ + plan_->pace.duration + kLastAnswers + options_.patience;
   }
 }
