@@ -287,8 +287,13 @@ TEST_F(FleetTruth, TheViewIsRightAtEveryMoment) {
   EXPECT_EQ(state_.totals.hosts, 0U);
   EXPECT_EQ(state_.totals.endpoints, 0U);
   EXPECT_FALSE(state_.totals.rates);
+  ASSERT_TRUE(comes_true([&] { return host(0).age_ns > 5 * base::kSecond; }));
+  EXPECT_EQ(host(0).presence, HostPresence::kHere) << "nobody knows whether it vanished";
   ASSERT_TRUE(server_.start()) << server_.log();
   ASSERT_TRUE(comes_true([&] { return state_.connected && state_.totals.hosts == kHosts - 1; }));
+
+  // Agents replaced summaries of that time by newer ones; check() knows how many.
+  EXPECT_GT(state_.totals.lost, 0U);
 
   // An agent that stops says goodbye.
   agents_[16].end(SIGTERM);
