@@ -11,7 +11,7 @@ struct FleetOptions {
   std::string what;
   std::string host;  // empty: not given
   BusText bus;
-  // Of `record`.
+  // For `record`.
   std::string endpoint;  // empty: the host has only one
   std::string duration = "10s";
   std::string size = "256Mi";

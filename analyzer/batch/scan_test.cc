@@ -80,7 +80,7 @@ TEST_F(Ends, OfPcapng) {
   std::string statistics;
   put(statistics, {5, 24, 0, 0, 0, 24});
   EXPECT_EQ(last_time(write(whole + statistics), kFirstNs), kLastNs);
-  // What is behind another section is read.
+  // Packets behind another section are read.
   EXPECT_EQ(last_time(write(whole + pcapng_of(1, 4)), kFirstNs),
             kLastNs - (kRecords - 1) * std::int64_t{1'000'000});
   EXPECT_EQ(last_time(write(whole.substr(0, whole.size() - 300)), kFirstNs), std::nullopt);

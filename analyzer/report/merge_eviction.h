@@ -5,7 +5,7 @@
 
 namespace rpcrdma::report {
 
-// Of each kind (RoCE packets, iWARP, recordings), keeps at most roce::kMaxConnections: evicts those
+// Keeps at most roce::kMaxConnections of each kind (RoCE packets, iWARP, recordings): evicts those
 // that are over, then those that were idle longest. The sums of NotListed include the evicted ones,
 // their latencies count by addresses, and Calls and findings keep their IDs.
 void evict_connections(Report& report);

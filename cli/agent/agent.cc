@@ -29,7 +29,7 @@ constexpr std::int64_t kInterval = base::kSecond;
 constexpr std::int64_t kWait = 100 * base::kMillisecond;
 constexpr milliseconds kHelloPatience{2000};
 constexpr milliseconds kGoodbyePatience{2000};
-// Of another agent with this host's name, a line is logged once in this time.
+// A line about another agent with this host's name is logged once in this time.
 constexpr std::int64_t kComplainEvery = 60 * base::kSecond;
 
 std::string boot_id() {

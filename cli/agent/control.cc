@@ -15,7 +15,7 @@ namespace rpcrdma::agent {
 namespace {
 
 constexpr fleet::QueueLimits kRequestQueue{256, std::size_t{1} << 20};
-// Of invalid requests, one line in this time is logged.
+// One line about invalid requests is logged in this time.
 constexpr std::int64_t kComplainInvalidEvery = 10 * base::kSecond;
 
 }  // namespace

@@ -21,7 +21,7 @@
 
 namespace rpcrdma::cli {
 
-// Who runs the load, as reports name it.
+// The rank that runs the load, as reports name it.
 struct LoadRole {
   std::uint32_t rank = 0;
   std::uint32_t round = 0;

@@ -142,7 +142,7 @@ class LoadWorker {
   [[nodiscard]] std::uint32_t place(std::uint32_t link, std::uint32_t connection) const {
     return link * options_.client.connections + connection;
   }
-  // Of the server that is concerned, if there are several: "10.0.0.1 port 20049: ".
+  // Names the server that is concerned, if there are several: "10.0.0.1 port 20049: ".
   [[nodiscard]] std::string which(std::uint32_t link) const;
 
   // Explains why there is not enough memory for the Calls.

@@ -48,7 +48,7 @@ struct Message {
 
 class Channel {
  public:
-  // Of all ranks. A collective call, as MPI_Init_thread() is.
+  // For all ranks. A collective call, as MPI_Init_thread() is.
   Channel();
   ~Channel();
   Channel(const Channel&) = delete;

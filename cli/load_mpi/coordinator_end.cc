@@ -12,6 +12,10 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::load_mpi {
 namespace {
@@ -20,6 +24,31 @@ namespace {
 constexpr fabric::Time kCollectAfterSignal = 400 * fabric::kMillisecond;
 constexpr fabric::Time kUnasked = 150 * fabric::kMillisecond;
 constexpr fabric::Time kSurelyAlive = 1100 * fabric::kMillisecond;
+
+constexpr unsigned kPrintSeconds = 10;
+
+void write_all(int file, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = ::write(file, text.data() + at, text.size() - at);
+    if (n <= 0) return;
+    at += static_cast<std::size_t>(n);
+  }
+}
+
+// Prints from a process of its own: while mpirun ends a job it reads no output, and then kills the
+// ranks. What does not fit into the terminal that it gives them, 4 KiB, would be lost.
+void print_surviving(const std::string& out, const std::string& err) {
+  const pid_t child = ::fork();
+  if (child > 0) return;
+  if (child == 0) {
+    ::setsid();
+    ::close_range(3, ~0U, 0);  // mpirun's daemon sees this rank's connections end with it
+    ::alarm(kPrintSeconds);
+  }
+  write_all(STDERR_FILENO, err);
+  write_all(STDOUT_FILENO, out);
+  if (child == 0) ::_exit(0);
+}
 
 double seconds(fabric::Time t) {
   return static_cast<double>(t) / static_cast<double>(fabric::kSecond);
@@ -43,7 +72,7 @@ void Coordinator::refuse() {
     if (!ranks_[i].problem.empty()) problems[ranks_[i].problem].push_back(i);
   }
   for (const auto& problem : problems) {
-    // What is wrong with the command line is wrong at every rank.
+    // A wrong command line is wrong at every rank.
     const bool all = problem.second.size() == ranks_.size();
     cli::complain(all ? problem.first
                       : fmt::format("{}: {}", names(problem.second), problem.first));
@@ -126,11 +155,20 @@ int Coordinator::report() {
   const load_ranks::Results results = gather_.finish();
   const load_ranks::Whole whole = load_ranks::derive(setup_, results, plan_->limits);
   const std::vector<std::string> problems = load_ranks::complaints(results, whole);
-  fmt::print("{}", load_.json ? load_ranks::to_json(setup_, results, whole) + '\n'
-                              : load_ranks::to_text(setup_, results, whole));
-  // At once: the launcher may kill this process soon.
-  const bool printed = std::fflush(stdout) == 0;
-  for (const std::string& line : problems) cli::complain(line);
+  const std::string text = load_.json ? load_ranks::to_json(setup_, results, whole) + '\n'
+                                      : load_ranks::to_text(setup_, results, whole);
+  bool printed = std::fflush(stdout) == 0;
+  if (interrupted_) {
+    std::string lines;
+    for (const std::string& line : problems) {
+      lines += fmt::format("rpcrdma-load-mpi: {}\n", plot::escape_terminal(line));
+    }
+    print_surviving(text, lines);
+  } else {
+    printed = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && printed;
+    printed = std::fflush(stdout) == 0 && printed;
+    for (const std::string& line : problems) cli::complain(line);
+  }
   output_.set_whole(results.latency);
   if (output_.wants_page()) output_.set_page(cli::load_page(setup_, results, whole, problems));
   const bool written = output_.finish();

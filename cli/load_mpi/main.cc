@@ -17,7 +17,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sched.h>
 #include <time.h>
@@ -39,7 +38,6 @@ constexpr Time kBusy = 20 * fabric::kMillisecond;
 // For what is sent at the end, and for MPI_Finalize() and MPI_Abort(), which wait for others.
 constexpr Time kLastWords = fabric::kSecond;
 constexpr unsigned kEndSeconds = 5;
-constexpr int kReportBytes = 1 << 20;
 
 // What the launcher says of this process before MPI_Init(): empty: it was not started by one.
 std::string launched_rank() {
@@ -158,8 +156,6 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
       if (!output) problem = held.take_last("load", "a file cannot be opened");
     }
     if (!output) output = cli::LoadOutput::open({}, false);
-    // While mpirun ends a job it reads no output: the report must fit into the pipe.
-    ::fcntl(STDOUT_FILENO, F_SETPIPE_SZ, kReportBytes);
   }
   // What each rank writes by itself.
   for (std::string* const file : {&options.load.raw, &options.load.endpoint.pcapng}) {

@@ -195,7 +195,7 @@ void FleetDrawer::events(std::size_t rows) {
         [&](std::size_t i, bool) { return event_row(row(), f_.events[i], false); });
 }
 
-// What is lost, late or wrong with a host.
+// Reports what is lost, late or wrong with a host.
 void FleetDrawer::host_detail(const HostState& h) {
   heading(h.name);
   Row r = row();

@@ -44,7 +44,7 @@ struct View::Impl {
   ViewTime now;
   ViewRefusals refused;
   std::uint64_t forgotten = 0;
-  // Of hosts that are forgotten.
+  // Counts of hosts that are forgotten.
   std::uint64_t received = 0, lost = 0, late = 0, repeated = 0;
 };
 

@@ -280,7 +280,7 @@ TEST_F(ViewTest, TheFirstSummariesOfARestartedAgentMayBeLost) {
   a.make(7 * kSecond);
   run({&a}, 8, 8);
   EXPECT_EQ(host("a").lost, 2U);
-  // Those that a host sent before anyone looked are not.
+  // Losses before anyone looked are not counted.
   Agent b("b");
   b.s.sequence = 500;
   run({&b}, 9, 9);

@@ -42,7 +42,7 @@ Range range_of(std::size_t index) {
   return {std::uint64_t{index - bucket * half} << bucket, std::uint64_t{1} << bucket};
 }
 
-// Of the array that HdrHistogram allocates for values up to kHighest.
+// Length of the array that HdrHistogram allocates for values up to kHighest.
 constexpr unsigned kBuckets = std::bit_width(kHighest) - kSubBits + 1;
 
 class Writer {

@@ -1,4 +1,4 @@
-// What is derived from the results of all ranks: sums, shares, the slowest rank, the worst moments.
+// Values derived from the results of all ranks: sums, shares, the slowest rank, the worst moments.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,4 +1,4 @@
-// Who calls whom.
+// Computes which ranks call which servers.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-// Who calls whom, for all small numbers of ranks, hosts and servers.
+// Tests which ranks call which servers, for all small numbers of ranks, hosts and servers.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -72,7 +72,7 @@ base::Expected<void> merge(Results& to, const Results& from) {
   std::vector<RoundTime> rounds;
   std::ranges::set_union(to.rounds, from.rounds, std::back_inserter(rounds), {}, &RoundTime::round,
                          &RoundTime::round);
-  // Of a round in both, the union has the one of `to`.
+  // For a round in both, the union has the one of `to`.
   for (const RoundTime& r : from.rounds) {
     if (*std::ranges::lower_bound(rounds, r.round, {}, &RoundTime::round) != r) {
       return base::fail(fmt::format("two start times of round {}", r.round));

@@ -61,7 +61,7 @@ Series get_series(ByteReader& r) {
   return series;
 }
 
-// Of what may be absent.
+// Flags of what may be absent.
 template <typename T, typename Put>
 void put(ByteWriter& w, const std::optional<T>& value, Put&& put_value) {
   w.flag(value.has_value());

@@ -45,7 +45,7 @@ load::Setup setup_of_all(const WholeSetup& setup, const Results& results) {
   all.from = fmt::format("{} on {}{}", count_text(ranks_of(results), "rank", "ranks"),
                          count_text(hosts_of(results), "host", "hosts"),
                          setup.pattern ? fmt::format(", {}", pattern_name(*setup.pattern)) : "");
-  // Those at the same time.
+  // Connections at the same time.
   all.connections = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, UINT32_MAX));
   all.threads *= ranks;
   all.rate *= ranks;

@@ -8,7 +8,7 @@
 
 namespace rpcrdma::load_ranks {
 
-// Of the ranks that called.
+// Counts the ranks that called.
 [[nodiscard]] std::size_t hosts_of(const Results& results);
 [[nodiscard]] std::size_t ranks_of(const Results& results);
 [[nodiscard]] std::size_t rows_of(const Whole& whole);

@@ -275,7 +275,7 @@ TEST_F(AgentTest, CountsTheKernel) {
   const fleet::EndpointSummary& kernel = *endpoint(*counted, "kernel");
   EXPECT_EQ(kernel.source, fleet::Source::kKernel);
   EXPECT_EQ(kernel.role, "client of a fake Linux");
-  // Of `seconds`: one Call more is in flight, and one in a hundred fails.
+  // A summary of `seconds`: one Call more is in flight, and one in a hundred fails.
   const std::uint64_t seconds = kernel.counters.errors;
   EXPECT_EQ(kernel.counters.calls, 100 * seconds + 1);
   EXPECT_EQ(kernel.counters.replies, 100 * seconds);

@@ -48,7 +48,7 @@ class LoadOverSsh : public ::testing::Test {
     ::chmod(folder_.file("ssh").c_str(), 0700);
   }
   void TearDown() override {
-    // Of all that agents were, nothing is left.
+    // No process of an agent is left.
     const std::int64_t end = base::monotonic_ns() + 30 * base::kSecond;
     while (::waitpid(-1, nullptr, WNOHANG) >= 0) {
       ASSERT_LT(base::monotonic_ns(), end) << "a process is left";

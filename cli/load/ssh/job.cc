@@ -101,7 +101,7 @@ std::optional<load_ranks::Results> AgentsJob::run() {
   return gather_.finish();
 }
 
-// What is wrong with one host is often wrong with others: all of them are named.
+// A fault of one host is often a fault of others: all of them are named.
 void AgentsJob::wait_for_others() {
   const fabric::Time until = base::monotonic_ns() + fabric::kSecond;
   const auto starts = [&](std::size_t i) { return crew_.state(i) == Crew::State::kStarting; };
@@ -323,7 +323,7 @@ void AgentsJob::take(std::uint32_t round, const Crew::Event& event) {
                results->rows[0].round != round) {
       taken = base::fail("it reports the result of another rank or round");
     } else {
-      // What is known here better.
+      // The coordinator knows these better.
       results->rows[0].host = crew_.name(event.agent);
       results->rows[0].offset = crew_.clock(event.agent);
       taken = gather_.take(*results);

@@ -55,7 +55,7 @@ class Folder {
   [[nodiscard]] std::string report() const { return file("report.json"); }
   [[nodiscard]] std::string damaged() const { return file("damaged.txt"); }
   [[nodiscard]] std::string logs() const { return file("logs"); }
-  // Of a unit: its report, its damaged files, why it failed, and the claim on it.
+  // The files of a unit: its report, its damaged files, why it failed, and the claim on it.
   [[nodiscard]] std::string unit(std::size_t unit) const { return of_unit(unit, ".json"); }
   [[nodiscard]] std::string unit_damaged(std::size_t unit) const {
     return of_unit(unit, ".damaged");

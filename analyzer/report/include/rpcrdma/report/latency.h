@@ -33,8 +33,8 @@ struct ProcedureLatency {
 
 struct LatencyRow {
   base::CompactHistogram total;
-  // Those with the lowest keys, and by key: then it does not matter how reports are grouped for a
-  // merge.
+  // The procedures with the lowest keys, and by key: then it does not matter how reports are
+  // grouped for a merge.
   std::vector<ProcedureLatency> procedures;
 
   void sort();  // after reading `procedures`
@@ -77,12 +77,12 @@ struct ProcedureSeries {
 
 struct Latencies {
   std::vector<ConnectionLatency> connections;  // in the order of their first answered Calls
-  // Connections without an entry of their own, in the order of their addresses. Those beyond kMaxLatencyPairs have an
-  // entry without addresses, the last.
+  // Connections without an entry of their own, in the order of their addresses. Those beyond
+  // kMaxLatencyPairs have an entry without addresses, the last.
   std::vector<ConnectionLatency> pairs;
   std::array<std::array<base::CompactHistogram, kSizeClasses>, 2> sizes;  // by direction
-  // Those with the lowest keys, and by key: then it does not matter how reports are grouped for a
-  // merge.
+  // The procedures with the lowest keys, and by key: then it does not matter how reports are
+  // grouped for a merge.
   std::vector<ProcedureSeries> procedures;
 
   ConnectionLatency& pair(const std::string& client, const std::string& server);

@@ -16,7 +16,7 @@ struct Cumulative {
   base::Histogram latency;  // of all answered Calls
   // Increases when `latency` begins anew, before a bucket is full.
   std::uint64_t latency_epoch = 0;
-  // Of open connections, now.
+  // Sums over open connections, now.
   std::size_t open = 0;
   std::uint64_t requested = 0, granted = 0, in_use = 0, waiting = 0;
   trace_reader::ReaderStats events;

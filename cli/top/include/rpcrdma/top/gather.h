@@ -44,7 +44,7 @@ class Gather {
   // the view requests. `wall_ns`: since the epoch.
   [[nodiscard]] Shown show(View& view, std::size_t rows, std::int64_t wall_ns) const;
 
-  // Of all endpoints, without what show() prepares for display.
+  // Returns all endpoints, without what show() prepares for display.
   [[nodiscard]] Cumulative cumulative() const;
   // Occurrences of findings so far, by rules::Severity: cheap enough to look for new ones often.
   [[nodiscard]] const std::array<std::uint64_t, 3>& found() const;

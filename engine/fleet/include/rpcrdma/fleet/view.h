@@ -52,7 +52,7 @@ struct ViewRates {
   double reply_bytes = 0;  // of Reply chunks
 };
 
-// Of Calls answered in the last kLatencyWindowNs; -1: none was, or it is not known yet.
+// Latency of Calls answered in the last kLatencyWindowNs; -1: none was, or it is not known yet.
 struct ViewLatency {
   std::uint64_t calls = 0;
   std::int64_t p50_ns = -1, p99_ns = -1, p999_ns = -1, max_ns = -1;
@@ -140,7 +140,7 @@ struct FleetTotals {
   std::optional<ViewRates> rates;  // of endpoints whose rates are known; nothing: of none
   ViewLatency latency;
   ViewFindings findings;
-  // Of all hosts, fresh or not, and of those that this view has forgotten.
+  // Sums over all hosts, fresh or not, and of those that this view has forgotten.
   std::uint64_t received = 0, lost = 0, late = 0, repeated = 0;
 };
 

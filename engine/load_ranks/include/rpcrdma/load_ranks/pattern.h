@@ -1,4 +1,5 @@
-// Who calls whom: pure functions of the pattern, the ranks and the servers.
+// Patterns of a load, which ranks call which servers: pure functions of the pattern, the ranks and
+// the servers.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ namespace rpcrdma::load_ranks {
 
 // The parameters of the whole.
 struct WholeSetup {
-  // Of one rank; `connections` are those to each server. `server` and `from` are those of the rows.
+  // The report of one rank; `connections` are those to each server. `server` and `from` are those
+  // of the rows.
   load::Setup each;
   // How ranks and servers were matched; nothing: a single load, which has neither.
   std::optional<Pattern> pattern;
@@ -50,7 +51,7 @@ struct RoundSum {
   std::uint64_t right = 0, bytes = 0;
 };
 
-// What is derived from the results.
+// Values derived from the results.
 struct Whole {
   load::Result result;  // of all ranks together, with the thresholds that the whole exceeded
   std::vector<RoundSum> rounds;
@@ -60,7 +61,7 @@ struct Whole {
   // Of Calls per second of the complete ranks, of which there are at least two.
   std::optional<double> fairness;
   std::uint32_t fair_ranks = 0;
-  // Of the windows of all rows, the one that is the least of its rank's average: a steady slow rank
+  // The window of all rows that is the least of its rank's average: a steady slow rank
   // does not hide a fast one that stalls.
   std::optional<WorstWindow> second;              // of a second, or of the narrowest windows
   std::optional<WorstWindow> five;                // of 5 seconds

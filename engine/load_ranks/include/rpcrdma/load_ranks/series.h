@@ -29,7 +29,7 @@ struct Window {
 };
 
 inline constexpr std::size_t kMostWindows = 1024;
-// Of the narrowest windows. Wider ones last a power of two times that.
+// Length of the narrowest windows. Wider ones last a power of two times that.
 inline constexpr fabric::Time kNarrowestWindow = fabric::kSecond;
 inline constexpr unsigned kMaxWindowShift = 22;
 

@@ -73,14 +73,14 @@ class Crew {
   [[nodiscard]] State state(std::size_t agent) const;
   // Whether all are in this state.
   [[nodiscard]] bool all(State state) const;
-  // Of a lost one: how, and why in one clause for display, not escaped.
+  // How a lost one ended, and why in one clause for display, not escaped.
   [[nodiscard]] load_ranks::State how_lost(std::size_t agent) const;
   [[nodiscard]] const std::string& why_lost(std::size_t agent) const;
-  // Of one that is or was here.
+  // For one that is or was here.
   [[nodiscard]] const std::string& address(std::size_t agent) const;
   // By how much its clock is ahead of this machine's; nothing: not measured.
   [[nodiscard]] std::optional<load_ranks::ClockOffset> clock(std::size_t agent) const;
-  // Of the shortest exchange of the agent with the longest one.
+  // The shortest exchange of the agent with the longest one.
   [[nodiscard]] std::int64_t round_trip() const;
 
  private:

@@ -26,7 +26,7 @@ struct Hello {
   [[nodiscard]] static std::optional<Hello> decode(Bytes body);
 };
 
-// Of kRefusal: one clause for display.
+// For kRefusal: one clause for display.
 struct Refusal {
   std::string why;
 
