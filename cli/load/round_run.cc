@@ -16,8 +16,8 @@ constexpr fabric::Time kTurn = 2 * fabric::kMillisecond;
 
 }  // namespace
 
-RoundRun::RoundRun(const LoadOptions& options, std::vector<std::string> servers)
-    : options_(options), servers_(std::move(servers)), thread_([this] { run(); }) {}
+RoundRun::RoundRun(LoadOptions options, std::vector<std::string> servers)
+    : options_(std::move(options)), servers_(std::move(servers)), thread_([this] { run(); }) {}
 
 RoundRun::~RoundRun() {
   stop();

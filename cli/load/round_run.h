@@ -22,8 +22,8 @@ namespace rpcrdma::cli {
 
 class RoundRun {
  public:
-  // Begins to connect to the servers. `options` outlives it.
-  RoundRun(const LoadOptions& options, std::vector<std::string> servers);
+  // Begins to connect to the servers.
+  RoundRun(LoadOptions options, std::vector<std::string> servers);
   // Ends the load as stop() does, and waits for the thread.
   ~RoundRun();
   RoundRun(const RoundRun&) = delete;
@@ -50,7 +50,7 @@ class RoundRun {
   [[nodiscard]] tl::expected<void, std::string> run_load();
   [[nodiscard]] std::optional<Start> wait_for_start(LoadRunner& runner);
 
-  const LoadOptions& options_;
+  const LoadOptions options_;
   const std::vector<std::string> servers_;
 
   std::mutex mutex_;

@@ -36,7 +36,7 @@ void Member::on(const Message& message, fabric::Time now) {
   heard_ = now;
   switch (message.kind) {
     case Kind::kServe: {
-      auto server = ServerChild::start(options_.serve);
+      auto server = cli::ServerChild::start(options_.serve);
       if (server) {
         server_.emplace(std::move(*server));
       } else {
@@ -108,7 +108,7 @@ void Member::begin_round(const Message& message) {
     for (std::string* const file : {&load.raw, &load.endpoint.pcapng}) {
       if (!file->empty() && round_ != 0) *file += fmt::format(".{}", round_);
     }
-    run_ = std::make_unique<RoundRun>(std::move(load), work->servers);
+    run_ = std::make_unique<cli::RoundRun>(std::move(load), work->servers);
   }
 }
 

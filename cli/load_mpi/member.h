@@ -4,8 +4,8 @@
 #include "channel.h"
 #include "messages.h"
 #include "reduce.h"
-#include "round_run.h"
-#include "server.h"
+#include "load/round_run.h"
+#include "load/server_child.h"
 
 #include <memory>
 #include <optional>
@@ -56,11 +56,11 @@ class Member {
   MemberOptions options_;
   Hello hello_;
 
-  std::optional<ServerChild> server_;
+  std::optional<cli::ServerChild> server_;
   bool serving_ = false;  // kServing was sent
 
   std::uint32_t round_ = 0;
-  std::unique_ptr<RoundRun> run_;
+  std::unique_ptr<cli::RoundRun> run_;
   bool ready_ = false;      // kReady was sent
   bool loading_ = false;    // from kStart to the result
   bool collected_ = false;  // the result was sent by itself

@@ -1,6 +1,6 @@
 #include "options.h"
 
-#include "address.h"
+#include "load/own_address.h"
 #include "input.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
     }
     return plan;
   }
-  auto address = own_address(o.network);
+  auto address = cli::own_address(o.network);
   if (!address) return tl::unexpected(address.error());
   plan.address = std::move(*address);
   plan.member.serve = {"--listen", plan.address, "--port", fmt::format("{}", o.load.endpoint.port)};

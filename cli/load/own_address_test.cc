@@ -1,8 +1,8 @@
-#include "address.h"
+#include "load/own_address.h"
 
 #include <gmock/gmock.h>
 
-namespace rpcrdma::load_mpi {
+namespace rpcrdma::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -22,4 +22,4 @@ TEST(OwnAddress, NoneIsAnError) {
 }
 
 }  // namespace
-}  // namespace rpcrdma::load_mpi
+}  // namespace rpcrdma::cli
