@@ -2,10 +2,10 @@
 #pragma once
 
 #include "channel.h"
-#include "messages.h"
-#include "reduce.h"
 #include "load/round_run.h"
 #include "load/server_child.h"
+#include "messages.h"
+#include "reduce.h"
 
 #include <memory>
 #include <optional>

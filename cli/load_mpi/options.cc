@@ -1,7 +1,7 @@
 #include "options.h"
 
-#include "load/own_address.h"
 #include "input.h"
+#include "load/own_address.h"
 
 #include <algorithm>
 #include <array>
