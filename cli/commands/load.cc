@@ -6,6 +6,9 @@
 #include "load/output.h"
 #include "load/page.h"
 #include "load/runner.h"
+#include "load/ssh/agent.h"
+#include "load/ssh/agents_option.h"
+#include "load/ssh/coordinate.h"
 #include "metrics_option.h"
 
 #include <cstdio>
@@ -130,7 +133,17 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
   return wrong ? kFindings : kOk;
 }
 
-int run_load(const LoadOptions& o) {
+struct CommandOptions {
+  LoadOptions load;
+  AgentsOptions agents;
+};
+
+int run_load(const CommandOptions& options) {
+  const LoadOptions& o = options.load;
+  if (o.hosts.empty()) {
+    complain("load: HOST is required");
+    return kUnreadable;
+  }
   const auto plan = parse_load(o, server_names(o.hosts));
   if (!plan) {
     complain(fmt::format("load: {}", plan.error()));
@@ -145,9 +158,10 @@ int run_load(const LoadOptions& o) {
 }  // namespace
 
 Run add_load(command_line::Command& command) {
-  auto options = std::make_shared<LoadOptions>();
-  add_load_hosts(command, *options, true);
-  add_load_options(command, *options);
+  auto options = std::make_shared<CommandOptions>();
+  add_load_hosts(command, options->load, false);
+  add_load_options(command, options->load);
+  add_agents_options(command, options->agents);
   command.footer(
       "Calls the program ECHO of `rpcrdma serve` and verifies all data in the Replies. Lost "
       "connections are reestablished and their Calls resent.\n"
@@ -161,7 +175,16 @@ Run add_load(command_line::Command& command) {
   command.example("rpcrdma load 127.0.0.1 --rate 1000 --count 10000 --fail-above p99=1ms,errors=0",
                   "Send a thousand Calls per second; exit with 1 if more than 1 % take longer than "
                   "1 ms or any fails.");
-  return [options] { return run_load(*options); };
+  command.example("rpcrdma load server --agents h1,h2,h3:2 --depth 16 --duration 30s",
+                  "Let four agents at three hosts call one server, and report what they did "
+                  "together.");
+  return [options, &command] {
+    if (options->agents.agent) return run_load_agent();
+    if (!options->agents.agents.empty()) {
+      return coordinate_load(command, options->load, options->agents);
+    }
+    return run_load(*options);
+  };
 }
 
 }  // namespace rpcrdma::cli

@@ -62,13 +62,12 @@ Expected<std::unique_ptr<LoadWorker>> LoadWorker::create(OpenProvider provider,
   const std::uint32_t connections = options.client.connections;
   const std::uint32_t count = servers * connections * options.depth;
   w->slots_.reserve(count);
-  w->free_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     auto call = echo::EchoCall::create(w->loop_->memory(), *w->pattern_, requests.longest_result());
     if (!call) return tl::unexpected(w->without_memory(call.error()));
     // Slots are taken in turn: from each server one, then from each connection.
     w->slots_.push_back({std::move(*call), i % servers, i / servers % connections, 0});
-    w->free_.push_back(count - 1 - i);
+    w->free_.push_back(i);
   }
   service::ClientOptions client_options = options.client;
   if (options.reverse) {
@@ -255,8 +254,8 @@ void LoadWorker::begin_due() {
     const Time due = pacer_.due(now);
     if (due > now) return;
     pacer_.took();
-    const std::uint32_t slot = free_.back();
-    free_.pop_back();
+    const std::uint32_t slot = free_.front();
+    free_.pop_front();
     begin(slot, due);
   }
 }
@@ -275,7 +274,7 @@ void LoadWorker::begin(std::uint32_t number, Time due) {
     failure_ = spec.error().message;
   }
   if (failure_.empty()) failure_ = "a Call could not be sent";
-  free_.push_back(number);
+  free_.push_front(number);
 }
 
 void LoadWorker::on_connected(std::uint32_t link, const service::ConnectionInfo& info) {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -167,7 +168,7 @@ class LoadWorker {
   std::unique_ptr<service::Loop> loop_;
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_;
+  std::deque<std::uint32_t> free_;  // the one that has been free for longest first
   // The program that serves the reverse Calls, and the load that requests them.
   std::unique_ptr<service::echo::EchoProgram> echo_;
   std::vector<service::Program*> programs_;

@@ -1,6 +1,11 @@
 // The report of the whole: shares, worst windows, partial results, thresholds.
 #include "ranks_for_tests.h"
 
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -188,6 +193,41 @@ TEST(LoadReport, JsonHasTheKeysOfASingleLoad) {
   for (const auto& [key, value] : single.items()) EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_EQ(json["server"], "10.0.1.1 port 20049");
   EXPECT_EQ(json["from"], "2 ranks on 2 hosts, n-to-1");
+}
+
+// All keys of objects, however deep, except those of data: reasons and names of parts.
+void keys_in(const nlohmann::json& json, std::set<std::string>& keys) {
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_object()) keys.insert(key);
+    if (key != "reasons" && key != "parts_us" && value.is_structured()) keys_in(value, keys);
+  }
+}
+
+TEST(LoadReport, EachKeyIsDocumentedAndEachDocumentedKeyIsThere) {
+  Results dead = rank_with(1, {5, 5});
+  dead.rows.front().state = State::kDead;
+  const Results all = together(
+      {rank_with(0, std::vector<std::uint64_t>(6, 5)), dead, rank_with(2, {1, 1, 1, 1, 1, 1})});
+  const Whole whole = derive(setup_of(2), all, {});
+  std::set<std::string> keys;
+  keys_in(nlohmann::json::parse(to_json(setup_of(2), all, whole)), keys);
+  std::ifstream file(RPCRDMA_LOAD_DOCUMENT);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const std::string& key : keys) EXPECT_THAT(text, HasSubstr("`" + key + "`"));
+  // The first column of the last table of "From many hosts".
+  const std::size_t begin = text.find("| key | meaning |", text.find("`lost` | nothing was heard"));
+  std::istringstream table(text.substr(begin, text.find("\n\n", begin) - begin));
+  std::set<std::string> documented;
+  for (std::string line; std::getline(table, line);) {
+    std::string cell = line.substr(0, line.find(" | "));
+    for (std::size_t at = 0; (at = cell.find('`', at)) != std::string::npos;) {
+      const std::size_t end = cell.find('`', at + 1);
+      documented.insert(cell.substr(at + 1, end - at - 1));
+      at = end + 1;
+    }
+  }
+  EXPECT_GT(documented.size(), 15U);
+  for (const std::string& key : documented) EXPECT_TRUE(keys.contains(key)) << key;
 }
 
 }  // namespace

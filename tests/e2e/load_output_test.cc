@@ -53,6 +53,31 @@ std::vector<std::string> written_lines(const std::string& text) {
   return lines;
 }
 
+TEST_F(LoadOutput, SeveralServersAreCalledAtTheSameTime) {
+  const std::string second = own_address(5);
+  Background one(serving());
+  Background two({"serve", "--listen", second});
+  ASSERT_TRUE(one.wait_for("listening"));
+  ASSERT_TRUE(two.wait_for("listening"));
+  const std::string page = folder_.file("page.html");
+  const Result load = run("RPCRDMA load " + server_ + "," + second + " --from " + client_ +
+                          " --count 200 --depth 2 --connections 2 --json --html " + page);
+  EXPECT_EQ(load.status, 0) << load.err;
+  const json report = json::parse(load.out);
+  EXPECT_EQ(report["calls"], 200);
+  EXPECT_EQ(report["connections"], 4);
+  EXPECT_EQ(report["server"], server_ + " port 20049, " + second + " port 20049");
+  const std::string text = read_file(page);
+  EXPECT_THAT(text, HasSubstr("<b>Passed.</b> 200 Calls were answered, all correct."));
+  EXPECT_THAT(text, HasSubstr("Latency by percentile"));
+  for (Background* const server : {&one, &two}) {
+    stop(*server);
+    EXPECT_THAT(server->out, ::testing::Not(HasSubstr(" 0 Calls")));
+  }
+  EXPECT_EQ(run("RPCRDMA load " + server_ + " " + server_ + " --from " + client_).err,
+            "rpcrdma: load: " + server_ + " port 20049: given twice\n");
+}
+
 TEST_F(LoadOutput, EachIntervalIsALineAnObjectAndAHistogram) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -102,7 +127,7 @@ TEST_F(LoadOutput, EachIntervalIsALineAnObjectAndAHistogram) {
 TEST_F(LoadOutput, WhatCannotBeWrittenIsReported) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
-  for (const std::string option : {"--hgrm", "--hlog", "--json-stream"}) {
+  for (const std::string option : {"--hgrm", "--hlog", "--json-stream", "--html"}) {
     const Result r =
         run("RPCRDMA load " + to_server() + "--count 1 --procedure null " + option + " /dev/full");
     EXPECT_EQ(r.status, 2) << option;
