@@ -224,9 +224,9 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   const auto emit = [&](Time now) {
     if (options_.intervals) tick.interval = take_interval(workers_);
     tick.progress = sum(workers_);
-    // The interval that ended at the latest multiple; of the last one, where it began, since its end
-    // may be a moment after a multiple. After a pause of this process, the intervals that it missed
-    // are one.
+    // The interval that ended at the latest multiple; of the last one, where it began, since its
+    // end may be a moment after a multiple. After a pause of this process, the intervals that it
+    // missed are one.
     const Time multiples = std::max<Time>(now - start, 0) / options_.interval;
     const auto index = static_cast<std::uint64_t>(
         tick.last ? (last - start + options_.interval / 2) / options_.interval : multiples - 1);
