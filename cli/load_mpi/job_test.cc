@@ -52,6 +52,7 @@ TEST_F(Job, WrongArgumentsAreOneLine) {
       {{"10.77.0.10", "--network", "eth0"}, "--network: HOST is given"},
       {{"10.77.0.10", "--interval", "100ms"}, "whole seconds"},
       {{"10.77.0.10", "--stuck-after", "1s"}, "at least 3s"},
+      {{"10.77.0.10", "--metrics", "127.0.0.1:0"}, "--metrics: ranks serve no metrics"},
       {{"--network", "ib7"}, "--network ib7"},
       {{"10.77.0.10", "--hlog", "/nosuch/file"}, "/nosuch/file"},
   };

@@ -158,7 +158,8 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
     if (!output) output = cli::LoadOutput::open({}, false);
   }
   // What each rank writes by itself.
-  for (std::string* const file : {&options.load.raw, &options.load.endpoint.pcapng}) {
+  for (std::string* const file :
+       {&options.load.raw, &options.load.endpoint.pcapng, &options.load.endpoint.tracing.record}) {
     if (!file->empty()) *file += fmt::format(".{}", rank);
   }
   const JobPlan valid = plan ? *plan : JobPlan{};

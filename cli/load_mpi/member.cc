@@ -105,7 +105,8 @@ void Member::begin_round(const Message& message) {
   } else {
     cli::LoadOptions load = load_;
     // Each round writes its own files.
-    for (std::string* const file : {&load.raw, &load.endpoint.pcapng}) {
+    for (std::string* const file :
+         {&load.raw, &load.endpoint.pcapng, &load.endpoint.tracing.record}) {
       if (!file->empty() && round_ != 0) *file += fmt::format(".{}", round_);
     }
     run_ = std::make_unique<cli::RoundRun>(std::move(load), work->servers);

@@ -50,7 +50,8 @@ void describe(command_line::Command& program, JobOptions& o) {
       "Run it by mpirun or srun. All ranks begin at the same moment, which they agree on after "
       "their clocks were compared; rank 0 prints one report of them together. --interval, "
       "--json-stream, --hlog, --hgrm and --html are of all ranks together, too. Each rank writes "
-      "its own FILE.RANK for --raw and --pcapng, and FILE.RANK.ROUND after the first round.\n"
+      "its own FILE.RANK for --raw, --pcapng and --record, and FILE.RANK.ROUND after the first "
+      "round.\n"
       "If a rank dies or is stuck, the job ends; the report then has what is known of that rank, "
       "and names it. mpirun gives the ranks one second to end, which is enough for that.\n"
       "Exit status: 0 success; 1 as for `rpcrdma load`, for any rank, or a rank died or is stuck; "
@@ -67,6 +68,9 @@ void describe(command_line::Command& program, JobOptions& o) {
 
 tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
   JobPlan plan;
+  if (!o.load.metrics.empty()) {
+    return tl::unexpected(std::string("--metrics: ranks serve no metrics"));
+  }
   const auto pattern = load_ranks::pattern_of(o.pattern);
   if (!pattern) return tl::unexpected(fmt::format("--pattern {}: not a pattern", o.pattern));
   plan.coordinator.pattern = *pattern;
