@@ -322,7 +322,10 @@ int finish(const ManyOptions& options, const batch::Folder& folder, const batch:
     }
   }
   const auto report = read_report(folder.report());
-  if (!report) return kUnreadable;
+  if (!report) {
+    complain(report.error());
+    return kUnreadable;
+  }
   std::vector<std::string> paths;
   for (const batch::PlannedFile& file : plan.files) {
     if (file.unreadable.empty()) paths.push_back(file.path);
