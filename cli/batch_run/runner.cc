@@ -19,7 +19,10 @@ Words share_of(const RunOptions& o, const std::string& shard) {
 
 std::string shell_line(const Words& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += shell_word(word);
+  }
   return line;
 }
 
@@ -75,8 +78,15 @@ std::string shell_word(const std::string& word) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
   std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += '\'';
+  return quoted;
 }
 
 std::vector<std::vector<std::string>> command_lines(const RunOptions& options) {
