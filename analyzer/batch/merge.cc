@@ -22,8 +22,7 @@ tl::expected<report::Report, std::string> read_report(const std::string& path) {
 
 }  // namespace
 
-base::Expected<void> merge_files(const std::vector<std::string>& paths,
-                                 const std::string& result) {
+base::Expected<void> merge_files(const std::vector<std::string>& paths, const std::string& result) {
   const auto read = [&](std::size_t i) { return read_report(paths[i]); };
   const auto whole = report::merge(paths.size(), read, paths);
   if (!whole) return base::fail(whole.error());

@@ -86,4 +86,4 @@ if [ "$(sinfo -h -o %t%D)" != idle2 ]; then
   tail -n 5 "$folder"/*.log "$folder"/*.out >&2
   exit 9
 fi
-eval "$@"
+eval "$*"

@@ -25,8 +25,9 @@ constexpr std::size_t kRows = 7;
 
 // On: clang++, Debug, the part is built.
 enum Choice : std::size_t { kClang, kDebug, kFirstPart };
-constexpr std::array<const char*, 11> kParts{"CLI", "LIVE",  "VERBS",  "WIRESHARK", "METRICS",
-                                             "GUI", "TESTS", "EXTCAP", "BENCH",     "FUZZ",  "MPI"};
+constexpr std::array<const char*, 11> kParts{"CLI",     "LIVE", "VERBS", "WIRESHARK",
+                                             "METRICS", "GUI",  "TESTS", "EXTCAP",
+                                             "BENCH",   "FUZZ", "MPI"};
 constexpr std::size_t kChoices = kFirstPart + kParts.size();
 
 // For each choice, a bit mask of the rows in which it is on.
