@@ -7,9 +7,9 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/agent/fetch.h>
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/fleet/fetch.h>
 #include <rpcrdma/fleet/record.h>
 
 namespace rpcrdma::cli {
@@ -37,7 +37,7 @@ int fleet_record(const FleetOptions& options, const fleet::BusOptions& bus_optio
   const auto bus = fleet::Bus::connect(bus_options);
   if (!bus) return no_recording(bus.error().message);
   const Interrupt interrupt({});
-  agent::FetchOptions fetch;
+  fleet::FetchOptions fetch;
   fetch.host = options.host;
   fetch.endpoint = options.endpoint;
   fetch.duration_ns = *duration;
@@ -48,7 +48,7 @@ int fleet_record(const FleetOptions& options, const fleet::BusOptions& bus_optio
     inform(fmt::format("{} records {} for {}", options.host, endpoint,
                        base::format_duration(*duration)));
   };
-  const auto fetched = agent::fetch(**bus, fetch);
+  const auto fetched = fleet::fetch(**bus, fetch);
   if (!fetched) return no_recording(fetched.error().message);
   inform(fmt::format("{}: {}, {} events, {} lost{}", fetched->file,
                      base::format_bytes(fetched->bytes), fetched->events, fetched->lost,

@@ -1,7 +1,6 @@
 #include "control.h"
 #include "endpoints.h"
 #include "findings.h"
-#include "random_id.h"
 #include "recordings.h"
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include <rpcrdma/agent/agent.h>
 #include <rpcrdma/base/clock.h>
+#include <rpcrdma/fleet/random_id.h>
 #include <rpcrdma/fleet/subjects.h>
 #include <rpcrdma/version/version.h>
 
@@ -46,7 +46,7 @@ struct Agent::Impl {
       : options(o),
         bus(b),
         log(std::move(l)),
-        self{random_id(), static_cast<std::uint32_t>(::getpid()), boot_id()},
+        self{fleet::random_id(), static_cast<std::uint32_t>(::getpid()), boot_id()},
         endpoints(o.profile, log),
         findings([this](fleet::FindingNote&& note) { publish(std::move(note)); }) {}
 

@@ -8,7 +8,7 @@
 #include <rpcrdma/base/error.h>
 #include <rpcrdma/fleet/bus.h>
 
-namespace rpcrdma::agent {
+namespace rpcrdma::fleet {
 
 struct FetchOptions {
   std::string host;
@@ -32,6 +32,6 @@ struct Fetched {
 // Waits for the whole recording. The file appears under its name only when it is whole, with a
 // correct checksum. Errors, one line: no agent; it refuses or fails; it does not answer; the file
 // cannot be written; interrupted.
-[[nodiscard]] base::Expected<Fetched> fetch(fleet::Bus& bus, const FetchOptions& options);
+[[nodiscard]] base::Expected<Fetched> fetch(Bus& bus, const FetchOptions& options);
 
-}  // namespace rpcrdma::agent
+}  // namespace rpcrdma::fleet

@@ -1,5 +1,3 @@
-#include "random_id.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -15,21 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rpcrdma/agent/fetch.h>
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/fleet/fetch.h>
+#include <rpcrdma/fleet/random_id.h>
 #include <rpcrdma/fleet/record.h>
 #include <rpcrdma/fleet/subjects.h>
 
-namespace rpcrdma::agent {
+namespace rpcrdma::fleet {
 
 namespace {
 
 constexpr std::chrono::milliseconds kAnswerPatience{5000};
 constexpr int kFetchPollMs = 100;
 // The window, twice, with progress in between.
-constexpr fleet::QueueLimits kMessageQueue{256, std::size_t{4} << 20};
+constexpr QueueLimits kMessageQueue{256, std::size_t{4} << 20};
 constexpr mode_t kMode = 0600;  // it may contain the data of users
 
 // A part of a file's name: nothing from outside chooses a folder.
@@ -92,36 +91,31 @@ class PartialFile {
 
 class Fetch {
  public:
-  Fetch(fleet::Bus& bus, const FetchOptions& options)
-      : bus_(bus),
-        options_(options),
-        id_(random_id()),
-        control_(fleet::control_subject(options.host)) {}
+  Fetch(Bus& bus, const FetchOptions& options)
+      : bus_(bus), options_(options), id_(random_id()), control_(control_subject(options.host)) {}
 
   base::Expected<Fetched> run() {
-    auto messages = bus_.subscribe(fleet::record_subject(options_.host, id_), kMessageQueue);
+    auto messages = bus_.subscribe(record_subject(options_.host, id_), kMessageQueue);
     if (!messages) return tl::unexpected(messages.error());
     if (const auto asked = ask(); !asked) return tl::unexpected(asked.error());
     if (fetched_.file.empty()) {
       fetched_.file = fmt::format("{}-{}.pcapng", plain(options_.host), plain(fetched_.endpoint));
     }
     auto result = receive(**messages);
-    if (!result) (void)bus_.send(control_, fleet::to_json(fleet::RecordStop{id_}));
+    if (!result) (void)bus_.send(control_, to_json(RecordStop{id_}));
     return result;
   }
 
  private:
   base::Expected<void> ask() {
     fetched_.file = options_.file;
-    const fleet::RecordRequest request{id_, options_.endpoint, options_.duration_ns,
-                                       options_.most_bytes};
-    const auto reply =
-        bus_.request(control_, fleet::to_json(fleet::Request(request)), kAnswerPatience);
+    const RecordRequest request{id_, options_.endpoint, options_.duration_ns, options_.most_bytes};
+    const auto reply = bus_.request(control_, to_json(Request(request)), kAnswerPatience);
     if (!reply) {
       return base::fail(fmt::format("{}: no agent of this host is connected to the bus ({})",
                                     options_.host, reply.error().message));
     }
-    const auto answer = fleet::answer_from_json(*reply);
+    const auto answer = answer_from_json(*reply);
     if (!answer) {
       return base::fail(fmt::format("{}: its agent's answer is not valid: {}", options_.host,
                                     answer.error().message));
@@ -134,7 +128,7 @@ class Fetch {
     return {};
   }
 
-  base::Expected<Fetched> receive(fleet::Subscription& messages) {
+  base::Expected<Fetched> receive(Subscription& messages) {
     auto file = PartialFile::create(fetched_.file);
     if (!file) return tl::unexpected(file.error());
     std::int64_t heard = base::monotonic_ns();
@@ -143,7 +137,7 @@ class Fetch {
       const auto message = messages.take();
       if (!message) {
         if (messages.dropped() != 0) return failed("sent more than was acknowledged");
-        if (base::monotonic_ns() - heard >= fleet::kRecordPatienceNs) {
+        if (base::monotonic_ns() - heard >= kRecordPatienceNs) {
           return failed("its agent has fallen silent");
         }
         pollfd wait{messages.fd(), POLLIN, 0};
@@ -151,19 +145,19 @@ class Fetch {
         continue;
       }
       heard = base::monotonic_ns();
-      const auto part = fleet::record_message(message->data);
+      const auto part = record_message(message->data);
       if (!part) return failed(part.error().message);
-      if (const auto* const chunk = std::get_if<fleet::RecordChunk>(&*part)) {
+      if (const auto* const chunk = std::get_if<RecordChunk>(&*part)) {
         if (const auto taken = take(*chunk, *file); !taken) return tl::unexpected(taken.error());
-      } else if (const auto* const end = std::get_if<fleet::RecordEnd>(&*part)) {
+      } else if (const auto* const end = std::get_if<RecordEnd>(&*part)) {
         return finish(*end, *file);
-      } else if (const auto* const why = std::get_if<fleet::RecordFailed>(&*part)) {
+      } else if (const auto* const why = std::get_if<RecordFailed>(&*part)) {
         return failed(why->why);
       }
     }
   }
 
-  base::Expected<void> take(const fleet::RecordChunk& chunk, PartialFile& file) {
+  base::Expected<void> take(const RecordChunk& chunk, PartialFile& file) {
     if (chunk.offset != fetched_.bytes) return failed("a part of the recording was lost");
     // The agent notices its limit after it has written what it had read.
     constexpr std::uint64_t kSlack = std::uint64_t{16} << 20;
@@ -173,11 +167,10 @@ class Fetch {
     if (const auto written = file.write(chunk.data); !written) return written;
     checksum_.add(chunk.data);
     fetched_.bytes += chunk.data.size();
-    return bus_.send(control_,
-                     fleet::to_json(fleet::Request(fleet::RecordAck{id_, fetched_.bytes})));
+    return bus_.send(control_, to_json(Request(RecordAck{id_, fetched_.bytes})));
   }
 
-  base::Expected<Fetched> finish(const fleet::RecordEnd& end, PartialFile& file) {
+  base::Expected<Fetched> finish(const RecordEnd& end, PartialFile& file) {
     if (end.bytes != fetched_.bytes || end.crc != checksum_.value()) {
       return failed("the recording does not match its checksum");
     }
@@ -192,18 +185,18 @@ class Fetch {
     return base::fail(fmt::format("{}: {}", options_.host, why));
   }
 
-  fleet::Bus& bus_;
+  Bus& bus_;
   const FetchOptions& options_;
   const std::string id_;
   const std::string control_;
   Fetched fetched_;
-  fleet::RecordChecksum checksum_;
+  RecordChecksum checksum_;
 };
 
 }  // namespace
 
-base::Expected<Fetched> fetch(fleet::Bus& bus, const FetchOptions& options) {
+base::Expected<Fetched> fetch(Bus& bus, const FetchOptions& options) {
   return Fetch(bus, options).run();
 }
 
-}  // namespace rpcrdma::agent
+}  // namespace rpcrdma::fleet
