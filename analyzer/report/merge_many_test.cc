@@ -51,7 +51,7 @@ std::string merged_json(std::vector<Report> reports) {
 
 TEST(MergeMany, NeighboursFirstEqualsOneAfterTheOther) {
   for (const char* name : {"linux-nfs41.pcap", "linux-nfs3.pcap", "linux-deleg.pcap"}) {
-    for (const std::size_t frames : {40, 97, 150}) {
+    for (const std::size_t frames : {std::size_t{40}, std::size_t{97}, std::size_t{150}}) {
       SCOPED_TRACE(name);
       std::vector<Report> parts = parts_of(name, frames);
       ASSERT_GT(parts.size(), 2U);
