@@ -171,10 +171,20 @@ class LoadAgent {
     options_.seed += message.rank * kSeedStep;
     rank_ = message.rank;
     name_ = message.name;
-    if (message.serve.empty()) return become_ready();
-    auto server = ServerChild::start(message.serve);
-    if (!server) return refuse(server.error());
-    server_.emplace(std::move(*server));
+    if (message.serve.empty()) {
+      become_ready();
+    } else {
+      serve(message.serve);
+    }
+  }
+
+  void serve(const std::vector<std::string>& options) {
+    auto server = ServerChild::start(options);
+    if (server) {
+      server_.emplace(std::move(*server));
+    } else {
+      refuse(server.error());
+    }
   }
 
   void become_ready() {
