@@ -77,7 +77,7 @@ TEST_F(Fault, AKilledRankIsNamedBeforeMpirunEndsTheOthers) {
   const nlohmann::json report = e2e::parse_json(out_);
   EXPECT_EQ(report["complete"], false);
   ASSERT_EQ(report["ranks"].size(), 4U);
-  for (const int rank : {0, 1, 3}) EXPECT_EQ(report["ranks"][rank]["state"], "done");
+  for (const std::size_t rank : {0U, 1U, 3U}) EXPECT_EQ(report["ranks"][rank]["state"], "done");
   EXPECT_EQ(report["ranks"][2]["state"], "dead");
   EXPECT_GT(report["ranks"][2]["calls"], 0);
 }
