@@ -1,3 +1,8 @@
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +14,27 @@ namespace rpcrdma::batch {
 namespace {
 
 using nlohmann::json;
+
+// The library would convert a fraction or a number that does not fit.
+template <typename T>
+T integer(const json& value) {
+  if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
+    return static_cast<T>(value.get<std::uint64_t>());
+  }
+  if (value.is_number_integer() && !value.is_number_unsigned() &&
+      std::in_range<T>(value.get<std::int64_t>())) {
+    return static_cast<T>(value.get<std::int64_t>());
+  }
+  throw std::out_of_range("not such an integer");
+}
+
+template <typename T>
+std::vector<T> integers(const json& list) {
+  if (!list.is_array()) throw std::invalid_argument("not a list");
+  std::vector<T> numbers;
+  for (const json& one : list) numbers.push_back(integer<T>(one));
+  return numbers;
+}
 
 // Names of files are bytes, and JSON is Unicode: other names are written in hexadecimal.
 json name_json(const std::string& name) {
@@ -41,8 +67,8 @@ json files_json(const std::vector<PlannedFile>& files) {
 std::vector<PlannedFile> files_of(const json& list) {
   std::vector<PlannedFile> files;
   for (const json& one : list) {
-    files.push_back({name_of(one.at("path")), one.at("bytes").get<std::uint64_t>(),
-                     one.at("mtime_ns").get<std::int64_t>(),
+    files.push_back({name_of(one.at("path")), integer<std::uint64_t>(one.at("bytes")),
+                     integer<std::int64_t>(one.at("mtime_ns")),
                      one.contains("unreadable") ? name_of(one["unreadable"]) : ""});
   }
   return files;
@@ -65,9 +91,9 @@ Settings settings_of(const json& o) {
           o.at("check_icrc").get<bool>(),
           name_of(o.at("filter")),
           o.at("slow").get<std::vector<std::string>>(),
-          o.at("vxlan_ports").get<std::vector<std::uint16_t>>(),
-          o.at("slice").get<std::uint32_t>(),
-          o.at("scan").get<std::uint32_t>()};
+          integers<std::uint16_t>(o.at("vxlan_ports")),
+          integer<std::uint32_t>(o.at("slice")),
+          integer<std::uint32_t>(o.at("scan"))};
 }
 
 // Every file that can be read is in exactly one unit.
@@ -96,7 +122,9 @@ Plan plan_of(const json& o) {
   plan.files = files_of(o.at("files"));
   plan.others = files_of(o.at("others"));
   for (const json& unit : o.at("units")) {
-    plan.units.push_back({unit.get<std::vector<Cluster>>()});
+    if (!unit.is_array()) throw std::invalid_argument("not a list");
+    Unit& added = plan.units.emplace_back();
+    for (const json& cluster : unit) added.clusters.push_back(integers<std::uint32_t>(cluster));
   }
   return plan;
 }

@@ -65,6 +65,17 @@ TEST(PlanText, ChangedBytesAreNoCrash) {
   }
 }
 
+TEST(PlanText, NumbersThatDoNotFitAreRefused) {
+  const std::string text = write_plan(example());
+  const std::size_t at = text.find("\"bytes\":") + 8;
+  ASSERT_NE(at, std::string::npos + 8);
+  for (const char* number : {"1e19", "1.5", "-1", "98446744073709551615", "true", "null"}) {
+    std::string changed = text;
+    changed.replace(at, text.find_first_of(",}", at) - at, number);
+    EXPECT_FALSE(read_plan(changed)) << number;
+  }
+}
+
 TEST(PlanText, AUnitsFileIsThereOnceAndReadable) {
   for (const std::vector<Cluster>& clusters : std::vector<std::vector<Cluster>>{
            {{0}}, {{0, 1, 1}}, {{0, 1}, {1}}, {{0, 1, 2}}, {{0, 1, 3}}}) {

@@ -18,6 +18,10 @@ template <typename T, typename Fill>
 std::optional<T> read(const std::string& bytes, const Fill& fill) {
   try {
     const Json json = Json::parse(bytes);
+    // The library would convert it, however large it is.
+    for (const Json& value : json) {
+      if (value.is_number_float()) return std::nullopt;
+    }
     T m;
     fill(json, m);
     return m;

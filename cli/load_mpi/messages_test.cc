@@ -45,6 +45,7 @@ TEST(Messages, OthersAreRefused) {
   }
   EXPECT_FALSE(decode_hello("{\"host\":\"h1\"}"));
   EXPECT_FALSE(decode_ping("{\"sent\":\"now\",\"remote\":0}"));
+  EXPECT_FALSE(decode_ping("{\"sent\":1e300,\"remote\":0}"));
 }
 
 }  // namespace
