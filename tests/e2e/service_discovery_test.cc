@@ -107,9 +107,9 @@ TEST_F(ServiceDiscovery, AFullDiskIsReportedAndTheOldFileStays) {
       "cat /dev/zero >$D/full 2>/dev/null\n"
       "$C ls --sd $D/t.json; echo status $?; cat $D/t.json\n"
       "$C ls --sd $D/t.json --every 100ms 2>$D/../log & pid=$!\n"
-      "for i in {1..1000}; do grep -q \"No space\" $D/../log && break; sleep 0.02; done\n"
+      "for i in $(seq 1000); do grep -q \"No space\" $D/../log && break; sleep 0.02; done\n"
       "rm $D/full\n"
-      "for i in {1..1000}; do grep -q \"1 target\" $D/../log && break; sleep 0.02; done\n"
+      "for i in $(seq 1000); do grep -q \"1 target\" $D/../log && break; sleep 0.02; done\n"
       "kill $pid; wait $pid; echo status $?; ls $D; cat $D/../log; grep -c targets $D/t.json'",
       RPCRDMA_COMMAND, disk));
   EXPECT_THAT(r.err, HasSubstr("t.json: No space left on device\n"));
