@@ -111,7 +111,10 @@ ReadMetric read_metric(protozero::pbf_reader message) {
       case 1: {
         protozero::pbf_reader label = message.get_message();
         std::string name, value;
-        while (label.next()) (label.tag() == 1 ? name : value) = label.get_string();
+        while (label.next()) {
+          std::string& text = label.tag() == 1 ? name : value;
+          text = label.get_string();
+        }
         m.labels[name] = value;
         break;
       }

@@ -283,7 +283,7 @@ TEST_F(AnalyzeMany, ADamagedPlanIsRefused) {
   EXPECT_THAT(changed("rpcrdma-batch-1", "rpcrdma-batch-9"), HasSubstr("of another version"));
   EXPECT_THAT(changed("[[0]]", "[[7]]"), HasSubstr("units that do not fit"));
   EXPECT_THAT(changed("[[0]]", "[[1]]"), HasSubstr("units that do not fit"));
-  EXPECT_THAT(changed("[[0]]", "[[-1]]"), HasSubstr("units that do not fit"));
+  EXPECT_THAT(changed("[[0]]", "[[-1]]"), HasSubstr("not a plan"));
   EXPECT_THAT(changed("[[0]]", "{}"), HasSubstr("not a plan"));
 }
 
