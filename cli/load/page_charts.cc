@@ -19,7 +19,7 @@ using load_ranks::Row;
 using load_ranks::Series;
 using load_ranks::Whole;
 
-// Lines that can be told apart in one picture.
+// The most lines that a reader can distinguish in one picture.
 constexpr std::size_t kMostLines = 6;
 
 double in_seconds(fabric::Time time) {
