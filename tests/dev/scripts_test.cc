@@ -1,7 +1,7 @@
 // Checks that shellcheck finds nothing in the project's shell scripts.
+#include "lint_scripts.h"
 #include "support/command.h"
 
-#include <algorithm>
 #include <regex>
 
 #include <gmock/gmock.h>
@@ -41,11 +41,7 @@ TEST(Scripts, ShellcheckFindsNothing) {
 }
 
 TEST(Scripts, LintChecksEach) {
-  const std::string dev = e2e::read_file(RPCRDMA_SOURCE_DIR "/dev");
-  const std::size_t at = dev.find("\nscripts=(");
-  ASSERT_NE(at, std::string::npos);
-  std::string list = " " + dev.substr(at + 10, dev.find(')', at) - at - 10) + " ";
-  std::replace(list.begin(), list.end(), '\n', ' ');
+  const std::string list = " " + lint_scripts() + " ";
   for (const std::string& script : shell_scripts()) {
     EXPECT_THAT(list, testing::HasSubstr(" " + script + " "));
   }
