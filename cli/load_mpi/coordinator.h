@@ -26,6 +26,8 @@ struct CoordinatorOptions {
   load_ranks::Pattern pattern = load_ranks::Pattern::kManyToOne;
   // A rank that reports nothing for this time is stuck.
   fabric::Time patience = 5 * fabric::kSecond;
+  // Results are collected for this time after the launcher's signal; see collect_before_kill().
+  fabric::Time collect_after_signal = 400 * fabric::kMillisecond;
 };
 
 // For the results of ranks that live, if a job ends early.
@@ -48,7 +50,7 @@ class Coordinator {
   void on_reduced(const base::Expected<std::vector<std::uint8_t>>& bytes, fabric::Time now);
   // Call it every few milliseconds at least.
   void poll(fabric::Time now);
-  // The launcher or the user ends the job. The launcher kills all ranks about a second later.
+  // The launcher or the user ends the job. The launcher kills all ranks soon after.
   void interrupt(fabric::Time now);
 
   // When the job has ended and its report was printed.

@@ -20,8 +20,6 @@
 namespace rpcrdma::load_mpi {
 namespace {
 
-// mpirun kills all ranks a second after SIGTERM.
-constexpr fabric::Time kCollectAfterSignal = 400 * fabric::kMillisecond;
 constexpr fabric::Time kUnasked = 150 * fabric::kMillisecond;
 constexpr fabric::Time kSurelyAlive = 1100 * fabric::kMillisecond;
 
@@ -92,7 +90,7 @@ void Coordinator::refuse_all(const std::string& problem) {
 void Coordinator::interrupt(fabric::Time now) {
   interrupted_ = true;
   if (phase_ == Phase::kOver) return;
-  collect(now, kCollectAfterSignal);
+  collect(now, options_.collect_after_signal);
   // Most got the signal, too, and answer without being asked.
   ask_at_ = now + kUnasked;
 }

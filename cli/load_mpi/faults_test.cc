@@ -68,9 +68,10 @@ class Fault : public testing::Test {
 };
 
 TEST_F(Fault, AKilledRankIsNamedBeforeMpirunEndsTheOthers) {
-  run(SIGKILL, 3);
+  // The processors may be busy with other tests: the ranks get more than a second to end.
+  run(SIGKILL, 3, {"--mca", "odls_base_sigkill_timeout", "8"});
   EXPECT_NE(status_, 0);
-  EXPECT_LT(took_, 30);
+  EXPECT_LT(took_, 60);
   EXPECT_THAT(err_, AllOf(HasSubstr("rpcrdma-load-mpi: rank 2 (h3) is dead, last heard of "),
                           HasSubstr("it did not answer when the launcher ended the job")));
   // The report is whole, and has the results of the others.
@@ -85,7 +86,7 @@ TEST_F(Fault, AKilledRankIsNamedBeforeMpirunEndsTheOthers) {
 TEST_F(Fault, WithoutMpirunsHelpAKilledRankIsNoticedByItsSilence) {
   run(SIGKILL, 3, {"--enable-recovery"});
   // mpirun itself returns 0 then.
-  EXPECT_LT(took_, 30);
+  EXPECT_LT(took_, 60);
   EXPECT_THAT(err_, AllOf(HasSubstr("rpcrdma-load-mpi: rank 2 (h3) is lost, last heard of "),
                           HasSubstr("it was silent for 3 s: stopped, dead or unreachable")));
 }
@@ -93,7 +94,7 @@ TEST_F(Fault, WithoutMpirunsHelpAKilledRankIsNoticedByItsSilence) {
 TEST_F(Fault, AStoppedRankIsNamed) {
   run(SIGSTOP, 4);
   EXPECT_NE(status_, 0);
-  EXPECT_LT(took_, 30);
+  EXPECT_LT(took_, 60);
   EXPECT_THAT(err_, AllOf(HasSubstr("rpcrdma-load-mpi: rank 3 (h4) is lost, last heard of "),
                           HasSubstr("it was silent for 3 s: stopped, dead or unreachable")));
 }
@@ -101,7 +102,7 @@ TEST_F(Fault, AStoppedRankIsNamed) {
 TEST_F(Fault, IfRankZeroStopsAnotherRankEndsTheJob) {
   run(SIGSTOP, 1);
   EXPECT_NE(status_, 0);
-  EXPECT_LT(took_, 30);
+  EXPECT_LT(took_, 60);
   EXPECT_THAT(err_, HasSubstr("rank 1 (h2): rank 0 is silent"));
 }
 

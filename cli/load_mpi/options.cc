@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstdlib>
 #include <sstream>
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/parse.h>
 #include <rpcrdma/load_ranks/pattern.h>
 #include <rpcrdma/version/version.h>
 
@@ -53,7 +56,8 @@ void describe(command_line::Command& program, JobOptions& o) {
       "its own FILE.RANK for --raw, --pcapng and --record, and FILE.RANK.ROUND after the first "
       "round.\n"
       "If a rank dies or is stuck, the job ends; the report then has what is known of that rank, "
-      "and names it. mpirun gives the ranks one second to end, which is enough for that.\n"
+      "and names it. mpirun gives the ranks one second to end, which is enough for that "
+      "on idle hosts; on busy ones, give more: mpirun --mca odls_base_sigkill_timeout 5.\n"
       "Exit status: 0 success; 1 as for `rpcrdma load`, for any rank, or a rank died or is stuck; "
       "2 "
       "a rank cannot connect, an argument is invalid, or a file cannot be written.");
@@ -66,6 +70,13 @@ void describe(command_line::Command& program, JobOptions& o) {
                   "Call one server from 64 nodes of a Slurm cluster.");
 }
 
+fabric::Time collect_before_kill(const char* seconds) {
+  constexpr std::uint32_t kMostSeconds = 600;
+  const auto given = seconds == nullptr ? std::nullopt : base::parse_u32(seconds);
+  const std::uint32_t until_kill = given ? std::clamp(*given, 1U, kMostSeconds) : 1;
+  return until_kill * (400 * fabric::kMillisecond);
+}
+
 tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
   JobPlan plan;
   if (!o.load.metrics.empty()) {
@@ -74,6 +85,8 @@ tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
   const auto pattern = load_ranks::pattern_of(o.pattern);
   if (!pattern) return tl::unexpected(fmt::format("--pattern {}: not a pattern", o.pattern));
   plan.coordinator.pattern = *pattern;
+  plan.coordinator.collect_after_signal =
+      collect_before_kill(std::getenv("OMPI_MCA_odls_base_sigkill_timeout"));
   {
     cli::HeldComplaints held;
     const auto patience = cli::duration_option(o.stuck_after, "load", "--stuck-after");

@@ -24,6 +24,11 @@ struct JobOptions {
 // Describes the program.
 void describe(command_line::Command& program, JobOptions& options);
 
+// How long results can be collected between the launcher's SIGTERM and its SIGKILL, so that time
+// for the report is left. `seconds`: mpirun's parameter odls_base_sigkill_timeout, which it passes
+// to ranks in their environment; null or not a number of seconds: its default, 1.
+[[nodiscard]] fabric::Time collect_before_kill(const char* seconds);
+
 // The parsed options of the job.
 struct JobPlan {
   MemberOptions member;
