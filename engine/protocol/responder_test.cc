@@ -817,7 +817,7 @@ TEST_F(ResponderTest, WithoutEndOfPatienceThereIsNoDeadline) {
 
 // The time is that of all Read chunks that are being pulled at the minimum rate.
 TEST_F(ResponderTest, ReadChunksThatArriveInDripsEndTheConnection) {
-  make({.credits = 8, .pull_grace = fabric::kSecond, .least_pull_rate = 4000});
+  make({.credits = 8, .pull_grace = fabric::kSecond, .least_pull_rate = 4000}, options_with(4096));
   greet();
   const fabric::Time begun = now;
   OpenHeader h = open_call(1);

@@ -30,6 +30,7 @@ using ::testing::HasSubstr;
 constexpr std::uint32_t kChunk = 1U << 20;       // the longest that the server accepts
 constexpr std::uint64_t kMemory = 48U << 20;     // of the server
 constexpr std::uint32_t kConnections = 64;
+constexpr std::uint8_t kAckTimeout = 20;  // 4.3 s: each drip comes in time for the fabric
 constexpr std::uint64_t kDripsPerSecond = 80'000;  // bits: a packet of 4 KiB takes 0.4 s
 
 struct Network {
@@ -58,6 +59,7 @@ fabric::Address address(std::uint8_t last) {
 std::unique_ptr<SimHost> host(Network& network, std::uint8_t last, const soft::SimLink& link = {}) {
   soft::AdapterOptions options;
   options.address = address(last);
+  options.ack_timeout = kAckTimeout;
   return std::make_unique<SimHost>(network.net, options, last, link);
 }
 
