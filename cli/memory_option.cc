@@ -44,7 +44,8 @@ std::optional<std::uint64_t> pool_limit(const std::string& text, const MemoryNee
   if (*bytes < least) {
     constexpr std::uint64_t kMebibyte = 1U << 20;
     complain(fmt::format(
-        "{}: --max-memory {}: too little for --max-bulk {}, --max-connections and --drc-bytes; give "
+        "{}: --max-memory {}: too little for --max-bulk {}, --max-connections and --drc-bytes; "
+        "give "
         "at least {}Mi",
         command, text, base::format_bytes(needs.max_bulk), (least + kMebibyte - 1) / kMebibyte));
     return std::nullopt;

@@ -385,8 +385,9 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
   server_options.max_calls = options.max_calls;
   server_options.duplicates.entries = options.drc_entries;
   server_options.duplicates.bytes = *drc_bytes;
-  return ServePlan{*endpoint,      *address, *bulk, *memory, server_options,
-                   std::move(*null_programs), metrics_address};
+  return ServePlan{*endpoint,      *address,       *bulk,
+                   *memory,        server_options, std::move(*null_programs),
+                   metrics_address};
 }
 
 // Serving does not depend on the service manager: a failed notification is only reported.
@@ -724,11 +725,9 @@ void describe(command_line::Command& command, ServeOptions& options) {
       .show_default();
   command
       .option("--max-memory", options.max_memory,
-              "Maximum bytes that clients can make the server use: Receives, chunks, results, "
-              "duplicate request cache. A client address may hold at most as much as it leaves "
-              "free, one of its connections half of that, and a part is set aside for each "
-              "connection; Read chunks that arrive slower than 1 MiB/s, after 30 s, end theirs "
-              "(a quarter of the machine's or cgroup's memory, at most 4 GiB)")
+              "Maximum memory that clients can make the server use, shared fairly by their "
+              "addresses and connections: docs/security.md (a quarter of the memory of the machine "
+              "or its cgroup, at most 4 GiB)")
       .value("SIZE");
   command
       .option("--max-segments", options.max_segments,

@@ -32,7 +32,8 @@ class MachineMemory : public ::testing::Test {
     put("/proc/self/mountinfo",
         "31 23 0:28 / /sys rw,relatime - sysfs sysfs rw\n"
         "32 31 0:29 " +
-            group_at_mount + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+            group_at_mount +
+            " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
   }
 
   std::string root;

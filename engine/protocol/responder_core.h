@@ -129,9 +129,9 @@ class ResponderCore : public WorkSource {
   FixedRing<std::uint32_t> waiting_;  // slots
   FixedRing<std::uint32_t> dropped_;  // slots
   DoneTable done_;
-  std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
-  std::uint64_t pulled_ = 0;   // bytes of the blocks for Read chunks
-  std::uint64_t coming_ = 0;   // bytes of Read chunks that are being pulled
+  std::uint32_t reading_ = 0;              // slots whose Read chunks are being pulled
+  std::uint64_t pulled_ = 0;               // bytes of the blocks for Read chunks
+  std::uint64_t coming_ = 0;               // bytes of Read chunks that are being pulled
   fabric::Time slow_at_ = fabric::kNever;  // the earliest `pull_until`, or before it
   fabric::Time retry_at_ = fabric::kNever;
   std::uint32_t transfers_ = 0;  // in flight

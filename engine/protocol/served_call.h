@@ -48,8 +48,8 @@ struct ServedCall {
   };
   Option option;
 
-  PulledChunks pulled;           // its Read chunks, and what is read of the Call
-  fabric::Time pull_until = 0;   // kReading: when they must be complete
+  PulledChunks pulled;          // its Read chunks, and what is read of the Call
+  fabric::Time pull_until = 0;  // kReading: when they must be complete
 
   std::uint32_t reads = kNoSlot;  // of its Reply, in the DoneTable
 

@@ -111,7 +111,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
 
   std::vector<Program*> programs_;
   fabric::Address peer_;
-  protocol::MemoryPool* memory_;             // null: orphaned
+  protocol::MemoryPool* memory_;            // null: orphaned
   protocol::MemoryShare* share_ = nullptr;  // null: orphaned, or without
   const fabric::Time* clock_;
   Dispatcher::ReplyTo reply_to_;          // empty: no responder any more

@@ -2,7 +2,6 @@
 // drips, on links that are as slow. Clients that arrive later are served as fast as before, and the
 // hostile ones lose their places. In simulated time.
 #include "bad_peer.h"
-
 #include "support/sim_host.h"
 
 #include <algorithm>
@@ -27,10 +26,10 @@ using protocol::testing::SimHost;
 using service::echo::Proc;
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kChunk = 1U << 20;       // the longest that the server accepts
-constexpr std::uint64_t kMemory = 48U << 20;     // of the server
+constexpr std::uint32_t kChunk = 1U << 20;    // the longest that the server accepts
+constexpr std::uint64_t kMemory = 48U << 20;  // of the server
 constexpr std::uint32_t kConnections = 64;
-constexpr std::uint8_t kAckTimeout = 20;  // 4.3 s: each drip comes in time for the fabric
+constexpr std::uint8_t kAckTimeout = 20;           // 4.3 s: each drip comes in time for the fabric
 constexpr std::uint64_t kDripsPerSecond = 80'000;  // bits: a packet of 4 KiB takes 0.4 s
 
 struct Network {

@@ -4,12 +4,13 @@
 //
 // Of the pool's limit:
 // - Three quarters serve Calls: blocks for Read chunks, for results, and for the chunks of Replies.
-//   A peer address may hold at most as much as it leaves free: one busy address gets a half, two get
-//   a third each, and a late one gets half of what the others have left. A connection may hold half
-//   of what its address may. Receives count as held. The shares begin to matter when all Calls
+//   A peer address may hold at most as much as it leaves free: one busy address gets a half, two
+//   get a third each, and a late one gets half of what the others have left. A connection may hold
+//   half of what its address may. Receives count as held. The shares begin to matter when all Calls
 //   together hold more than a single one may need, so that a server that is otherwise idle serves
 //   every Call within its limits.
-// - A sixteenth is set aside in equal parts, one for each connection that the server accepts. A Call
+// - A sixteenth is set aside in equal parts, one for each connection that the server accepts. A
+// Call
 //   that fits into the part of its connection needs no share: nobody can keep it waiting, however
 //   many hosts attack.
 // - Receives of new connections may take the pool up to seven eighths of its limit, an address at
