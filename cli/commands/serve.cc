@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "line_limit.h"
 #include "log.h"
+#include "memory_option.h"
 #include "metrics_option.h"
 #include "rpc_program.h"
 #include "rpcbind_option.h"
@@ -49,8 +50,6 @@ namespace {
 constexpr std::uint32_t kMostCredits = 1024;
 constexpr std::uint32_t kMostServedConnections = 16384;
 constexpr std::uint32_t kMostCalls = 1U << 20;
-// The program's own data takes two of them, and Calls need memory for other things, too.
-constexpr std::uint64_t kBulksInMemory = 8;
 constexpr std::size_t kMostNullPrograms = 64;
 // More than a header of the longest Send can list.
 constexpr std::uint32_t kMostSegments = 1U << 16;
@@ -65,6 +64,7 @@ struct ServeOptions {
   std::uint32_t max_connections = 256;
   std::uint32_t max_calls = 4096;
   std::string max_bulk = "16Mi";
+  std::string max_memory;
   std::uint32_t max_segments = protocol::kAcceptedSegments;
   std::uint32_t max_write_chunks = protocol::kAcceptedWriteChunks;
   std::string idle;
@@ -289,6 +289,7 @@ struct ServePlan {
   Endpoint endpoint;
   fabric::Address address;
   std::uint32_t max_bulk = 0;
+  std::uint64_t pool_limit = 0;  // bytes
   service::ServerOptions server;
   std::vector<RpcProgram> null_programs;
   std::optional<MetricsAddress> metrics;
@@ -352,6 +353,11 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
                          base::format_bytes(kLeastDrcBytes)));
     return std::nullopt;
   }
+  const auto memory = pool_limit(options.max_memory,
+                                 {*bulk, service::accepted_connections(options.max_connections),
+                                  options.drc_entries != 0 ? *drc_bytes : 0},
+                                 "serve");
+  if (!memory) return std::nullopt;
   const auto address = parse_listen(options.listen, *endpoint, "serve");
   if (!address) return std::nullopt;
   if (!choose_provider(*endpoint, *address, "serve")) return std::nullopt;
@@ -379,7 +385,8 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
   server_options.max_calls = options.max_calls;
   server_options.duplicates.entries = options.drc_entries;
   server_options.duplicates.bytes = *drc_bytes;
-  return ServePlan{*endpoint,      *address, *bulk, server_options, std::move(*null_programs),
+  return ServePlan{*endpoint,      *address,       *bulk,
+                   *memory,        server_options, std::move(*null_programs),
                    metrics_address};
 }
 
@@ -547,7 +554,7 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing, 
   const auto provider = open_provider(plan.endpoint, plan.address, tracer, "serve");
   if (!provider) return kUnreadable;
   protocol::MemoryPool::Options memory;
-  memory.limit = std::max(memory.limit, kBulksInMemory * plan.max_bulk);
+  memory.limit = plan.pool_limit;
   const auto loop = service::Loop::create(
       *provider.provider, {.memory = memory, .spin = plan.endpoint.spin, .tracer = tracer});
   if (!loop) return refused(loop.error());
@@ -716,6 +723,12 @@ void describe(command_line::Command& command, ServeOptions& options) {
               "Maximum bytes of one Call's Read chunks, and of one bulk result")
       .value("SIZE")
       .show_default();
+  command
+      .option("--max-memory", options.max_memory,
+              "Maximum memory that clients can make the server use, shared fairly by their "
+              "addresses and connections: docs/security.md (a quarter of the memory of the machine "
+              "or its cgroup, at most 4 GiB)")
+      .value("SIZE");
   command
       .option("--max-segments", options.max_segments,
               "Maximum segments of all chunks of one Call; a Call with more is refused (ERR_CHUNK)")

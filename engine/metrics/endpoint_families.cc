@@ -68,7 +68,9 @@ void add(Families& f, const ServerFigures& s) {
               {"RPC_MISMATCH", c.calls.rpc_mismatch},
               {"AUTH_ERROR", c.calls.auth_error}});
   add_errors(f, kRole, ErrorClass::kViolation,
-             {{"over_credit", c.responder.over_credit}, {"ignored", c.responder.ignored}});
+             {{"over_credit", c.responder.over_credit},
+              {"slow_pull", c.responder.slow_pulls},
+              {"ignored", c.responder.ignored}});
   add_errors(f, kRole, ErrorClass::kFailure, {{"cancelled", c.calls.cancelled}});
   f.add(kDelayed, role, c.responder.delayed);
   f.add(kOneWay, role, c.calls.one_way);

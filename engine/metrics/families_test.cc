@@ -63,6 +63,7 @@ Snapshot server_snapshot() {
   f.granted = 8;
   f.most_credits = 32;
   r.delayed = 33;
+  r.slow_pulls = 53;
   f.counters.durations.add(1500);
   f.counters.durations.add(3 * fabric::kMillisecond);
   s.procedures = {{"ECHO", "NULL", 29}, {"ECHO", "SINK", 30}};
@@ -183,6 +184,7 @@ TEST(Families, OfAServer) {
        {R"(rpcrdma_errors_total{class="rdma_error",kind="CANT_REPLY",role="server"})", 43},
        {R"(rpcrdma_errors_total{class="violation",kind="ignored",role="server"})", 5},
        {R"(rpcrdma_errors_total{class="violation",kind="over_credit",role="server"})", 6},
+       {R"(rpcrdma_errors_total{class="violation",kind="slow_pull",role="server"})", 53},
        {R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_UNAVAIL",role="server"})", 13},
        {R"(rpcrdma_errors_total{class="rpc_error",kind="PROG_MISMATCH",role="server"})", 14},
        {R"(rpcrdma_errors_total{class="rpc_error",kind="PROC_UNAVAIL",role="server"})", 15},

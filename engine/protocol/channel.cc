@@ -185,6 +185,10 @@ fabric::QueueDepths Channel::depths() const {
   return depths;
 }
 
+std::uint64_t Channel::receive_bytes() const {
+  return impl_->receives.count() * MemoryPool::block_bytes(impl_->receive_bytes);
+}
+
 Expected<void> Channel::begin(std::unique_ptr<fabric::Connection> connection) {
   Impl& i = *impl_;
   if (auto filled = i.receives.fill(); !filled) return filled;

@@ -55,8 +55,18 @@ fabric::Expected<Block> MemoryPool::acquire(std::uint32_t bytes) {
   std::vector<Block>& free = free_[size_class];
   if (free.empty()) {
     auto added = fabric::or_out_of_memory([&] { return add_slab(size_class); });
-    if (!added) return tl::unexpected(std::move(added.error()));
+    if (!added) {
+      // Otherwise peers could use up the limit by blocks of one size, and keep a few of each slab.
+      const auto larger = std::find_if(free_.begin() + size_class + 1, free_.end(),
+                                       [](const auto& blocks) { return !blocks.empty(); });
+      if (larger == free_.end()) return tl::unexpected(std::move(added.error()));
+      return take_from(*larger);
+    }
   }
+  return take_from(free);
+}
+
+Block MemoryPool::take_from(std::vector<Block>& free) {
   const Block block = free.back();
   free.pop_back();
   ++slab_of(block).taken;

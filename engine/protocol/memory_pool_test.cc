@@ -180,9 +180,28 @@ TEST(MemoryPoolTest, ASlabInUseStaysWhole) {
     const Block other = pool.acquire(4096).value();
     EXPECT_EQ(other.memory, kept.memory);
   }
+  // The other half of a slab for longer ones is all that is left.
+  EXPECT_EQ(pool.acquire(4096).value().memory, large.memory);
   EXPECT_EQ(pool.acquire(4096).error().code, Errc::kNoRoom);
   EXPECT_TRUE(lies_in_registered_memory(provider, kept));
   EXPECT_TRUE(lies_in_registered_memory(provider, large));
+}
+
+// Whoever keeps a block of each slab does not take the rest of them from others.
+TEST(MemoryPoolTest, FreeBlocksOfALargerSizeServeAtTheLimit) {
+  RegisteringProvider provider;
+  MemoryPool pool(provider, {.slab_bytes = 16 << 10, .limit = 32 << 10});
+  const Block kept = pool.acquire(8192).value();
+  const Block other = pool.acquire(16 << 10).value();
+  const Block small = pool.acquire(256).value();
+  EXPECT_EQ(small.size, 8192U);
+  EXPECT_EQ(small.memory, kept.memory);
+  EXPECT_EQ(pool.in_use(), 32U << 10);
+  EXPECT_EQ(pool.acquire(256).error().code, Errc::kNoRoom);
+  pool.release(small);
+  EXPECT_EQ(pool.acquire(8192).value().data, small.data);
+  pool.release(other);
+  EXPECT_EQ(pool.acquire(256).value().size, 256U);
 }
 
 TEST(MemoryPoolTest, MakingRoomAgainAndAgainLeavesNothingBehind) {

@@ -22,9 +22,11 @@ namespace {
 // they have released memory.
 constexpr Time kRetry = 5 * fabric::kMillisecond;
 constexpr const char* kNoMemory = "there is no memory for it";
+constexpr const char* kSlowPull = "the Read chunks of a Call arrived too slowly";
 
 ResponderOptions sane(ResponderOptions options) {
   options.credits = std::max(options.credits, 1U);
+  options.least_pull_rate = std::max(options.least_pull_rate, 1U);
   return options;
 }
 
@@ -51,6 +53,7 @@ std::uint64_t ResponderCore::id_of(std::uint32_t index) const {
 void ResponderCore::attach(Link& link) {
   link_ = &link;
   pool_ = &link.pool;
+  share_ = link.options.share;
 }
 
 void ResponderCore::detach() {
@@ -67,6 +70,8 @@ void ResponderCore::detach() {
   dropped_.clear();
   done_.clear();
   reading_ = 0;
+  coming_ = 0;
+  slow_at_ = fabric::kNever;
   for (; !deferred_.empty(); deferred_.pop()) pool_->release(deferred_.front().block);
   for (std::uint32_t i = 0; i < served_.size(); ++i) {
     ServedCall& s = served_[i];
@@ -88,12 +93,13 @@ void ResponderCore::detach() {
 
 Time ResponderCore::deadline() const {
   if (link_ == nullptr || link_->down || !link_->failure.empty()) return fabric::kNever;
-  const Time own = std::min(retry_at_, done_.deadline());
+  const Time own = std::min({retry_at_, done_.deadline(), slow_at_});
   return transfers_ == 0 ? own : std::min(own, due(progress_, options_.patience));
 }
 
 void ResponderCore::expire(Time now) {
   if (now < deadline()) return;
+  if (slow_at_ <= now) return end_slow_pull(now);
   if (retry_at_ <= now) return pull(now);
   if (done_.deadline() <= now) {
     std::uint32_t xid = 0;
@@ -114,7 +120,47 @@ void ResponderCore::transfer_ends(Time now) {
 
 void ResponderCore::give_blocks(ServedCall& served) {
   pulled_ -= served.pulled.block.size;
-  served.give_blocks(*pool_);
+  served.give_blocks(*pool_, share_);
+}
+
+fabric::Expected<Block> ResponderCore::block_for(std::uint64_t bytes, ServedCall& served) {
+  if (share_ != nullptr) {
+    if (!share_->take(bytes, served.held)) return fabric::fail(Errc::kNoRoom);
+  } else if (pool_->in_use() + bytes > pool_->limit() - pool_->limit() / 4) {
+    return fabric::fail(Errc::kNoRoom);
+  }
+  auto block = pool_->acquire(static_cast<std::uint32_t>(bytes));
+  if (!block && share_ != nullptr) share_->give(served.held);
+  return block;
+}
+
+void ResponderCore::pull_begins(ServedCall& served, Time now) {
+  served.state = State::kReading;
+  ++reading_;
+  coming_ += served.call.read_bytes;
+  const std::uint64_t at_least =
+      coming_ * static_cast<std::uint64_t>(fabric::kSecond) / options_.least_pull_rate;
+  served.pull_until = due(due(now, options_.pull_grace), static_cast<Time>(at_least));
+  slow_at_ = std::min(slow_at_, served.pull_until);
+  transfer_begins(now);
+}
+
+void ResponderCore::pull_ends(const ServedCall& served) {
+  coming_ -= served.call.read_bytes;
+  if (--reading_ == 0) slow_at_ = fabric::kNever;
+}
+
+void ResponderCore::end_slow_pull(Time now) {
+  slow_at_ = fabric::kNever;
+  for (std::uint32_t i = 0; i < served_.size(); ++i) {
+    const ServedCall& s = served_[i];
+    if (s.state != State::kReading) continue;
+    if (s.pull_until <= now) {
+      ++counters_.slow_pulls;
+      return link_->fail(kSlowPull, trace::kPeer, s.call.xid);
+    }
+    slow_at_ = std::min(slow_at_, s.pull_until);
+  }
 }
 
 void ResponderCore::over_credit(const Received& message) {
@@ -376,20 +422,16 @@ void ResponderCore::pull(Time now) {
     const std::uint64_t bytes = std::bit_ceil(chunk_block_bytes(s.call));
     // The end of one of the others triggers a retry.
     if (pulled_ != 0 && pulled_ + bytes > options_.max_pulled_bytes) return;
-    const std::uint64_t most = pool_->limit() - pool_->limit() / 4;
-    const bool room = pool_->in_use() + bytes <= most;
-    auto block =
-        room ? pool_->acquire(static_cast<std::uint32_t>(bytes)) : fabric::fail(Errc::kNoRoom);
+    auto block = block_for(bytes, s);
     if (block) {
       s.pulled.block = *block;
       pulled_ += block->size;
       s.pulled.place(s.call);
-      s.state = State::kReading;
-      ++reading_;
-      transfer_begins(now);
+      pull_begins(s, now);
       link_->work.add(*this, index);
       continue;
     }
+    const std::uint64_t most = pool_->limit() - pool_->limit() / 4;
     const bool hopeless = bytes > most || block.error().code != Errc::kNoRoom;
     if (!hopeless && now < due(s.received_at, options_.patience)) {
       retry_at_ = due(now, kRetry);
@@ -704,7 +746,7 @@ void ResponderCore::completed(const WorkId& id, Time now) {
       return link_->work.add(*this, id.slot);
     }
     transfer_ends(now);
-    --reading_;
+    pull_ends(*s);
     if (link_->trace.on()) {
       trace_reads_ended(link_->trace, s->call, s->pulled, link_->options.max_transfer, id, now);
     }

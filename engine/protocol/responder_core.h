@@ -6,7 +6,7 @@
 //
 // Read chunks are pulled in the order of their Calls, as memory for them becomes available. The
 // amount read from one peer is bounded, and never uses the quarter of the pool that is reserved for
-// everything else.
+// everything else. With a MemoryShare, that share bounds it, too.
 #pragma once
 
 #include "done_table.h"
@@ -105,6 +105,11 @@ class ResponderCore : public WorkSource {
   void send(std::uint32_t index, ServedCall::State state, fabric::Time now);
   void release(std::uint32_t index);
   void give_blocks(ServedCall& served);
+  // The block for the Read chunks of a Call.
+  [[nodiscard]] fabric::Expected<Block> block_for(std::uint64_t bytes, ServedCall& served);
+  void pull_begins(ServedCall& served, fabric::Time now);
+  void pull_ends(const ServedCall& served);
+  void end_slow_pull(fabric::Time now);
   // Reads or a Send; the last one is signaled.
   void transfer_begins(fabric::Time now);
   void transfer_ends(fabric::Time now);
@@ -117,14 +122,17 @@ class ResponderCore : public WorkSource {
   ResponderOptions options_;
   ResponderCounters counters_;
   Link* link_ = nullptr;
-  MemoryPool* pool_ = nullptr;  // of the link, or of the last one
+  MemoryPool* pool_ = nullptr;    // of the link, or of the last one
+  MemoryShare* share_ = nullptr;  // the same; null: it has none
   Slots<ServedCall> served_;
   FixedRing<Deferred> deferred_;
   FixedRing<std::uint32_t> waiting_;  // slots
   FixedRing<std::uint32_t> dropped_;  // slots
   DoneTable done_;
-  std::uint32_t reading_ = 0;  // slots whose Read chunks are being pulled
-  std::uint64_t pulled_ = 0;   // bytes of the blocks for Read chunks
+  std::uint32_t reading_ = 0;              // slots whose Read chunks are being pulled
+  std::uint64_t pulled_ = 0;               // bytes of the blocks for Read chunks
+  std::uint64_t coming_ = 0;               // bytes of Read chunks that are being pulled
+  fabric::Time slow_at_ = fabric::kNever;  // the earliest `pull_until`, or before it
   fabric::Time retry_at_ = fabric::kNever;
   std::uint32_t transfers_ = 0;  // in flight
   fabric::Time progress_ = 0;    // when one ended, or the first began

@@ -810,9 +810,57 @@ TEST_F(ResponderTest, RepliesThatAreNotTakenInTimeEndTheConnection) {
 }
 
 TEST_F(ResponderTest, WithoutEndOfPatienceThereIsNoDeadline) {
-  make({.credits = 8, .patience = fabric::kNever});
+  make({.credits = 8, .patience = fabric::kNever, .pull_grace = fabric::kNever});
   arrive(bulk_call(5, 100).encode(call_stream(5)));
   EXPECT_EQ(channel->deadline(), fabric::kNever);
+}
+
+// The time is that of all Read chunks that are being pulled at the minimum rate.
+TEST_F(ResponderTest, ReadChunksThatArriveInDripsEndTheConnection) {
+  make({.credits = 8, .pull_grace = fabric::kSecond, .least_pull_rate = 4000}, options_with(4096));
+  greet();
+  const fabric::Time begun = now;
+  OpenHeader h = open_call(1);
+  for (std::uint32_t i = 0; i < 62; ++i) h.reads.push_back({20, {i, 100, 1000}});
+  arrive(h.encode(call_stream(1)));
+  EXPECT_EQ(channel->deadline(), begun + fabric::kSecond + 6200 * (fabric::kSecond / 4000));
+  arrive(bulk_call(2, 4000).encode(call_stream(2)));
+  // Progress does not help.
+  now = begun + fabric::kSecond;
+  ASSERT_EQ(fabric.posted.size(), 33U);
+  complete(fabric.posted[31].id, Operation::kRead);
+  // The second alone was in time.
+  complete(fabric.posted[32].id, Operation::kRead);
+  ASSERT_EQ(seen.size(), 1U);
+  now = channel->deadline();
+  EXPECT_EQ(now, begun + fabric::kSecond + 6200 * (fabric::kSecond / 4000));
+  channel->expire(now - 1);
+  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(responder->counters().slow_pulls, 0U);
+  channel->expire(now);
+  EXPECT_THAT(failure(), HasSubstr("arrived too slowly"));
+  EXPECT_EQ(responder->counters().slow_pulls, 1U);
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+}
+
+TEST_F(ResponderTest, ReadChunksThatArriveInTimeHaveNoDeadlineAnyMore) {
+  make({.credits = 8, .pull_grace = fabric::kSecond, .least_pull_rate = 4000});
+  greet();
+  const fabric::Time begun = now;
+  arrive(bulk_call(1, 4000).encode(call_stream(1)));
+  now += fabric::kSecond;
+  arrive(bulk_call(2, 4000).encode(call_stream(2)));
+  ASSERT_EQ(fabric.posted.size(), 2U);
+  complete(fabric.posted[0].id, Operation::kRead);
+  // That of the first was earlier; it finds that of the second.
+  EXPECT_EQ(channel->deadline(), begun + 2 * fabric::kSecond);
+  now = channel->deadline();
+  channel->expire(now);
+  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(channel->deadline(), begun + 4 * fabric::kSecond);
+  complete(fabric.posted[1].id, Operation::kRead);
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  EXPECT_EQ(seen.size(), 2U);
 }
 
 TEST_F(ResponderTest, WhatIsPulledAtATimeIsLimited) {
@@ -883,6 +931,80 @@ TEST_F(ResponderTest, AnInvalidationOfACallsEndsTheConnection) {
   arrive(call(1), 17);
   EXPECT_THAT(failure(), HasSubstr("invalidated"));
   EXPECT_THAT(seen, IsEmpty());
+}
+
+// With a share of the pool, of which other peers hold the rest.
+class SharingResponderTest : public ResponderTest {
+ protected:
+  SharingResponderTest() : ResponderTest({.slab_bytes = 4096, .limit = 1U << 20}) {
+    channel_options.share = &share;
+  }
+  ~SharingResponderTest() override { channel.reset(); }
+
+  // All but less than 4 KiB of what is for Calls.
+  Block others() {
+    Block block = pool.acquire(512U << 10).value();
+    while (shares.most() - pool.in_use() >= 4096) more.push_back(pool.acquire(2048).value());
+    return block;
+  }
+  void release(const Block& block) {
+    pool.release(block);
+    for (const Block& b : std::exchange(more, {})) pool.release(b);
+  }
+
+  // A sixteenth of the pool for 4 connections is 16 KiB each.
+  MemoryShares shares{pool, {.single = 0, .connections = 4}};
+  MemoryShare share{shares, fabric::make_ipv4(10, 0, 0, 1)};
+  ChannelOptions channel_options;
+  std::vector<Block> more;
+};
+
+TEST_F(SharingResponderTest, CallsWaitForTheirShareUnlessTheirPartIsEnough) {
+  make({.credits = 8}, channel_options);
+  greet();
+  const Block taken = others();
+  arrive(bulk_call(1, 8000).encode(call_stream(1)));
+  arrive(bulk_call(2, 8000).encode(call_stream(2)));
+  arrive(bulk_call(3, 8000).encode(call_stream(3)));
+  EXPECT_EQ(fabric.posted.size(), 2U);
+  EXPECT_EQ(responder->counters().delayed, 1U);
+  // The first Reply gives its room to the third Call.
+  complete_posted();
+  ASSERT_EQ(seen.size(), 2U);
+  ASSERT_TRUE(reply(seen[0].id));
+  channel->flush(now);
+  complete_posted();
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_EQ(fabric.posted[0].handle, 3U);
+  // A longer one needs a share.
+  arrive(bulk_call(4, 40'000).encode(call_stream(4)));
+  EXPECT_EQ(fabric.posted.size(), 1U);
+  release(taken);
+  now = channel->deadline();
+  channel->expire(now);
+  channel->flush(now);
+  EXPECT_EQ(fabric.posted.size(), 2U);
+}
+
+TEST_F(SharingResponderTest, CopiesOfAReplyNeedAShare) {
+  make({.credits = 8}, channel_options);
+  greet();
+  for (std::uint32_t xid = 1; xid < 3; ++xid) {
+    OpenHeader h = open_call(xid);
+    h.writes = {{{1, 50'000, 1000}}};
+    arrive(h.encode(call_stream(xid)));
+  }
+  ASSERT_EQ(seen.size(), 2U);
+  const Buffer head = words({0, 1, 40'000});
+  const std::vector<Piece> message{{head, nullptr, false},
+                                   {{memory_bytes.data(), 40'000}, nullptr, true}};
+  ASSERT_TRUE(reply(seen[0].id, message));
+  complete_posted();
+  const Block taken = others();
+  EXPECT_EQ(reply(seen[1].id, message).error().code, fabric::Errc::kNoRoom);
+  EXPECT_EQ(sent(), words({2, 1, 8, 4, 2}));
+  EXPECT_EQ(failure(), "");
+  release(taken);
 }
 
 class SmallPoolResponderTest : public ResponderTest {

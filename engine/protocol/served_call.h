@@ -12,6 +12,7 @@
 
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/memory_share.h>
 #include <rpcrdma/protocol/options.h>
 
 namespace rpcrdma::protocol {
@@ -47,7 +48,8 @@ struct ServedCall {
   };
   Option option;
 
-  PulledChunks pulled;  // its Read chunks, and what is read of the Call
+  PulledChunks pulled;          // its Read chunks, and what is read of the Call
+  fabric::Time pull_until = 0;  // kReading: when they must be complete
 
   std::uint32_t reads = kNoSlot;  // of its Reply, in the DoneTable
 
@@ -58,14 +60,17 @@ struct ServedCall {
 
   Block send;
   std::uint32_t send_bytes = 0;
-  Block copies;  // of pieces that are written from here
+  Block copies;     // of pieces that are written from here
+  MemoryHeld held;  // of its connection's share, for the blocks of its chunks
   ChunkWriter writer;
 
   // Chunks as the Reply returns them.
   std::vector<wire::Segment> returned;
   std::vector<wire::WriteChunk> lists;
 
-  void give_blocks(MemoryPool& pool) {
+  // `share`: null: there is none.
+  void give_blocks(MemoryPool& pool, MemoryShare* share) {
+    if (share != nullptr) share->give(held);
     call.shrink();
     pulled.shrink();
     if (returned.capacity() > kMaxSegments) std::vector<wire::Segment>().swap(returned);

@@ -18,6 +18,7 @@ inline void add(protocol::ResponderCounters& sum, const protocol::ResponderCount
   sum.ignored += c.ignored;
   sum.over_credit += c.over_credit;
   sum.delayed += c.delayed;
+  sum.slow_pulls += c.slow_pulls;
   sum.bytes += c.bytes;
   sum.unacknowledged += c.unacknowledged;
   sum.unacknowledged_bytes += c.unacknowledged_bytes;

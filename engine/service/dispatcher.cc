@@ -86,9 +86,11 @@ void DispatcherState::orphan() {
     }
     for (std::uint32_t i = 0; i < slot.block_count; ++i) memory_->release(slot.blocks[i]);
     slot.block_count = 0;
+    if (share_ != nullptr) share_->give(slot.held);
     slot.ended = true;
   }
   memory_ = nullptr;
+  share_ = nullptr;
 }
 
 void DispatcherState::on_call(const protocol::IncomingCall& incoming) {
@@ -295,8 +297,17 @@ Expected<protocol::Block> DispatcherState::acquire(std::uint64_t id, std::uint32
   if (slots_[slot].block_count == slots_[slot].blocks.size()) {
     return fabric::fail(fabric::Errc::kNoRoom, "too many blocks for one Call");
   }
+  Slot& s = slots_[slot];
+  const protocol::MemoryHeld before = s.held;
+  if (share_ != nullptr && !share_->take(protocol::MemoryPool::block_bytes(bytes), s.held)) {
+    return fabric::fail(fabric::Errc::kNoRoom, "the connection's share of the memory is used up");
+  }
   auto block = memory_->acquire(bytes);
-  if (block) slots_[slot].blocks[slots_[slot].block_count++] = *block;
+  if (block) {
+    s.blocks[s.block_count++] = *block;
+  } else if (share_ != nullptr) {
+    share_->give_back_to(before, s.held);
+  }
   return block;
 }
 
@@ -366,10 +377,11 @@ std::size_t DispatcherState::find_or_add(std::uint64_t id) {
 }
 
 void DispatcherState::remove(std::size_t slot) {
-  const Slot& s = slots_[slot];
+  Slot& s = slots_[slot];
   if (memory_ != nullptr) {
     for (std::uint32_t i = 0; i < s.block_count; ++i) memory_->release(s.blocks[i]);
   }
+  if (share_ != nullptr) share_->give(s.held);
   ids_[slot] = ids_.back();
   slots_[slot] = slots_.back();
   ids_.pop_back();
@@ -470,6 +482,9 @@ void Dispatcher::trace(const trace::ConnectionTracer& tracer) {
 }
 void Dispatcher::measure_by(fabric::Time (*read_clock)()) {
   state_->measure_by(read_clock);
+}
+void Dispatcher::limit_by(protocol::MemoryShare& share) {
+  state_->limit_by(share);
 }
 void Dispatcher::on_call(const protocol::IncomingCall& call) {
   state_->on_call(call);

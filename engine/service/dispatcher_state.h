@@ -32,6 +32,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   }
   void trace(const trace::ConnectionTracer& tracer) { trace_ = tracer; }
   void measure_by(fabric::Time (*read_clock)()) { read_clock_ = read_clock; }
+  void limit_by(protocol::MemoryShare& share) { share_ = &share; }
   // Called when the dispatcher is destroyed: its memory must be back in the pool before that ends.
   void orphan();
 
@@ -59,6 +60,7 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
   struct Slot {
     std::array<protocol::Block, protocol::kMaxResults> blocks;
     std::uint32_t block_count = 0;
+    protocol::MemoryHeld held;   // for the blocks
     Program* program = nullptr;  // set for a deferred Call, like the two that follow
     const Procedure* procedure = nullptr;
     fabric::Time received = 0;
@@ -109,7 +111,8 @@ class DispatcherState : public std::enable_shared_from_this<DispatcherState> {
 
   std::vector<Program*> programs_;
   fabric::Address peer_;
-  protocol::MemoryPool* memory_;  // null: orphaned
+  protocol::MemoryPool* memory_;            // null: orphaned
+  protocol::MemoryShare* share_ = nullptr;  // null: orphaned, or without
   const fabric::Time* clock_;
   Dispatcher::ReplyTo reply_to_;          // empty: no responder any more
   std::function<void()> answered_later_;  // may be empty

@@ -35,6 +35,13 @@ constexpr std::string_view kNoMemory = "too little memory";
 // An eighth of the connections is reserved for peers that have none, so that no peer can exclude
 // all others; an eighth of the memory is reserved for existing connections.
 constexpr std::uint32_t kReservedPart = 8;
+
+// Its Read chunks, and results that are as long.
+std::uint64_t single_call(const ServerOptions& options) {
+  constexpr std::uint64_t kMost = 1ULL << 40;
+  return 2 * std::bit_ceil(std::min(options.responder.max_chunk_bytes, kMost));
+}
+
 // Reason code for a rejection by the consumer of connections (IBA 12.6.7.2).
 constexpr std::uint16_t kConsumerReject = 28;
 
@@ -62,10 +69,15 @@ class Cookie {
 // Members in the order of their dependencies: the channel is destroyed first.
 struct Connection {
   Connection(std::span<Program* const> programs, const fabric::Address& peer, Loop& loop,
-             const protocol::ResponderOptions& options, DuplicateCache* duplicates)
-      : dispatcher(programs, peer, loop.memory(), loop.clock(), duplicates),
-        responder(dispatcher, options) {}
+             const protocol::ResponderOptions& options, DuplicateCache* duplicates,
+             protocol::MemoryShares& shares)
+      : share(shares, peer),
+        dispatcher(programs, peer, loop.memory(), loop.clock(), duplicates),
+        responder(dispatcher, options) {
+    dispatcher.limit_by(share);
+  }
 
+  protocol::MemoryShare share;
   Dispatcher dispatcher;
   protocol::Responder responder;
   std::shared_ptr<ReverseClient> reverse;
@@ -84,6 +96,10 @@ struct Connection {
 };
 
 }  // namespace
+
+std::uint32_t accepted_connections(std::uint32_t max_connections) {
+  return max_connections + std::min(max_connections / kReservedPart, UINT32_MAX - max_connections);
+}
 
 const char* close_reason_name(CloseReason reason) {
   switch (reason) {
@@ -112,6 +128,7 @@ struct Server::Impl : LoopMember {
         invalidates(o.remote_invalidation && l.provider().limits().sends_invalidate &&
                     l.provider().limits().accepts_invalidate),
         private_data(own_private_data(o.inline_threshold, invalidates)),
+        shares(l.memory(), {single_call(o), accepted_connections(o.max_connections)}),
         most_granted(o.responder.credits),
         granted(o.responder.credits) {
     if (options.profile == Profile::k5666) {
@@ -171,9 +188,9 @@ struct Server::Impl : LoopMember {
   }
 
   void on_request(fabric::Event& event, Time now) {
-    const std::uint32_t reserve = options.max_connections / kReservedPart;
-    if (closing || (count >= options.max_connections &&
-                    (count - options.max_connections >= reserve || has_connection(event.peer)))) {
+    const std::uint32_t most = accepted_connections(options.max_connections);
+    if (closing || count >= most ||
+        (count >= options.max_connections && has_connection(event.peer))) {
       return reject(event, "too many connections", counters.rejected_full, now);
     }
     const std::uint64_t limit = loop.memory().limit();
@@ -214,7 +231,7 @@ struct Server::Impl : LoopMember {
       observe([&](ServerObserver& o) { o.on_refused(slots[key]->info, call); });
     };
     auto c = std::make_unique<Connection>(programs, event.peer, loop, responder,
-                                          duplicates ? &*duplicates : nullptr);
+                                          duplicates ? &*duplicates : nullptr, shares);
     c->info.number = ++last_number;
     c->info.peer = event.peer;
     c->info.thresholds =
@@ -233,9 +250,13 @@ struct Server::Impl : LoopMember {
     channel.sends_invalidate = invalidates;
     channel.accepts_invalidate = invalidates;
     channel.later_credits = options.reverse_credits;
+    channel.share = &c->share;
     c->channel =
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
     c->channel->agree(agreed);
+    if (!c->share.take_receives(c->channel->receive_bytes())) {
+      return reject(event, kNoMemory, counters.rejected_memory, now);
+    }
 
     c->dispatcher.attach(
         [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
@@ -559,6 +580,7 @@ struct Server::Impl : LoopMember {
   const std::array<std::uint8_t, wire::kPrivateDataBytes> private_data;
   std::unique_ptr<fabric::Listener> listener;
   std::optional<DuplicateCache> duplicates;
+  protocol::MemoryShares shares;
   std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
@@ -610,6 +632,7 @@ fabric::Expected<void> Server::limit(std::uint32_t max_connections, std::uint32_
     return fabric::fail(fabric::Errc::kBadArgument, "a limit of 0");
   }
   impl_->options.max_connections = max_connections;
+  impl_->shares.set_connections(accepted_connections(max_connections));
   impl_->options.max_calls = max_calls;
   impl_->options.idle = idle;
   impl_->share_credits();

@@ -745,6 +745,10 @@ TEST(EndpointUsage, BadArgumentsGiveOneLine) {
   refused("serve --listen 127.0.0.1 --max-bulk 1G", "--max-bulk 1G");
   refused("serve --listen 127.0.0.1 --drc-bytes 1Ki", "--drc-bytes 1Ki: give at least 64 KiB");
   refused("serve --listen 127.0.0.1 --drc-bytes 2Gi", "--drc-bytes 2Gi");
+  refused("serve --listen 127.0.0.1 --max-memory lots", "--max-memory lots: not a size");
+  refused("serve --listen 127.0.0.1 --max-memory 64Mi",
+          "--max-memory 64Mi: too little for --max-bulk 16 MiB, --max-connections and --drc-bytes; "
+          "give at least 153Mi");
   refused("serve --listen 127.0.0.1 --null-program nfs", "give PROGRAM:VERSION, such as nfs:4");
   refused("serve --listen 127.0.0.1 --null-program nfs:x", "--null-program nfs:x");
   refused("serve --listen 127.0.0.1 --null-program nsf:3", "--null-program nsf:3");

@@ -332,7 +332,7 @@ TEST(Limits, AConnectionWhoseReceivesDoNotFitIsRejected) {
   EXPECT_TRUE(modest.all_right());
   EXPECT_EQ(server.stop().rejected_memory, 1U);
   ASSERT_EQ(server.emitted().rejected.size(), 1U);
-  EXPECT_EQ(server.emitted().rejected[0], "the memory limit is reached");
+  EXPECT_EQ(server.emitted().rejected[0], "too little memory");
   EXPECT_EQ(echo.client().counters().rejected, 1U);
 }
 

@@ -13,6 +13,7 @@
 
 #include <rpcrdma/fabric/provider.h>
 #include <rpcrdma/protocol/memory_pool.h>
+#include <rpcrdma/protocol/memory_share.h>
 #include <rpcrdma/protocol/padding.h>
 #include <rpcrdma/protocol/requester.h>
 #include <rpcrdma/protocol/responder.h>
@@ -61,6 +62,9 @@ struct ChannelOptions {
   // Reserves Receives and work for a requester that is attached later, see attach(): its maximum
   // credits.
   std::uint32_t later_credits = 0;
+  // Limits what the peer's Calls may take of the pool; null: nothing but the pool does. It outlives
+  // the roles.
+  MemoryShare* share = nullptr;
   // Tracer for events of the channel and its Calls, and the connection's number in them (see
   // trace/connection_tracer.h); null: no tracing. It outlives the roles. The owner emits the
   // connection's start, before established(), and its end, after the channel's end.
@@ -80,6 +84,8 @@ class Channel {
 
   // Returns the queue depths that the fabric must provide.
   [[nodiscard]] fabric::QueueDepths depths() const;
+  // Returns what the Receives take of the pool.
+  [[nodiscard]] std::uint64_t receive_bytes() const;
   // Takes over a connection that is about to be set up, and posts the Receives. Error: kNoRoom,
   // kSystem.
   [[nodiscard]] fabric::Expected<void> begin(std::unique_ptr<fabric::Connection> connection);

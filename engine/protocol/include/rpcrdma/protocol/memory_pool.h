@@ -4,7 +4,9 @@
 // Belongs to the thread of its provider, and must live as long as work that uses its blocks.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,10 +39,15 @@ class MemoryPool {
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
 
-  // Sizes are powers of two, 256 bytes or more. In steady state nothing is allocated or registered.
+  // Sizes are powers of two, 256 bytes or more. At the limit, a larger block serves if one is free.
+  // In steady state nothing is allocated or registered.
   // Errors: kNoRoom beyond the limit or for more than 1 GiB; kSystem.
   [[nodiscard]] fabric::Expected<Block> acquire(std::uint32_t bytes);
   void release(const Block& block);
+  // The size of the block for so many bytes.
+  [[nodiscard]] static std::uint64_t block_bytes(std::uint64_t bytes) {
+    return std::max(std::bit_ceil(bytes), std::uint64_t{1} << kLeastShift);
+  }
 
   [[nodiscard]] std::uint64_t limit() const { return options_.limit; }    // bytes
   [[nodiscard]] std::uint64_t registered() const { return registered_; }  // bytes
@@ -63,6 +70,7 @@ class MemoryPool {
   };
 
   [[nodiscard]] fabric::Expected<void> add_slab(unsigned size_class);
+  [[nodiscard]] Block take_from(std::vector<Block>& free);
   void forget_idle(std::uint64_t bytes);
   void deregister_memory(const Slab& slab);
   [[nodiscard]] static Slab& slab_of(const Block& block);

@@ -86,6 +86,11 @@ struct ResponderOptions {
   // flight, the peer counts as dead and the connection fails. A Call that has waited this long for
   // the pool is answered with ERR_CHUNK. fabric::kNever: no limit.
   fabric::Time patience = 60 * fabric::kSecond;
+  // The Read chunks of a Call must be complete this long after their pull began, plus the time that
+  // all Read chunks being pulled on the connection take at the minimum rate, in bytes per second.
+  // Otherwise the connection fails: a peer that answers in drips keeps no memory. kNever: no limit.
+  fabric::Time pull_grace = 30 * fabric::kSecond;
+  std::uint32_t least_pull_rate = 1U << 20;
   // Counts Calls with a Reply, from their Receives until reply(), by the clock passed to both, or
   // by `read_clock`. Several responders may share one; it outlives them. Null: not counted.
   Durations* durations = nullptr;
@@ -122,6 +127,7 @@ struct ResponderCounters {
   std::uint64_t ignored = 0;      // errors and DONE messages from the peer
   std::uint64_t over_credit = 0;  // Calls beyond the grant; they end the connection
   std::uint64_t delayed = 0;      // Calls that waited for memory for their Read chunks
+  std::uint64_t slow_pulls = 0;   // Read chunks below the minimum rate; they end the connection
   MessageBytes bytes;             // of delivered Calls, and of Replies
   // Replies, and bytes in their chunks, that may not have arrived: the connection ended before
   // their acknowledgment, and not by the peer's request (Channel::peer_closes()).

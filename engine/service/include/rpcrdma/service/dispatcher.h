@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include <rpcrdma/protocol/memory_share.h>
 #include <rpcrdma/protocol/responder.h>
 #include <rpcrdma/service/duplicate_cache.h>
 #include <rpcrdma/service/program.h>
@@ -65,6 +66,8 @@ class Dispatcher : public protocol::ResponderOwner {
   void trace(const trace::ConnectionTracer& tracer);
   // Reads the clock at this moment, for Program::durations(). Null: `clock` is all there is.
   void measure_by(fabric::Time (*read_clock)());
+  // Blocks of Calls count to the connection's share of the memory, which outlives this.
+  void limit_by(protocol::MemoryShare& share);
 
   void on_call(const protocol::IncomingCall& call) override;
   void on_sent(std::uint64_t id) override;

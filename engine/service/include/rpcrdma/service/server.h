@@ -42,7 +42,7 @@ struct ServerOptions {
   // Maximum of connections. Beyond it, an eighth more are accepted from peers without a connection,
   // so that no peer can exclude all others; the rest are rejected. New connections are also
   // rejected while seven eighths of the loop's memory are in use, since Calls of the others need
-  // some.
+  // some, and while their address holds too much of it: protocol::MemoryShares divides it.
   std::uint32_t max_connections = 256;
   // Target for Calls in flight on all connections together. It is enforced only through grants:
   // each connection is granted its share, and at least 1.
@@ -54,6 +54,9 @@ struct ServerOptions {
   // Time limit from accepting to established, and for closing.
   fabric::Time handshake = 10 * fabric::kSecond;
 };
+
+// Connections that a server with this maximum accepts, with those for peers that have none.
+[[nodiscard]] std::uint32_t accepted_connections(std::uint32_t max_connections);
 
 enum class CloseReason : std::uint8_t {
   kPeer,      // the peer disconnected, or the fabric reported a failure

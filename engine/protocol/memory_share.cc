@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <bit>
+
+#include <rpcrdma/protocol/memory_share.h>
+
+namespace rpcrdma::protocol {
+namespace {
+
+constexpr std::uint64_t kReservedPart = 16;  // of the pool, for all connections together
+constexpr std::uint64_t kReceivesKeep = 8;   // the part of the pool that no Receives may take
+
+// Bytes that are free below `most`.
+std::uint64_t below(std::uint64_t most, std::uint64_t used) {
+  return most - std::min(most, used);
+}
+
+}  // namespace
+
+// Blocks are powers of two, and so is their room.
+std::uint64_t MemoryShares::reserved_each() const {
+  const std::uint64_t each = pool_.limit() / kReservedPart / std::max(options_.connections, 1U);
+  return std::bit_floor(each);
+}
+
+MemoryShare::MemoryShare(MemoryShares& shares, const fabric::Address& peer)
+    : shares_(shares), account_(shares.accounts_.try_emplace(peer).first) {
+  ++account_->second.connections;
+}
+
+MemoryShare::~MemoryShare() {
+  account_->second.held -= held_;
+  if (--account_->second.connections == 0) shares_.accounts_.erase(account_);
+}
+
+bool MemoryShare::take_receives(std::uint64_t bytes) {
+  const std::uint64_t limit = shares_.pool_.limit();
+  const std::uint64_t free = below(limit - limit / kReceivesKeep, shares_.pool_.in_use());
+  if (account_->second.held + 2 * bytes > free) return false;
+  account_->second.held += bytes;
+  held_ += bytes;
+  return true;
+}
+
+// "At most as much as it leaves free": held + bytes <= free - bytes.
+bool MemoryShare::has_room(std::uint64_t bytes) const {
+  const std::uint64_t free = below(shares_.most(), shares_.pool_.in_use());
+  if (bytes > free) return false;
+  if (shares_.calls_ + bytes <= shares_.options_.single) return true;
+  const std::uint64_t held = account_->second.held;
+  return held + 2 * bytes <= free && 4 * (held_ + bytes) <= free + held;
+}
+
+bool MemoryShare::take(std::uint64_t bytes, MemoryHeld& held) {
+  if (has_room(bytes)) {
+    shares_.calls_ += bytes;
+    account_->second.held += bytes;
+    held_ += bytes;
+    held.shared += bytes;
+    return true;
+  }
+  if (reserved_ + bytes > shares_.reserved_each()) return false;
+  reserved_ += bytes;
+  held.reserved += bytes;
+  return true;
+}
+
+void MemoryShare::give_back_to(const MemoryHeld& before, MemoryHeld& held) {
+  MemoryHeld since{held.shared - before.shared, held.reserved - before.reserved};
+  held = before;
+  give(since);
+}
+
+void MemoryShare::give_all(MemoryHeld& held) {
+  shares_.calls_ -= held.shared;
+  account_->second.held -= held.shared;
+  held_ -= held.shared;
+  reserved_ -= held.reserved;
+  held = {};
+}
+
+}  // namespace rpcrdma::protocol
