@@ -16,12 +16,12 @@ using fabric::kMillisecond;
 using fabric::kSecond;
 using fabric::Time;
 
-constexpr std::uint16_t kPort = 20049;
+constexpr std::uint16_t kEchoPort = 20049;
 constexpr std::uint32_t kBytes = 4096;
 constexpr std::uint32_t kReceives = 16;
 constexpr std::size_t kAmple = 256U << 20;
 
-fabric::Address address(std::uint8_t last) {
+fabric::Address address_of(std::uint8_t last) {
   return fabric::make_ipv4(10, 0, 0, last);
 }
 
@@ -32,11 +32,11 @@ class Host : public SimNode {
       : network_(network),
         adapter(
             [&] {
-              options.address = address(last);
+              options.address = address_of(last);
               return options;
             }(),
             last),
-        id(network.add(address(last), *this, link)),
+        id(network.add(address_of(last), *this, link)),
         buffer_(kBytes) {
     memory_ = adapter.register_memory(buffer_).value();
   }
@@ -57,7 +57,7 @@ class Host : public SimNode {
     for (std::uint32_t i = 0; i < count; ++i) {
       fabric::ConnectionOptions o;
       o.cookie = connections.size();
-      connections.push_back(adapter.connect(address(to), kPort, o, network_.now()).value());
+      connections.push_back(adapter.connect(address_of(to), kEchoPort, o, network_.now()).value());
     }
     sent.resize(connections.size());
   }
@@ -135,7 +135,7 @@ class Host : public SimNode {
 struct Hosts {
   explicit Hosts(const SimLink& server_link, std::uint8_t count = 1, AdapterOptions options = {}) {
     server = std::make_unique<Host>(network, 1, server_link, options);
-    EXPECT_TRUE(server->adapter.listen(kPort, 0));
+    EXPECT_TRUE(server->adapter.listen(kEchoPort, 0));
     for (std::uint8_t i = 0; i < count; ++i) {
       clients.push_back(
           std::make_unique<Host>(network, static_cast<std::uint8_t>(2 + i), SimLink{}, options));

@@ -422,11 +422,13 @@ Status RcRequester::expire(fabric::Time now) {
   }
   if (ack_deadline_ > now) return Status::kSuccess;
   constexpr unsigned kMostDoublings = 7;
-  // Together about half a second with the usual time-out.
-  constexpr unsigned kWaitsForQueue = 3;
+  // Together a second with the usual time-out.
+  constexpr unsigned kWaitsForQueue = 4;
   if (timeouts_in_a_row_ < kWaitsForQueue && parameters_.shared != nullptr &&
       parameters_.shared->may_be_queued(waits_since_)) {
     ++timeouts_in_a_row_;
+    // A peer that is gone is noticed as soon as if something had been sent, but not without that.
+    if (retries_ > 1) --retries_;
     ack_deadline_ = now + ack_time();
     return Status::kSuccess;
   }
