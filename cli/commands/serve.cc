@@ -252,6 +252,7 @@ void print_json(const service::ServerCounters& c, const service::echo::EchoCount
     const soft::ProviderCounters counters = provider.soft->counters();
     packets = {{"sent", counters.udp.sent_packets},
                {"received", counters.udp.received_packets},
+               {"retransmitted", counters.queue_pairs.retransmitted},
                {"forwarded", counters.udp.forwarded},
                {"forward_dropped", counters.udp.forward_dropped}};
   }

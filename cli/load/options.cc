@@ -19,7 +19,7 @@ namespace {
 using fabric::Time;
 
 constexpr std::uint32_t kMostDepth = 1024;
-constexpr std::uint32_t kMostLoadConnections = 1024;
+constexpr std::uint32_t kMostLoadConnections = 10'000;
 constexpr std::uint32_t kMostThreads = 64;
 constexpr std::size_t kMostLoadServers = 256;
 

@@ -11,12 +11,14 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/rejection.h>
+#include <rpcrdma/fabric/ring.h>
 #include <rpcrdma/fabric/time_heap.h>
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/client.h>
@@ -32,6 +34,9 @@ namespace {
 // Intervals that may pass without an answer. Usually the fabric reports a dead peer earlier, but
 // not if the peer keeps answering with RNR NAKs because it has no Receives.
 constexpr int kProbes = 3;
+// Connections that are being established at a time. The requests of thousands would overflow the
+// server's socket buffer and its list of waiting requests.
+constexpr std::uint32_t kConnectingAtOnce = 128;
 // Reverse Calls at a time that a client without programs refuses.
 constexpr std::uint32_t kRefused = 4;
 
@@ -135,6 +140,7 @@ struct Link : protocol::RequesterOwner {
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
   std::uint32_t trace = 0;         // the connection's number in trace events; 0: none
+  bool connecting = false;         // it is one of kConnectingAtOnce
   bool established = false;        // the connection is or was established
   std::uint32_t attempts = 0;      // in a row
   Time backoff = 0;                // before the next attempt
@@ -176,6 +182,7 @@ struct Client::Impl : LoopMember {
     dirty.reserve(options.connections);
     flushing.reserve(options.connections);
     timers.reserve(options.connections);
+    in_line.reserve(options.connections);
     for (std::uint32_t i = 0; i < options.connections; ++i) {
       protocol::RequesterOptions requester = options.requester;
       requester.first_xid = static_cast<std::uint32_t>(random());
@@ -209,6 +216,7 @@ struct Client::Impl : LoopMember {
   // Ends the connection first: then no peer can access the memory of its Calls any more, and
   // outcomes that were about to be reported are reported.
   void detach(Link& link, const EndedConnection& end, Time now) {
+    leave_connecting(link, now);
     if (link.cookie != 0) loop.drop_cookie(std::exchange(link.cookie, 0));
     if (const auto channel = std::exchange(link.channel, nullptr)) channel->close(now);
     const std::uint32_t number = std::exchange(link.trace, 0);
@@ -217,7 +225,29 @@ struct Client::Impl : LoopMember {
                      : trace_failed(loop, number, end, {true, options.port, options.server}, now);
   }
 
+  // Connects, or waits until fewer others do.
+  void connect_in_turn(Link& link, Time now) {
+    if (link.connecting || connecting < kConnectingAtOnce) return connect(link, now);
+    link.due = fabric::kNever;
+    in_line.push(link.number);
+  }
+
+  // The connection is established or ended: another one may connect.
+  void leave_connecting(Link& link, Time now) {
+    if (!std::exchange(link.connecting, false)) return;
+    --connecting;
+    for (bool found = false; !found && !in_line.empty(); in_line.pop()) {
+      Link& next = *links[in_line.front()];
+      found = next.state == LinkState::kWaiting;
+      if (!found) continue;  // it was closed meanwhile
+      next.due = now;
+      watch(next);
+    }
+  }
+
   void connect(Link& link, Time now) {
+    // It may have run out of memory before.
+    if (!std::exchange(link.connecting, true)) ++connecting;
     ++counters.attempts;
     ++link.attempts;
     link.up_since = fabric::kNever;
@@ -255,6 +285,7 @@ struct Client::Impl : LoopMember {
 
   void established(Link& link, const fabric::Event& event, Time now) {
     ++counters.established;
+    leave_connecting(link, now);
     link.state = LinkState::kUp;
     link.due = fabric::kNever;
     link.up_since = now;
@@ -585,7 +616,7 @@ struct Client::Impl : LoopMember {
         lost(link, {trace::kHere, 0, "no answer in time", true}, now);
         break;
       case LinkState::kWaiting:
-        connect(link, now);
+        connect_in_turn(link, now);
         break;
       case LinkState::kClosing:
         lost(link, {trace::kHere, 0, or_else(link.what, "closed, without an answer")}, now);
@@ -639,6 +670,9 @@ struct Client::Impl : LoopMember {
   std::vector<std::uint32_t> dirty, flushing;  // links with work for flush()
   // The time at which a link needs attention, or earlier: activity postpones most deadlines.
   fabric::TimeHeap timers;
+  // Links in kWaiting whose turn to connect comes when fewer others connect.
+  fabric::Ring<std::uint32_t> in_line{SIZE_MAX};
+  std::uint32_t connecting = 0;  // links
   std::minstd_rand random;
   bool finishing = false;
   bool closing = false;

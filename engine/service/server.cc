@@ -288,6 +288,7 @@ struct Server::Impl : LoopMember {
     cookie.keep();
     free_keys.pop_back();
     slots[key] = std::move(c);
+    slots[key]->responder.grant(granted);
     watch(key);
     ++count;
     ++counters.accepted;
@@ -397,7 +398,7 @@ struct Server::Impl : LoopMember {
   void share_credits() {
     const std::uint32_t share =
         std::clamp(options.max_calls / std::max(count, 1U), 1U, most_granted);
-    if (share == granted && share == options.responder.credits) return;
+    if (share == granted) return;
     granted = share;
     for (const auto& c : slots) {
       if (c != nullptr) c->responder.grant(share);

@@ -2,10 +2,12 @@
 // packets to them, translates CM events into provider events, and schedules transmission and
 // timers.
 #include "rc/packet_fields.h"
+#include "rc/peer_path.h"
 #include "rc/queue_pair.h"
 #include "trace_hooks.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <random>
 #include <unordered_map>
@@ -50,6 +52,14 @@ std::uint8_t sooner(std::uint8_t a, std::uint8_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
+// What the connections to one peer address share, while there are any.
+struct SharedPath {
+  explicit SharedPath(const std::uint32_t& most) : path(most) {}
+
+  PeerPath path;
+  std::uint32_t connections = 0;
+};
+
 enum class Phase : std::uint8_t { kRequested, kConnecting, kAccepted, kEstablished, kDown };
 
 struct Slot {
@@ -62,6 +72,7 @@ struct Slot {
   std::uint64_t cookie = 0;
   Time known_deadline = fabric::kNever;  // its entry in the heap
   Path path;
+  PeerPath* shared = nullptr;  // null until it is connected
   CmQueuePair local;
   CmQueuePair peer;
   std::uint8_t path_mtu = 0;
@@ -74,6 +85,7 @@ struct Slot {
 struct Adapter::Impl {
   Impl(const AdapterOptions& o, std::uint64_t seed) : options(o), random(seed), cm(o.cm, seed) {
     options.max_connections = std::min(options.max_connections, kMaxSlots);
+    share_window();
   }
 
   AdapterOptions options;
@@ -89,6 +101,9 @@ struct Adapter::Impl {
     std::uint64_t after = 0;  // polled completions before the event
   };
   fabric::Ring<End> ends{kMaxSlots + 1};
+  // A peer could choose colliding addresses, so it is a tree. Slots refer to its elements.
+  std::map<fabric::Address, SharedPath> paths;
+  std::uint32_t most_of_path = 0;  // see share_window()
   std::vector<Slot> slots;
   std::vector<std::uint32_t> free_slots;
   std::unordered_map<CmId, std::uint32_t> by_cm;  // slot index
@@ -158,6 +173,7 @@ struct Adapter::Impl {
   void free_slot(std::uint32_t index) {
     Slot& s = slots[index];
     if (s.cm != 0) by_cm.erase(s.cm);
+    leave_path(s);
     completions.drop(s.qp->qpn());
     events.erase_if([&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
     ends.erase_if([&](const End& e) { return e.event.connection == s.qp->qpn(); });
@@ -165,6 +181,40 @@ struct Adapter::Impl {
     s.qp.reset();
     s.phase = Phase::kDown;
     free_slots.push_back(index);
+  }
+
+  // The answers to what all connections have in flight arrive in the own socket buffer, and the
+  // peers' packets too. Half of the buffer is for each, as if there were at least two peers. A
+  // packet of the kernel occupies up to twice its bytes.
+  void share_window() {
+    constexpr std::size_t kPart = 4;
+    const std::size_t packets = options.receive_buffer / kPart / options.mtu;
+    most_of_path = static_cast<std::uint32_t>(packets / std::max<std::size_t>(1, paths.size() / 2));
+  }
+
+  // Throws std::bad_alloc.
+  void join_path(Slot& s) {
+    const auto [it, is_new] = paths.try_emplace(s.path.remote, most_of_path);
+    if (is_new) share_window();
+    ++it->second.connections;
+    s.shared = &it->second.path;
+    s.qp->waiter().slot = index_of(s.qp->qpn());
+  }
+
+  void leave_path(Slot& s) {
+    if (s.shared == nullptr) return;
+    s.qp->fail("the connection ended");  // what it had in flight no longer counts
+    s.shared->leave(s.qp->waiter());
+    next_turn(*std::exchange(s.shared, nullptr));
+    const auto it = paths.find(s.path.remote);
+    if (--it->second.connections != 0) return;
+    paths.erase(it);
+    share_window();
+  }
+
+  // Continues with the next connection that waits for room on the path, if there is room by now.
+  void next_turn(PeerPath& path) {
+    if (PathWaiter* const next = path.next_turn()) touch(next->slot);
   }
 
   void trace(Slot& s, const fabric::ConnectionOptions& o) const {
@@ -257,6 +307,8 @@ struct Adapter::Impl {
     p.owner_sleeps = &owner_sleeps;
     p.window = options.window;
     p.read_packets = options.read_packets;
+    join_path(s);
+    p.shared = s.shared;
     s.qp->connect(s.path, p);
   }
 
@@ -400,6 +452,7 @@ struct Adapter::Impl {
           burst = 0;
           active.pop();
           active.push(index);
+          end_turn(s);
         }
         return true;
       }
@@ -408,9 +461,21 @@ struct Adapter::Impl {
       active.pop();
       if (s.qp == nullptr) continue;
       note_deadline(index);  // of a waiting ACK
+      end_turn(s);
       check_failed(s, now);
     }
     return false;
+  }
+
+  // The connection cannot send for now, or others are to send as well.
+  void end_turn(Slot& s) {
+    if (s.shared == nullptr) return;
+    if (s.qp->waits_for_path()) {
+      s.shared->wait(s.qp->waiter());
+    } else {
+      s.shared->end_turn(s.qp->waiter());
+    }
+    next_turn(*s.shared);
   }
 };
 
@@ -653,6 +718,7 @@ void Adapter::Impl::receive(const Path& path, wire::Bytes packet, Time now) {
   }
   s->qp->receive(p, now);
   touch(index_of(p.bth.dest_qp));
+  if (s->shared != nullptr) next_turn(*s->shared);
   check_failed(*s, now);
 }
 
@@ -680,6 +746,7 @@ void Adapter::expire(Time now) {
     if (s.qp == nullptr) continue;
     s.qp->expire(now);
     i.touch(index);
+    if (s.shared != nullptr) i.next_turn(*s.shared);
     i.check_failed(s, now);
   }
 }

@@ -211,11 +211,14 @@ class Soft : public SoftProvider {
         any = true;
       });
       // The owner may want to answer; the ACK then leaves with its message.
-      if (anything_to_poll()) return;
+      if (anything_to_poll()) break;
       if (any) send(now);
       if (more) now = base::monotonic_ns();
     }
-    if (deadline() <= now) {
+    if (deadline() > now) {
+      is_due_ = false;
+    } else if (was_read_when_due(more)) {
+      is_due_ = false;
       adapter_.expire(now);
       faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
       send(now);
@@ -257,6 +260,20 @@ class Soft : public SoftProvider {
     return event_waits_ || adapter_.anything_to_poll();
   }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
+
+  // A timer may be due because the packet that would have stopped it still waits in the socket.
+  // Returns whether everything that was there when the timer became due has been received since.
+  // `more`: perhaps not everything was received now. The kernel charges each datagram for more
+  // bytes than are counted here.
+  bool was_read_when_due(bool more) {
+    if (!more) return true;
+    constexpr std::uint64_t kLeastOverhead = 512;
+    const UdpCounters& c = socket_.counters();
+    const std::uint64_t received = c.received_bytes + kLeastOverhead * c.received_batches;
+    if (!is_due_) received_when_due_ = received;
+    is_due_ = true;
+    return received - received_when_due_ > socket_.receive_buffer();
+  }
 
   // Watches the descriptors besides the UDP socket, of which there may be more than before.
   Expected<void> watch_more() {
@@ -351,7 +368,9 @@ class Soft : public SoftProvider {
   base::FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
   std::uint32_t watched_ = 0;  // the socket's events in epoll_
-  int polls_ = 0;              // calls of progress() since the last arm()
+  bool is_due_ = false;        // a timer waits until the socket was read
+  std::uint64_t received_when_due_ = 0;
+  int polls_ = 0;  // calls of progress() since the last arm()
   FaultGate faults_;
   std::array<std::uint8_t, 65536> framed_{};  // a datagram to which faults are applied
   OutPacket out_;
@@ -378,6 +397,7 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   const std::uint64_t value = std::uint64_t{seed()} << 32U | seed();
   ProviderOptions own = options;
   own.adapter.udp_source_port = socket->source_port();
+  own.adapter.receive_buffer = socket->receive_buffer();
   own.adapter.share = own.adapter.cm.share = socket->share();
   if (const std::uint32_t link = link_mtu(options.adapter.address); link != 0) {
     own.adapter.mtu = std::min(own.adapter.mtu, path_mtu_on(link));

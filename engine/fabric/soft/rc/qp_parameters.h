@@ -7,6 +7,8 @@
 
 namespace rpcrdma::soft {
 
+class PeerPath;
+
 struct QpParameters {
   std::uint32_t remote_qpn = 0;
   std::uint32_t send_psn = 0;            // the first that our requester sends
@@ -26,6 +28,9 @@ struct QpParameters {
   // The maximum number of packets in flight, chosen to fit into the peer's socket buffer: the peer
   // cannot report losses there.
   std::uint32_t window = 64;
+  // Shared with the other queue pairs to the same peer; null: nothing is shared. It outlives the
+  // queue pair.
+  PeerPath* shared = nullptr;
   std::uint32_t read_packets = 32;  // Reads are requested in parts of this many packets
 };
 

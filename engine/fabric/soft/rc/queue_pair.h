@@ -76,6 +76,12 @@ class QueuePair {
   [[nodiscard]] std::uint32_t qpn() const { return owner_.qpn; }
   [[nodiscard]] const Path& path() const { return path_; }
   [[nodiscard]] const QpCounters& counters() const { return counters_; }
+  // Whether transmit() returned false because QpParameters::shared did not admit a packet, and the
+  // place with which the queue pair waits there.
+  [[nodiscard]] bool waits_for_path() const {
+    return state_ == QpState::kReady && !refused_ && requester_.waits_for_path();
+  }
+  [[nodiscard]] PathWaiter& waiter() { return requester_.waiter(); }
 
  private:
   void fail(fabric::Status send_status, fabric::Status receive_status, const char* reason);

@@ -118,7 +118,7 @@ fabric::Expected<void> RcRequester::post(const fabric::SendRequest& request,
 
 // Returns whether the next packet of `work` may be sent; `packets` is the number of PSNs that it
 // takes.
-bool RcRequester::may_send(const SendWork& work, std::uint32_t& packets) const {
+bool RcRequester::may_send(const SendWork& work, std::uint32_t& packets) {
   packets = 1;
   if (work.operation == Operation::kRead) {
     // In equal parts from the Read's start, even if the front of a part was already answered.
@@ -128,14 +128,27 @@ bool RcRequester::may_send(const SendWork& work, std::uint32_t& packets) const {
   }
   const auto in_flight = static_cast<std::uint32_t>(psn_diff(next_psn_, una_psn_));
   if (in_flight != 0 && in_flight + packets > window_) return false;
-  if (next_packet_ != 0) return true;
-  if (work.fence && !reads_.empty()) return false;
-  // Without a Receive, a single message may be sent to probe whether there is one by now.
-  return !limited_ || !takes_receive(work.operation) || in_flight == 0 ||
-         msn_diff(work.ssn, msn_limit_) <= 0;
+  if (next_packet_ == 0) {
+    if (work.fence && !reads_.empty()) return false;
+    // Without a Receive, a single message may be sent to probe whether there is one by now.
+    if (limited_ && takes_receive(work.operation) && in_flight != 0 &&
+        msn_diff(work.ssn, msn_limit_) > 0) {
+      return false;
+    }
+  }
+  waits_for_path_ = parameters_.shared != nullptr && !parameters_.shared->admits(waiter_);
+  return !waits_for_path_;
+}
+
+void RcRequester::note_in_flight() {
+  const auto now = static_cast<std::uint32_t>(psn_diff(next_psn_, una_psn_));
+  if (parameters_.shared == nullptr || now == in_flight_) return;
+  parameters_.shared->change(in_flight_, now);
+  in_flight_ = now;
 }
 
 bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
+  waits_for_path_ = false;
   if (next_ == work_.end() || rnr_until_ != fabric::kNever) return false;
   const SendWork& w = work_[next_];
   std::uint32_t packets = 0;
@@ -183,8 +196,12 @@ bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
   if (psn_diff(next_psn_, sent_psn_) < 0) {
     ++counters_.retransmitted;
     if (trace_.on()) trace_retransmission(trace_, trace::kHere, next_psn_, now);
+  } else if (timed_psn_ == kNoPsn && headers.bth.ack_req) {
+    timed_psn_ = next_psn_;
+    timed_at_ = now;
   }
   next_psn_ = psn_add(next_psn_, packets);
+  note_in_flight();
   if (psn_diff(next_psn_, sent_psn_) > 0) sent_psn_ = next_psn_;
   next_packet_ += packets;
   if (last) {
@@ -341,6 +358,14 @@ void RcRequester::advance(std::uint32_t packets, fabric::Time now) {
     next_psn_ = una_psn_;
   }
   while (!reads_.empty() && psn_diff(reads_.front(), una_psn_) <= 0) reads_.pop();
+  note_in_flight();
+  if (PeerPath* const shared = parameters_.shared) {
+    if (timed_psn_ != kNoPsn && psn_diff(una_psn_, timed_psn_) > 0) {
+      shared->answered(timed_at_, now);
+      timed_psn_ = kNoPsn;
+    }
+    shared->acknowledged(packets);
+  }
   retries_ = parameters_.retry_count;
   rnr_retries_ = parameters_.rnr_retry_count;
   gap_known_ = false;
@@ -355,12 +380,15 @@ void RcRequester::rewind() {
   next_packet_ = una_packet_;
   next_psn_ = una_psn_;
   reads_.clear();
+  timed_psn_ = kNoPsn;  // an answer could be to either transmission
+  note_in_flight();
 }
 
 Status RcRequester::go_back(fabric::Time now) {
   if (rnr_until_ != fabric::kNever) return Status::kSuccess;  // deferred to the end of the RNR wait
   if (retries_ == 0) return Status::kRetriesExceeded;
   --retries_;
+  if (parameters_.shared != nullptr) parameters_.shared->lost();
   window_ = std::min(parameters_.window, std::max(kLeastWindow, window_ / 2));
   rewind();
   arm(now);
@@ -371,10 +399,14 @@ Status RcRequester::go_back(fabric::Time now) {
 // not declared dead, and a congested network gets no extra load.
 fabric::Time RcRequester::ack_time() const {
   const fabric::Time longest = std::max(parameters_.ack_timeout, fabric::kSecond);
-  return std::min(parameters_.ack_timeout << timeouts_in_a_row_, longest);
+  const fabric::Time first = parameters_.shared == nullptr
+                                 ? parameters_.ack_timeout
+                                 : parameters_.shared->patience(parameters_.ack_timeout);
+  return std::min(std::min(first, longest) << timeouts_in_a_row_, longest);
 }
 
 void RcRequester::arm(fabric::Time now) {
+  waits_since_ = now;
   const bool waits = una_psn_ != sent_psn_ && parameters_.ack_timeout != 0;
   ack_deadline_ = waits ? now + ack_time() : fabric::kNever;
 }
@@ -389,10 +421,20 @@ Status RcRequester::expire(fabric::Time now) {
     gap_known_ = false;
   }
   if (ack_deadline_ > now) return Status::kSuccess;
+  constexpr unsigned kMostDoublings = 7;
+  // Together a second with the usual time-out.
+  constexpr unsigned kWaitsForQueue = 4;
+  if (timeouts_in_a_row_ < kWaitsForQueue && parameters_.shared != nullptr &&
+      parameters_.shared->may_be_queued(waits_since_)) {
+    ++timeouts_in_a_row_;
+    // A peer that is gone is noticed as soon as if something had been sent, but not without that.
+    if (retries_ > 1) --retries_;
+    ack_deadline_ = now + ack_time();
+    return Status::kSuccess;
+  }
   ++counters_.timeouts;
   if (trace_.on()) trace_timeout(trace_, una_psn_, now);
   gap_known_ = false;
-  constexpr unsigned kMostDoublings = 7;
   timeouts_in_a_row_ = std::min(timeouts_in_a_row_ + 1, kMostDoublings);
   return go_back(now);
 }
@@ -400,6 +442,9 @@ Status RcRequester::expire(fabric::Time now) {
 void RcRequester::reset() {
   una_ = next_ = work_.begin();
   una_packet_ = next_packet_ = 0;
+  next_psn_ = una_psn_;
+  waits_for_path_ = false;
+  note_in_flight();
   reads_.clear();
   ack_deadline_ = rnr_until_ = fabric::kNever;
 }

@@ -5,10 +5,11 @@
 // gap (NAK), if a response shows one (an ACK or a later Read response where a Read response is due:
 // an implied NAK), or after a time-out. A receive buffer that overflows reports nothing, so the
 // number of packets in flight is bounded; it is halved by each loss and grows again with
-// acknowledgments.
+// acknowledgments. All queue pairs to the same peer share another bound (peer_path.h).
 #pragma once
 
 #include "memory_table.h"
+#include "peer_path.h"
 #include "qp_parameters.h"
 #include "slices.h"
 
@@ -50,6 +51,9 @@ class RcRequester {
   [[nodiscard]] fabric::Expected<void> post(const fabric::SendRequest& request,
                                             const MemoryTable& memory);
   [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
+  // Whether the last transmit() had a packet that QpParameters::shared did not admit.
+  [[nodiscard]] bool waits_for_path() const { return waits_for_path_; }
+  [[nodiscard]] PathWaiter& waiter() { return waiter_; }
 
   // Processes an ACK, NAK or Read response. kSuccess: continue; otherwise the oldest request failed
   // with this status, and the queue pair with it. Calls `done(work, status)` for each finished
@@ -89,7 +93,7 @@ class RcRequester {
   }
   void reset();
 
-  [[nodiscard]] bool may_send(const SendWork& work, std::uint32_t& packets) const;
+  [[nodiscard]] bool may_send(const SendWork& work, std::uint32_t& packets);
   [[nodiscard]] fabric::Status respond(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status acknowledge(const wire::RocePacket& packet, fabric::Time now);
   [[nodiscard]] fabric::Status read_response(const wire::RocePacket& packet, fabric::Time now);
@@ -100,6 +104,7 @@ class RcRequester {
   // `distance` if there is none.
   [[nodiscard]] std::uint32_t before_read(std::uint32_t distance) const;
   void advance(std::uint32_t packets, fabric::Time now);
+  void note_in_flight();
   [[nodiscard]] fabric::Status go_back(fabric::Time now);
   void rewind();
   [[nodiscard]] fabric::Time ack_time() const;
@@ -117,7 +122,10 @@ class RcRequester {
   std::uint64_t next_ = 0;
   std::uint32_t next_packet_ = 0;
   std::uint32_t next_psn_ = 0;
-  std::uint32_t sent_psn_ = 0;  // one after the highest ever sent
+  std::uint32_t sent_psn_ = 0;   // one after the highest ever sent
+  std::uint32_t in_flight_ = 0;  // as the shared path knows it
+  PathWaiter waiter_;
+  bool waits_for_path_ = false;
   // Where the rest of a part of a Read was last requested again: everything before it is answered.
   std::uint32_t asked_again_at_ = kNoPsn;
   std::uint32_t ssn_ = 0;                         // of the newest posted message
@@ -133,6 +141,10 @@ class RcRequester {
   std::uint8_t rnr_retries_ = 0;
   unsigned timeouts_in_a_row_ = 0;
   fabric::Time ack_deadline_ = fabric::kNever;
+  fabric::Time waits_since_ = 0;  // for the acknowledgment that is due at ack_deadline_
+  // A packet whose round trip is measured; kNoPsn: none.
+  std::uint32_t timed_psn_ = kNoPsn;
+  fabric::Time timed_at_ = 0;
   fabric::Time rnr_until_ = fabric::kNever;  // kNever: it does not wait
 };
 

@@ -30,6 +30,14 @@ void set_buffer(int fd, int forced, int limited, int bytes) {
   if (!set(fd, SOL_SOCKET, forced, bytes)) set(fd, SOL_SOCKET, limited, bytes);
 }
 
+// Returns what the kernel has granted, which is twice what was requested, or less.
+std::size_t granted_buffer(int fd) {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  if (::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) != 0 || bytes < 0) return 0;
+  return static_cast<std::size_t>(bytes);
+}
+
 // A fragmented datagram would have another identification, and RoCEv2 does not allow fragments.
 bool never_fragment(int fd, bool ipv6) {
   return ipv6 ? set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) &&
@@ -75,6 +83,7 @@ struct UdpSocket::State {
       : descriptor(fd), shared{fd, local, nullptr, {}, {}, nullptr} {}
 
   base::FileDescriptor descriptor;
+  std::size_t receive_buffer = 0;
   std::unique_ptr<PortShare> port;
   UdpShared shared;
   std::optional<SendBatch> batch;
@@ -111,6 +120,7 @@ fabric::Expected<UdpSocket> UdpSocket::open(const fabric::Address& local,
   }
   set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
   set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);
+  state->receive_buffer = granted_buffer(fd);
   // A kernel that does not know an option ignores it. Without UDP_SEGMENT, a batch would be sent as
   // one datagram.
   set(fd, IPPROTO_UDP, UDP_GRO, 1);
@@ -153,6 +163,10 @@ bool UdpSocket::add_framed(const Path& path, wire::Bytes datagram) {
 
 bool UdpSocket::flush() {
   return state_->batch->flush();
+}
+
+std::size_t UdpSocket::receive_buffer() const {
+  return state_->receive_buffer;
 }
 
 std::uint8_t UdpSocket::share() const {

@@ -36,6 +36,10 @@ struct AdapterOptions {
   fabric::Time ack_hold = 10 * fabric::kMicrosecond;
   std::uint8_t min_rnr_timer = 12;  // code of the wait after an RNR NAK: 0.64 ms
   std::uint32_t window = 48;        // maximum number of packets in flight on a connection
+  // Bytes that the carrier keeps for the adapter until it receives them. The window on the packets
+  // in flight to one peer address, on all connections, follows from it: a peer is assumed to have
+  // as much.
+  std::size_t receive_buffer = 16U << 20;
   std::uint32_t read_packets = 16;  // Reads are requested in parts of this many packets
   bool flow_control = true;         // ACKs carry the number of posted Receives
   std::uint16_t udp_source_port = 4791;

@@ -70,6 +70,9 @@ class UdpSocket {
   [[nodiscard]] const fabric::Address& local() const;
   [[nodiscard]] std::uint16_t source_port() const;
 
+  // Bytes that the kernel keeps until they are received, including its own for each datagram.
+  [[nodiscard]] std::size_t receive_buffer() const;
+
   [[nodiscard]] std::uint8_t share() const;
   // Claims a listener's port among the endpoints that share the address; connection requests for it
   // come here then. Error: kSystem, another one has it.
