@@ -179,6 +179,7 @@ TEST(Adapter, ShowsOfAConnectionByItsNumber) {
   o.trace_connection = 8;
   ASSERT_TRUE(b.accept(server, o, net.now));
   net.run();
+  EXPECT_EQ(next(b).type, EventType::kEstablished);
   fabric::SendRequest nothing;
   nothing.operation = Operation::kWrite;
   ASSERT_TRUE(a.post_send(nameless.client, {&nothing, 1}));
