@@ -301,8 +301,8 @@ struct Server::Impl : LoopMember {
   // A device serves the peer at once, so the connection gets its place and its Receives first.
   void admit(fabric::Event& event, Time now) {
     const std::uint32_t key = next_key();
-    std::unique_ptr<Connection> c = make(key, event.peer, std::move(event.private_data),
-                                         new_trace_connection(loop), now);
+    std::unique_ptr<Connection> c =
+        make(key, event.peer, std::move(event.private_data), new_trace_connection(loop), now);
     Cookie cookie(loop, loop.add_cookie(*this, key));
     c->cookie = cookie.value();
     auto begun = c->channel->begin(std::move(event.request));

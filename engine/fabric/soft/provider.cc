@@ -384,8 +384,8 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   if (const std::uint32_t link = link_mtu(options.adapter.address); link != 0) {
     own.adapter.mtu = std::min(own.adapter.mtu, path_mtu_on(link));
   }
-  auto provider = std::make_unique<Soft>(own, std::move(*socket), std::move(log),
-                                        Secret::of_system());
+  auto provider =
+      std::make_unique<Soft>(own, std::move(*socket), std::move(log), Secret::of_system());
   const auto done = provider->watch();
   if (!done) return tl::unexpected(done.error());
   return std::unique_ptr<SoftProvider>(std::move(provider));

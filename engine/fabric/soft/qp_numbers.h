@@ -29,7 +29,8 @@ class QpNumbers {
     for (;;) {
       const std::uint32_t number = order_(counter_++ & kNumbers);
       const std::uint32_t label = number & kLabelMask;
-      const std::uint32_t qpn = (number >> kQpnIndexBits << kShareBits | share_) << kQpnIndexBits | label;
+      const std::uint32_t qpn =
+          (number >> kQpnIndexBits << kShareBits | share_) << kQpnIndexBits | label;
       if (slots_[label] != 0 || !cm_qpn_good(qpn)) continue;
       slots_[label] = static_cast<std::uint16_t>(slot + 1);
       return qpn;

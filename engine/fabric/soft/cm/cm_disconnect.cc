@@ -108,6 +108,7 @@ void ConnectionManager::Impl::on(const wire::CmDreq& m, const wire::MadHeader& h
     ++counters.dropped;
     return;
   }
+  c->proven = true;
   if (c->state == CmState::kTimeWait) {
     ++counters.duplicates;
   } else {

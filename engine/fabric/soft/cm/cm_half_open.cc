@@ -15,6 +15,10 @@ constexpr fabric::Time kMinAge = 250 * fabric::kMillisecond;
 // fills all of them, does not restrict an honest one to a single request at a time.
 constexpr std::size_t kLeastPart = 64;
 
+// A peer that has another connection is trusted with repeated messages for this many: enough for
+// one that reconnects, and too few for a flood with its address to multiply.
+constexpr std::size_t kTrusted = 8;
+
 }  // namespace
 
 fabric::Address cm_requester(const fabric::Address& address) {
@@ -61,12 +65,12 @@ void ConnectionManager::Impl::leave_half_open(CmConnection& c) {
 }
 
 bool ConnectionManager::Impl::may_send(const CmConnection& c) const {
-  return c.active || c.proven || c.unanswered > 0 || has_proven(c.path.remote);
-}
-
-bool ConnectionManager::Impl::has_proven(const fabric::Address& peer) const {
-  const auto first = by_remote_qpn.lower_bound({peer, 0});
-  return first != by_remote_qpn.end() && first->first.first == peer;
+  if (c.active || c.proven || c.unanswered > 0) return true;
+  const fabric::Address& peer = c.path.remote;
+  const auto known = by_remote_qpn.lower_bound({peer, 0});
+  if (known == by_remote_qpn.end() || known->first.first != peer) return false;
+  const auto requester = requesters.find(cm_requester(peer));
+  return requester == requesters.end() || requester->second.count <= kTrusted;
 }
 
 }  // namespace rpcrdma::soft

@@ -93,10 +93,10 @@ struct ConnectionManager::Impl {
   // May throw std::bad_alloc; then nothing has changed.
   void enter_half_open(CmConnection& c);
   void leave_half_open(CmConnection& c);
-  // Whether one more message may be sent to the peer: any number, if it has proved its address; else
-  // as many as came, so that a forged address gets no more bytes than its forger sent.
+  // Whether one more message may be sent to the peer: any number, if it has proved its address;
+  // else as many as came, so that a forged address gets no more bytes than its forger sent. A peer
+  // that has another connection and few half-open ones counts as proven.
   [[nodiscard]] bool may_send(const CmConnection& c) const;
-  [[nodiscard]] bool has_proven(const fabric::Address& peer) const;
 
   // --- Messages: cm_passive.cc
 

@@ -79,8 +79,9 @@ void ConnectionManager::Impl::on(const wire::CmReq& m, const wire::MadHeader& h,
   if (const std::uint16_t reason = why_refused(m, at, listening); reason != 0) {
     return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is not in RDMA_PS_TCP");
   }
-  // If the peer restarted, connections with its ID or its queue pair are stale. But anybody can send
-  // a REQ with its address. So they live on until it has proved this request, see established().
+  // If the peer restarted, connections with its ID or its queue pair are stale. But anybody can
+  // send a REQ with its address. So they live on until it has proved this request, see
+  // established().
   admit(m, h, at, old == nullptr ? 0 : old->id, now);
 }
 

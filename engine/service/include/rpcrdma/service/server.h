@@ -39,11 +39,11 @@ struct ServerOptions {
   // Maximum Calls in flight from programs to the client of a connection (RFC 8167); 0: none.
   std::uint32_t reverse_credits = 0;
   std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
-  // Maximum of connections. One counts from when its peer has proved its address: on the soft fabric,
-  // a request takes no place and no Receives before the answer to it was answered. Beyond it, an eighth more are accepted from peers without a connection,
-  // so that no peer can exclude all others; the rest are rejected. New connections are also
-  // rejected while seven eighths of the loop's memory are in use, since Calls of the others need
-  // some.
+  // Maximum of connections. One counts from when its peer has proved its address: on the soft
+  // fabric, a request takes no place and no Receives before the answer to it was answered. Beyond
+  // it, an eighth more are accepted from peers without a connection, so that no peer can exclude
+  // all others; the rest are rejected. New connections are also rejected while seven eighths of the
+  // loop's memory are in use, since Calls of the others need some.
   std::uint32_t max_connections = 256;
   // Target for Calls in flight on all connections together. It is enforced only through grants:
   // each connection is granted its share, and at least 1.

@@ -79,11 +79,11 @@ struct CmRefusal {
 struct CmLimits {
   // In all states. Connections in time-wait count, but make room for new ones.
   std::size_t connections = 65536;
-  // Half-open: reported by kRequest, and neither rejected nor established yet. One requester (an IPv4
-  // address, a /64 of IPv6) may have only as many as remain for all others, but always 1/64 of all.
-  // A request beyond takes the place of the requester's oldest, or of the oldest of all, which ends
-  // with kTimedOut. If that one is too young, its peer may be about to answer, and the request is
-  // dropped; an honest peer repeats it.
+  // Half-open: reported by kRequest, and neither rejected nor established yet. One requester (an
+  // IPv4 address, a /64 of IPv6) may have only as many as remain for all others, but always 1/64 of
+  // all. A request beyond takes the place of the requester's oldest, or of the oldest of all, which
+  // ends with kTimedOut. If that one is too young, its peer may be about to answer, and the request
+  // is dropped; an honest peer repeats it.
   std::size_t half_open = 4096;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;

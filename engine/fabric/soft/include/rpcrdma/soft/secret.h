@@ -1,6 +1,6 @@
 // Numbers that a peer must not be able to guess: communication IDs, QPNs and PSNs. A peer sees many
-// of them, so they come from a keyed function, SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast
-// short-input PRF", 2012), and not from a generator whose state follows from its output.
+// of them, so they come from a keyed function, SipHash-2-4 (Aumasson and Bernstein, "SipHash: a
+// fast short-input PRF", 2012), and not from a generator whose state follows from its output.
 #pragma once
 
 #include <bit>
