@@ -110,6 +110,11 @@ Snapshot client_snapshot() {
          q.naks_in, q.naks_out, q.rnr_in, q.rnr_out, q.ghosts);  // 34 to 44
   q.dropped = 1;
   p.adapter.no_memory = 53;
+  p.adapter.unproven = 54;
+  p.adapter.requests_crowded = 55;
+  p.adapter.half_open_evicted = 56;
+  p.adapter.answers_withheld = 57;
+  p.adapter.half_open = 58;
   s.memory = {50, 51, 52};
   s.trace = {60, 61, 62, 63};
   return s;
@@ -282,6 +287,11 @@ TEST(Families, OfAProvider) {
        {R"(rpcrdma_packets_dropped_total{direction="in",reason="malformed",role="client"})", 29},
        {R"(rpcrdma_packets_dropped_total{direction="in",reason="stray",role="client"})", 30},
        {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_memory",role="client"})", 53},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="no_place",role="client"})", 55},
+       {R"(rpcrdma_packets_dropped_total{direction="in",reason="unproven",role="client"})", 54},
+       {R"(rpcrdma_half_open_connections{role="client"})", 58},
+       {R"(rpcrdma_half_open_evicted_total{role="client"})", 56},
+       {R"(rpcrdma_answers_withheld_total{role="client"})", 57},
        {R"(rpcrdma_packets_dropped_total{direction="in",reason="fault",role="client"})", 31},
        {R"(rpcrdma_packets_dropped_total{direction="in",reason="unexpected",role="client"})", 45},
        {R"(rpcrdma_packets_dropped_total{direction="out",reason="no_room",role="client"})", 32},

@@ -108,6 +108,13 @@ inline constexpr Metric kPacketBytes{"rpcrdma_packet_bytes_total", MetricType::C
                                      "Bytes of these packets, from the BTH through the ICRC."};
 inline constexpr Metric kDropped{"rpcrdma_packets_dropped_total", MetricType::Counter,
                                  "Packets dropped by this endpoint, in either direction."};
+inline constexpr Metric kHalfOpen{"rpcrdma_half_open_connections", MetricType::Gauge,
+                                  "Connections whose peers have not proved their addresses yet."};
+inline constexpr Metric kHalfOpenEvicted{"rpcrdma_half_open_evicted_total", MetricType::Counter,
+                                         "Half-open connections that made room for newer ones."};
+inline constexpr Metric kAnswersWithheld{
+    "rpcrdma_answers_withheld_total", MetricType::Counter,
+    "Answers not repeated, because their receiver has not proved its address."};
 inline constexpr Metric kRetransmitted{"rpcrdma_packets_retransmitted_total", MetricType::Counter,
                                        "Request packets retransmitted."};
 inline constexpr Metric kDuplicates{"rpcrdma_packets_duplicate_total", MetricType::Counter,

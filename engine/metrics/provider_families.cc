@@ -18,10 +18,16 @@ void add(Families& f, const soft::ProviderCounters& c, const char* role) {
   drop("in", "malformed", c.adapter.malformed);
   drop("in", "stray", c.adapter.strays);
   drop("in", "no_memory", c.adapter.no_memory);
+  drop("in", "no_place", c.adapter.requests_crowded);
+  drop("in", "unproven", c.adapter.unproven);
   drop("in", "unexpected", c.queue_pairs.ghosts + c.queue_pairs.dropped);
   drop("in", "fault", c.damaged);
   drop("out", "no_room", c.not_sent);
   drop("out", "refused", c.udp.refused);
+
+  f.add(kHalfOpen, {{"role", role}}, c.adapter.half_open);
+  f.add(kHalfOpenEvicted, {{"role", role}}, c.adapter.half_open_evicted);
+  f.add(kAnswersWithheld, {{"role", role}}, c.adapter.answers_withheld);
 
   const soft::QpCounters& q = c.queue_pairs;
   f.add(kRetransmitted, {{"role", role}}, q.retransmitted);

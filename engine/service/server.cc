@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 constexpr std::string_view kNoMemory = "too little memory";
+constexpr std::string_view kTooMany = "too many connections";
 // An eighth of the connections is reserved for peers that have none, so that no peer can exclude
 // all others; an eighth of the memory is reserved for existing connections.
 constexpr std::uint32_t kReservedPart = 8;
@@ -95,6 +96,17 @@ struct Connection {
   bool dirty = false;  // has work for flush()
 };
 
+// A request that was accepted, of a peer that has not proved its address yet. It has no place among
+// the connections and no Receives, so that forged requests take neither.
+struct HalfOpen {
+  std::unique_ptr<fabric::Connection> connection;
+  fabric::Address peer;
+  std::vector<std::uint8_t> private_data;  // the peer's
+  std::uint64_t cookie = 0;
+  std::uint32_t trace = 0;
+  Time since = 0;
+};
+
 }  // namespace
 
 std::uint32_t accepted_connections(std::uint32_t max_connections) {
@@ -145,6 +157,7 @@ struct Server::Impl : LoopMember {
       if (slots[key] == nullptr) continue;
       remove(key, CloseReason::kStopped, "the server ends", trace::kHere);
     }
+    drop_half_open("the server ends");
     listener.reset();
     loop.leave(*this);
     // So that the peers are notified.
@@ -157,6 +170,7 @@ struct Server::Impl : LoopMember {
     auto listening = loop.provider().listen(options.port, loop.add_cookie(*this, kListener));
     if (!listening) return tl::unexpected(listening.error());
     listener = std::move(*listening);
+    depths = make(0, {}, {}, 0, 0)->channel->depths();
     return {};
   }
 
@@ -187,18 +201,29 @@ struct Server::Impl : LoopMember {
                                [&](const auto& c) { return c != nullptr && c->info.peer == peer; });
   }
 
-  void on_request(fabric::Event& event, Time now) {
-    const std::uint32_t most = accepted_connections(options.max_connections);
-    if (closing || count >= most ||
-        (count >= options.max_connections && has_connection(event.peer))) {
-      return reject(event, "too many connections", counters.rejected_full, now);
+  // Empty: there is a place for a connection of this peer. Otherwise why not.
+  [[nodiscard]] std::string_view no_place(const fabric::Address& peer) const {
+    if (closing || count >= accepted_connections(options.max_connections) ||
+        (count >= options.max_connections && has_connection(peer))) {
+      return kTooMany;
     }
     const std::uint64_t limit = loop.memory().limit();
-    if (loop.memory().in_use() >= limit - limit / kReservedPart) {
-      return reject(event, kNoMemory, counters.rejected_memory, now);
+    return loop.memory().in_use() >= limit - limit / kReservedPart ? kNoMemory : "";
+  }
+  std::uint64_t& rejections_for(std::string_view why) {
+    return why == kTooMany ? counters.rejected_full : counters.rejected_memory;
+  }
+
+  void on_request(fabric::Event& event, Time now) {
+    if (const std::string_view why = no_place(event.peer); !why.empty()) {
+      return reject(event, why, rejections_for(why), now);
     }
     try {
-      admit(event, now);
+      if (loop.provider().limits().holds_first_message) {
+        accept(event, now);
+      } else {
+        admit(event, now);
+      }
     } catch (const std::bad_alloc&) {
       if (event.request != nullptr) return reject(event, kNoMemory, counters.rejected_memory, now);
       ++counters.rejected_memory;
@@ -211,17 +236,21 @@ struct Server::Impl : LoopMember {
     if (free_keys.empty()) {
       const std::size_t places = slots.size() + 1;
       slots.reserve(std::bit_ceil(places));
+      half_open.reserve(slots.capacity());
       free_keys.reserve(slots.capacity());
       dirty.reserve(2 * slots.capacity());
       timers.reserve(places);
       slots.emplace_back();
+      half_open.emplace_back();
       free_keys.push_back(static_cast<std::uint32_t>(places - 1));
     }
     return free_keys.back();
   }
 
-  void admit(fabric::Event& event, Time now) {
-    const std::uint32_t key = next_key();
+  // A connection with this key, but without the fabric's.
+  [[nodiscard]] std::unique_ptr<Connection> make(std::uint32_t key, const fabric::Address& peer,
+                                                 std::vector<std::uint8_t> peer_private_data,
+                                                 std::uint32_t trace, Time now) {
     protocol::ResponderOptions responder = options.responder;
     responder.durations = &counters.durations;
     // A loop with a clock of its own has no other time.
@@ -230,17 +259,16 @@ struct Server::Impl : LoopMember {
       if (options.responder.on_refused) options.responder.on_refused(call);
       observe([&](ServerObserver& o) { o.on_refused(slots[key]->info, call); });
     };
-    auto c = std::make_unique<Connection>(programs, event.peer, loop, responder,
+    auto c = std::make_unique<Connection>(programs, peer, loop, responder,
                                           duplicates ? &*duplicates : nullptr, shares);
-    c->info.number = ++last_number;
-    c->info.peer = event.peer;
+    c->info.peer = peer;
     c->info.thresholds =
-        agree(options.inline_threshold, options.private_data, invalidates, event.private_data);
+        agree(options.inline_threshold, options.private_data, invalidates, peer_private_data);
     c->active = c->changed = now;
-    c->trace = new_trace_connection(loop);
+    c->trace = trace;
     c->dispatcher.trace({loop.tracer(), c->trace});
     c->dispatcher.measure_by(responder.read_clock);
-    if (c->trace != 0) c->peer_private_data = std::move(event.private_data);
+    if (c->trace != 0) c->peer_private_data = std::move(peer_private_data);
     protocol::ChannelOptions channel =
         channel_options(loop, options.version, options.max_segment, c->trace);
     channel.terms = terms_of(options.version, c->info.thresholds);
@@ -254,10 +282,6 @@ struct Server::Impl : LoopMember {
     c->channel =
         std::make_unique<protocol::Channel>(loop.memory(), channel, nullptr, &c->responder);
     c->channel->agree(agreed);
-    if (!c->share.take_receives(c->channel->receive_bytes())) {
-      return reject(event, kNoMemory, counters.rejected_memory, now);
-    }
-
     c->dispatcher.attach(
         [r = &c->responder](std::uint64_t id, std::span<const protocol::Piece> message, Time at) {
           return r->reply(id, message, at);
@@ -269,30 +293,136 @@ struct Server::Impl : LoopMember {
                key](const wire::RdmaConfigRequest& request) { return configure(key, request); }
             : Dispatcher::Configure(),
         [r = &c->responder](std::uint64_t id, Time at) { r->drop(id, at); });
+    return c;
+  }
+
+  [[nodiscard]] fabric::ConnectionOptions accepting(std::uint64_t cookie,
+                                                    const fabric::QueueDepths& depths_needed,
+                                                    std::uint32_t trace) const {
+    fabric::ConnectionOptions connection;
+    connection.cookie = cookie;
+    connection.depths = depths_needed;
+    if (options.private_data) connection.private_data = private_data;
+    connection.trace_connection = trace;
+    return connection;
+  }
+
+  void not_begun(const fabric::Address& peer, std::uint32_t trace, std::string_view what,
+                 std::uint64_t& counter, Time now) {
+    ++counter;
+    trace_failed(loop, trace, {trace::kHere, 0, what}, {false, options.port, peer}, now);
+    observe([&](ServerObserver& o) { o.on_rejected(peer, what); });
+  }
+
+  // A device serves the peer at once, so the connection gets its place and its Receives first.
+  void admit(fabric::Event& event, Time now) {
+    const std::uint32_t key = next_key();
+    std::unique_ptr<Connection> c =
+        make(key, event.peer, std::move(event.private_data), new_trace_connection(loop), now);
+    if (!c->share.take_receives(c->channel->receive_bytes())) {
+      return reject(event, kNoMemory, counters.rejected_memory, now);
+    }
     Cookie cookie(loop, loop.add_cookie(*this, key));
     c->cookie = cookie.value();
-    fabric::ConnectionOptions connection;
-    connection.cookie = c->cookie;
-    connection.depths = c->channel->depths();
-    if (options.private_data) connection.private_data = private_data;
-    connection.trace_connection = c->trace;
     auto begun = c->channel->begin(std::move(event.request));
-    if (begun) begun = c->channel->connection().accept(connection);
+    if (begun) {
+      begun = c->channel->connection().accept(accepting(c->cookie, c->channel->depths(), c->trace));
+    }
     if (!begun) {
-      ++counters.rejected_memory;
-      trace_failed(loop, c->trace, {trace::kHere, 0, begun.error().message},
-                   {false, options.port, c->info.peer}, now);
-      observe([&](ServerObserver& o) { o.on_rejected(c->info.peer, begun.error().message); });
-      return;
+      return not_begun(c->info.peer, c->trace, begun.error().message, counters.rejected_memory,
+                       now);
     }
     cookie.keep();
     free_keys.pop_back();
+    place(key, std::move(c));
+    watch(key);
+  }
+
+  void place(std::uint32_t key, std::unique_ptr<Connection> c) {
+    c->info.number = ++last_number;
     slots[key] = std::move(c);
     slots[key]->responder.grant(granted);
-    watch(key);
     ++count;
     ++counters.accepted;
     share_credits();
+  }
+
+  // Accepts a request without giving it anything, see HalfOpen.
+  void accept(fabric::Event& event, Time now) {
+    const std::uint32_t key = next_key();
+    auto h = std::make_unique<HalfOpen>();
+    h->peer = event.peer;
+    h->private_data = std::move(event.private_data);
+    h->trace = new_trace_connection(loop);
+    h->since = now;
+    Cookie cookie(loop, loop.add_cookie(*this, key));
+    h->cookie = cookie.value();
+    h->connection = std::move(event.request);
+    if (auto accepted = h->connection->accept(accepting(h->cookie, depths, h->trace)); !accepted) {
+      return not_begun(h->peer, h->trace, accepted.error().message, counters.rejected_memory, now);
+    }
+    cookie.keep();
+    free_keys.pop_back();
+    half_open[key] = std::move(h);
+    timers.hasten(key, later(now, options.handshake));
+  }
+
+  // The peer has proved its address.
+  void admit(std::uint32_t key, Time now) {
+    HalfOpen& h = *half_open[key];
+    if (const std::string_view why = no_place(h.peer); !why.empty()) {
+      return drop_half_open(key, why, rejections_for(why), trace::kHere);
+    }
+    std::unique_ptr<Connection> c = make(key, h.peer, h.private_data, h.trace, now);
+    if (!c->share.take_receives(c->channel->receive_bytes())) {
+      return drop_half_open(key, kNoMemory, counters.rejected_memory, trace::kHere);
+    }
+    c->cookie = h.cookie;
+    if (auto begun = c->channel->begin(std::move(h.connection)); !begun) {
+      return drop_half_open(key, begun.error().message, counters.rejected_memory, trace::kHere);
+    }
+    half_open[key].reset();
+    place(key, std::move(c));
+  }
+
+  void drop_half_open(std::uint32_t key, std::string_view what, std::uint64_t& counter,
+                      std::uint8_t side) {
+    const std::unique_ptr<HalfOpen> h = std::move(half_open[key]);
+    ++counter;
+    timers.remove(key);
+    free_keys.push_back(key);
+    loop.drop_cookie(h->cookie);
+    h->connection.reset();
+    trace_failed(loop, h->trace, {side, 0, what}, {false, options.port, h->peer}, loop.now());
+    observe([&](ServerObserver& o) { o.on_rejected(h->peer, what); });
+  }
+  void drop_half_open(std::string_view what) {
+    for (std::uint32_t key = 0; key < half_open.size(); ++key) {
+      if (half_open[key] == nullptr) continue;
+      drop_half_open(key, what, counters.closed_stopped, trace::kHere);
+    }
+  }
+
+  void on_event_of_half_open(std::uint32_t key, fabric::Event& event, Time now) {
+    switch (event.type) {
+      case EventType::kEstablished:
+        admit(key, now);
+        if (slots[key] != nullptr) on_event_of(key, event, now);
+        break;
+      case EventType::kRejected:
+        drop_half_open(
+            key,
+            "the client rejected it, " + fabric::rejection(event.reject_reason, event.private_data),
+            counters.closed_handshake, trace::kPeer);
+        break;
+      case EventType::kUnreachable:
+      case EventType::kDisconnected:
+        drop_half_open(key, event.reason, counters.closed_handshake, trace::kPeer);
+        break;
+      case EventType::kRequest:
+      case EventType::kProviderLost:
+        break;
+    }
   }
 
   // `side`: the side that ended it, unless we are closing it already; `failed`: see fabric::Event.
@@ -413,8 +543,15 @@ struct Server::Impl : LoopMember {
       return;
     }
     try {
-      on_event_of(key, event, now);
+      if (half_open[key] != nullptr) {
+        on_event_of_half_open(key, event, now);
+      } else {
+        on_event_of(key, event, now);
+      }
     } catch (const std::bad_alloc&) {
+      if (half_open[key] != nullptr) {
+        return drop_half_open(key, kNoMemory, counters.rejected_memory, trace::kHere);
+      }
       if (slots[key] == nullptr) return;
       if (event.type == EventType::kEstablished) {
         return begin_close(*slots[key], CloseReason::kMemory, fabric::kOutOfMemory, now);
@@ -472,6 +609,7 @@ struct Server::Impl : LoopMember {
       if (slots[key] == nullptr) continue;
       remove(key, CloseReason::kPeer, "the device is gone", trace::kHere);
     }
+    drop_half_open("the device is gone");
   }
 
   void on_completion(std::uint32_t key, const fabric::Completion& completion, Time now) override {
@@ -546,9 +684,19 @@ struct Server::Impl : LoopMember {
     while (timers.first_time() <= now) {
       const std::uint32_t key = timers.first();
       timers.remove(key);
+      if (half_open[key] != nullptr) {
+        expire_half_open(key, now);
+        continue;
+      }
       if (deadline_of(*slots[key]) <= now) expire(key, now);
       if (slots[key] != nullptr) watch(key);
     }
+  }
+
+  void expire_half_open(std::uint32_t key, Time now) {
+    const Time end = later(half_open[key]->since, options.handshake);
+    if (now < end) return timers.hasten(key, end);
+    drop_half_open(key, "never established", counters.closed_handshake, trace::kHere);
   }
 
   void expire(std::uint32_t key, Time now) {
@@ -582,7 +730,9 @@ struct Server::Impl : LoopMember {
   std::unique_ptr<fabric::Listener> listener;
   std::optional<DuplicateCache> duplicates;
   protocol::MemoryShares shares;
-  std::vector<std::unique_ptr<Connection>> slots;  // by key; null: free
+  std::vector<std::unique_ptr<Connection>> slots;    // by key; null: free, or half-open
+  std::vector<std::unique_ptr<HalfOpen>> half_open;  // by key; null: free, or a connection
+  fabric::QueueDepths depths;                        // of each connection
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
   // The time at which a connection needs attention, or earlier: activity postpones most deadlines.
@@ -619,6 +769,7 @@ Server::~Server() = default;
 void Server::close() {
   impl_->closing = true;
   impl_->listener.reset();
+  impl_->drop_half_open("the server closes");
   for (std::uint32_t key = 0; key < impl_->slots.size(); ++key) {
     if (impl_->slots[key] == nullptr) continue;
     impl_->begin_close(*impl_->slots[key], CloseReason::kStopped, "the server closes",

@@ -31,7 +31,7 @@ constexpr std::size_t kLocalCommId = 24, kRemoteCommId = 28;
 soft::CmLimits limits() {
   soft::CmLimits limits;
   limits.connections = 8;
-  limits.waiting_requests = 4;
+  limits.half_open = 4;
   return limits;
 }
 
@@ -118,7 +118,7 @@ class Run {
       case 3:
         return side.cm.establish(side.pick(input_.byte()), now_);
       case 4:
-        return side.cm.data_came(side.pick(input_.byte()));
+        return side.cm.data_came(side.pick(input_.byte()), now_);
       case 5:
         return side.cm.disconnect(side.pick(input_.byte()), now_);
       case 6:

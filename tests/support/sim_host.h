@@ -19,6 +19,11 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
           const soft::SimLink& link)
       : adapter(options, seed), net_(net), id_(net.add(options.address, *this, link)) {}
 
+  const fabric::Limits& limits() const override {
+    static const fabric::Limits as_soft{.holds_first_message = true};
+    return as_soft;
+  }
+
   void receive(const soft::Path& path, wire::Bytes packet, fabric::Time now) override {
     adapter.receive(path, packet, now);
   }

@@ -1,16 +1,18 @@
 // The software channel adapter: its slots hold the queue pairs and their CM connections. Routes
 // packets to them, translates CM events into provider events, and schedules transmission and
 // timers.
+#include "qp_numbers.h"
 #include "rc/packet_fields.h"
 #include "rc/peer_path.h"
 #include "rc/queue_pair.h"
 #include "trace_hooks.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <new>
-#include <random>
 #include <unordered_map>
+#include <utility>
 
 #include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/fabric/time_heap.h>
@@ -30,7 +32,10 @@ namespace {
 constexpr unsigned kBurst = 16;
 constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
 constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are reserved for management
-constexpr std::size_t kMaxSlots = (1U << kQpnIndexBits) - kFirstQpn - 1;
+constexpr std::size_t kMaxSlots = QpNumbers::kLabels - kFirstQpn - 1;
+// Packets that wait for the owners of new connections: a message of any of them.
+constexpr std::size_t kMaxEarly = 1024;
+constexpr std::uint8_t kMaxEarlyOfOne = 64;
 constexpr std::uint32_t kNoSlot = UINT32_MAX;
 constexpr std::uint16_t kConsumerReject = 28;
 
@@ -65,9 +70,11 @@ enum class Phase : std::uint8_t { kRequested, kConnecting, kAccepted, kEstablish
 struct Slot {
   std::unique_ptr<QueuePair> qp;  // null: free
   CmId cm = 0;
-  std::uint8_t generation = 0;
   Phase phase = Phase::kDown;
   std::uint16_t port = 0;  // kRequested: the listener's
+  // The peer has established it, and the owner has not polled that yet.
+  bool owner_unaware = false;
+  std::uint8_t early = 0;  // packets that wait for that
   bool active = false;     // in the list of slots that may have something to send
   std::uint64_t cookie = 0;
   Time known_deadline = fabric::kNever;  // its entry in the heap
@@ -83,13 +90,16 @@ struct Slot {
 }  // namespace
 
 struct Adapter::Impl {
-  Impl(const AdapterOptions& o, std::uint64_t seed) : options(o), random(seed), cm(o.cm, seed) {
+  Impl(const AdapterOptions& o, const Secret& s)
+      : options(o), secret(s), numbers(s, o.share), cm(o.cm, s) {
     options.max_connections = std::min(options.max_connections, kMaxSlots);
     share_window();
   }
 
   AdapterOptions options;
-  std::mt19937_64 random;
+  Secret secret;
+  std::uint64_t psns = 0;  // given out
+  QpNumbers numbers;
   ConnectionManager cm;
   MemoryTable memory;
   fabric::Completions completions;
@@ -115,13 +125,18 @@ struct Adapter::Impl {
   fabric::TimeHeap deadlines;
   AdapterCounters counters;
   QpCounters over;  // sum of destroyed queue pairs
+  // Packets of connections whose owner is unaware, in order of arrival.
+  struct Early {
+    ConnectionId connection = 0;
+    std::vector<std::uint8_t> packet;
+  };
+  std::deque<Early> early;
+  bool early_due = false;  // some of their owners have polled
   std::uint32_t cm_psn = 0;
   bool owner_sleeps = false;
   CmEvent cm_event;
 
-  [[nodiscard]] static std::uint32_t index_of(ConnectionId id) {
-    return (id & ((1U << kQpnIndexBits) - 1)) - kFirstQpn;  // 0 and 1: beyond any table
-  }
+  [[nodiscard]] std::uint32_t index_of(ConnectionId id) const { return numbers.slot_of(id); }
   [[nodiscard]] Slot* find(ConnectionId id) {
     const std::uint32_t index = index_of(id);
     if (index >= slots.size()) return nullptr;
@@ -139,18 +154,23 @@ struct Adapter::Impl {
     }
     const std::uint32_t index = free_slots.back();
     Slot& s = slots[index];
-    ++s.generation;
-    const std::uint32_t generation = s.generation & ((1U << kQpnGenerationBits) - 1);
-    const std::uint32_t qpn =
-        (generation << kShareBits | options.share) << kQpnIndexBits | (index + kFirstQpn);
-    s.qp = std::make_unique<QueuePair>(qpn, cookie, depths, memory, completions);
+    const std::uint32_t qpn = numbers.take(index);
+    try {
+      s.qp = std::make_unique<QueuePair>(qpn, cookie, depths, memory, completions);
+    } catch (const std::bad_alloc&) {
+      numbers.give_back(qpn);
+      throw;
+    }
     free_slots.pop_back();
+    s.owner_unaware = false;
+    s.early = 0;
     s.cookie = cookie;
     s.cm = 0;
     s.phase = Phase::kConnecting;
     s.local = CmQueuePair{};
     s.local.qpn = qpn;
-    s.local.starting_psn = static_cast<std::uint32_t>(random()) & wire::kPsnMask;
+    s.local.starting_psn =
+        static_cast<std::uint32_t>(secret.hash(kForPsns, ++psns)) & wire::kPsnMask;
     s.local.flow_control = options.flow_control;
     return index;
   }
@@ -164,9 +184,7 @@ struct Adapter::Impl {
     deadlines.reserve(count);
     slots.reserve(std::bit_ceil(count));
     free_slots.reserve(slots.capacity());
-    // Linux's connection manager remembers QPNs for a while after their end, and rejects a new
-    // connection that uses one as stale. So each process starts with different QPNs.
-    slots.emplace_back().generation = static_cast<std::uint8_t>(random());
+    slots.emplace_back();
     free_slots.push_back(static_cast<std::uint32_t>(slots.size() - 1));
   }
 
@@ -178,6 +196,10 @@ struct Adapter::Impl {
     events.erase_if([&](const AdapterEvent& e) { return e.connection == s.qp->qpn(); });
     ends.erase_if([&](const End& e) { return e.event.connection == s.qp->qpn(); });
     over += s.qp->counters();
+    if (s.early != 0) {
+      std::erase_if(early, [&](const Early& e) { return e.connection == s.qp->qpn(); });
+    }
+    numbers.give_back(s.qp->qpn());
     s.qp.reset();
     s.phase = Phase::kDown;
     free_slots.push_back(index);
@@ -393,7 +415,9 @@ struct Adapter::Impl {
         established(s, std::move(e.private_data));
         break;
       case CmEventType::kEstablished:
-        if (s.phase == Phase::kAccepted) established(s, {});
+        if (s.phase != Phase::kAccepted) break;
+        established(s, {});
+        s.owner_unaware = true;
         break;
       case CmEventType::kRejected:
         if (AdapterEvent* const adapter_event = end(s, EventType::kRejected, "")) {
@@ -411,6 +435,59 @@ struct Adapter::Impl {
   }
 
   void receive(const Path& path, wire::Bytes packet, Time now);
+
+  // Whether this packet to an accepted connection can only come from the receiver of our REP, which
+  // names the QPN and the PSN.
+  [[nodiscard]] static bool proves_address(const wire::RocePacket& p, const Slot& s) {
+    const wire::OpcodeInfo& info = wire::opcode_info(p.bth.opcode);
+    return !info.response && info.first && p.bth.psn == s.local.starting_psn && p.bth.tver == 0 &&
+           of_our_partition(p.bth.pkey);
+  }
+
+  // The owner posts its Receives when it learns that the connection is established. Until then, the
+  // peer's first message waits: often it comes together with the RTU.
+  void keep_early(Slot& s, wire::Bytes packet) {
+    if (early.size() >= kMaxEarly || s.early >= kMaxEarlyOfOne) {
+      ++counters.no_memory;
+      return;
+    }
+    early.push_back({s.qp->qpn(), {packet.begin(), packet.end()}});
+    ++s.early;
+  }
+
+  void receive_early(Time now) {
+    early_due = false;
+    for (std::size_t n = early.size(); n > 0; --n) {
+      Early e = std::move(early.front());
+      early.pop_front();
+      Slot* const s = find(e.connection);
+      if (s == nullptr) continue;
+      if (s->owner_unaware) {
+        early.push_back(std::move(e));
+        continue;
+      }
+      --s->early;
+      wire::RocePacket p;
+      if (wire::decode_roce(e.packet, e.packet.size() + wire::kIcrcBytes, p)) serve(*s, p, now);
+    }
+  }
+  // Without memory, a packet is as good as lost.
+  void receive_early_or_lose(Time now) {
+    if (!early_due) return;
+    try {
+      receive_early(now);
+    } catch (const std::bad_alloc&) {
+      ++counters.no_memory;
+      early_due = !early.empty();
+    }
+  }
+
+  void serve(Slot& s, const wire::RocePacket& p, Time now) {
+    s.qp->receive(p, now);
+    touch(static_cast<std::uint32_t>(&s - slots.data()));
+    if (s.shared != nullptr) next_turn(*s.shared);
+    check_failed(s, now);
+  }
 
   void on_mad(const Path& path, const wire::RocePacket& packet, Time now) {
     if (!of_our_partition(packet.bth.pkey)) return;  // IBA 9.6.1: drop silently
@@ -479,8 +556,8 @@ struct Adapter::Impl {
   }
 };
 
-Adapter::Adapter(const AdapterOptions& options, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(options, seed)) {}
+Adapter::Adapter(const AdapterOptions& options, const Secret& secret)
+    : impl_(std::make_unique<Impl>(options, secret)) {}
 Adapter::~Adapter() = default;
 
 fabric::Expected<fabric::Memory> Adapter::register_memory(std::span<std::uint8_t> memory) {
@@ -613,7 +690,7 @@ void Adapter::destroy(ConnectionId id, Time now) {
   const bool was_up = s->phase != Phase::kDown;
   s->phase = Phase::kDown;
   if (was_up) i.disconnect(*s, now);
-  i.free_slot(Impl::index_of(id));
+  i.free_slot(i.index_of(id));
 }
 
 fabric::Expected<std::size_t> Adapter::post_send(ConnectionId id,
@@ -628,7 +705,7 @@ fabric::Expected<std::size_t> Adapter::post_send(ConnectionId id,
     if (!done) break;
     ++posted;
   }
-  i.touch(Impl::index_of(id));
+  i.touch(i.index_of(id));
   return posted;
 }
 
@@ -671,6 +748,11 @@ bool Adapter::poll(AdapterEvent& event) {
   if (!i.events.empty()) {
     event = std::move(i.events.front());
     i.events.pop();
+    if (event.type != EventType::kEstablished) return true;
+    if (Slot* const s = i.find(event.connection); s != nullptr && s->owner_unaware) {
+      s->owner_unaware = false;
+      i.early_due |= s->early != 0;
+    }
     return true;
   }
   if (i.ends.empty() || i.ends.front().after > i.completions.taken()) return false;
@@ -684,6 +766,7 @@ bool Adapter::anything_to_poll() const {
 }
 
 void Adapter::receive(const Path& path, wire::Bytes packet, Time now) {
+  impl_->receive_early_or_lose(now);
   try {
     impl_->receive(path, packet, now);
   } catch (const std::bad_alloc&) {
@@ -713,27 +796,32 @@ void Adapter::Impl::receive(const Path& path, wire::Bytes packet, Time now) {
     return;
   }
   if (s->phase == Phase::kAccepted) {
-    cm.data_came(s->cm);
+    if (!proves_address(p, *s)) {
+      ++counters.unproven;
+      return;
+    }
+    cm.data_came(s->cm, now);
     handle_cm(now);
   }
-  s->qp->receive(p, now);
-  touch(index_of(p.bth.dest_qp));
-  if (s->shared != nullptr) next_turn(*s->shared);
-  check_failed(*s, now);
+  if (s->owner_unaware) return keep_early(*s, packet);
+  serve(*s, p, now);
 }
 
 bool Adapter::transmit(OutPacket& packet, Time now) {
+  impl_->receive_early_or_lose(now);
   const bool any = impl_->transmit_mad(packet) || impl_->transmit_active(packet, now);
   if (any) ++impl_->counters.packets_out;
   return any;
 }
 
 Time Adapter::deadline() const {
+  if (impl_->early_due) return 0;
   return std::min(impl_->deadlines.first_time(), impl_->cm.deadline());
 }
 
 void Adapter::expire(Time now) {
   Impl& i = *impl_;
+  i.receive_early_or_lose(now);
   while (i.cm.deadline() <= now) {
     i.cm.expire(now);
     i.handle_cm(now);
@@ -765,8 +853,14 @@ std::uint32_t Adapter::trace_connection(FaultDirection direction, const Path& pa
   return 0;
 }
 
-const AdapterCounters& Adapter::counters() const {
-  return impl_->counters;
+AdapterCounters Adapter::counters() const {
+  AdapterCounters c = impl_->counters;
+  const ConnectionManager::Counters& cm = impl_->cm.counters();
+  c.requests_crowded = cm.crowded;
+  c.half_open_evicted = cm.evicted;
+  c.answers_withheld = cm.withheld;
+  c.half_open = impl_->cm.half_open();
+  return c;
 }
 QpCounters Adapter::queue_pairs() const {
   QpCounters sum = impl_->over;

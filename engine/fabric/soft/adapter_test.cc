@@ -1,5 +1,6 @@
 // The software adapter end to end: connections, work and memory between adapters without a network,
 // refused requests, and trace events.
+#include "rc/packet_fields.h"
 #include "rc/qp_pair_for_tests.h"
 #include "support/emitted_events.h"
 
@@ -179,6 +180,7 @@ TEST(Adapter, ShowsOfAConnectionByItsNumber) {
   o.trace_connection = 8;
   ASSERT_TRUE(b.accept(server, o, net.now));
   net.run();
+  EXPECT_EQ(next(b).type, EventType::kEstablished);
   fabric::SendRequest nothing;
   nothing.operation = Operation::kWrite;
   ASSERT_TRUE(a.post_send(nameless.client, {&nothing, 1}));
@@ -633,6 +635,129 @@ TEST(Adapter, ManyConnectionsAtOnce) {
   while (a.poll(e)) ++(e.type == EventType::kEstablished ? established : rejected);
   EXPECT_EQ(established, 300U);
   EXPECT_EQ(rejected, 100U);
+}
+
+// A server, and packets to it that a test makes: on the same path as its client's.
+class AdapterHalfOpen : public ::testing::Test {
+ protected:
+  AdapterHalfOpen() {
+    EXPECT_TRUE(b.listen(kPort, 0));
+    client = a.connect(address(2), kPort, with_cookie(1), net.now).value();
+    net.run();
+    server = next(b).connection;
+    EXPECT_TRUE(b.accept(server, with_cookie(2), net.now));
+    net.record = true;
+    transmit_all();
+    // The REP names the PSN. It does not reach the client.
+    for (const std::vector<std::uint8_t>& bytes : net.sent) {
+      wire::RocePacket p;
+      EXPECT_TRUE(wire::decode_roce(bytes, bytes.size() + wire::kIcrcBytes, p));
+      const auto mad = wire::decode_cm(p.payload);
+      if (const auto* m = std::get_if<wire::CmRep>(&mad->message)) psn = m->starting_psn;
+    }
+  }
+
+  void transmit_all() {
+    OutPacket out;
+    while (b.transmit(out, net.now)) net.sent.push_back(testing::bytes_of(out));
+  }
+
+  // A packet with one byte from `from` to a queue pair of the server.
+  void give(wire::Opcode opcode, std::uint32_t qpn, std::uint32_t at, std::uint8_t from = 1) {
+    wire::RocePacket p;
+    p.bth.opcode = static_cast<std::uint8_t>(opcode);
+    p.bth.dest_qp = qpn;
+    p.bth.psn = at;
+    const std::array<std::uint8_t, 1> byte{0x5a};
+    OutPacket out;
+    out.payload[0] = byte;
+    out.payload_parts = out.payload_bytes = 1;
+    const Path path{address(2), address(from), 4791};
+    out.path = &path;
+    put_headers(p, out);
+    b.receive(path, testing::bytes_of(out), net.now);
+  }
+
+  Net net;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2);
+  ConnectionId client = 0, server = 0;
+  std::uint32_t psn = 0;
+};
+
+// From the right address, by somebody who has not seen the REP.
+TEST_F(AdapterHalfOpen, PacketsWithAnotherNumberProveNothing) {
+  for (unsigned bit = 0; bit < 24; ++bit) {
+    give(wire::Opcode::kSendOnly, server, psn ^ 1U << bit);
+    give(wire::Opcode::kSendOnly, server ^ 1U << bit, psn);
+  }
+  give(wire::Opcode::kAcknowledge, server, psn);
+  give(wire::Opcode::kSendMiddle, server, psn);
+  give(wire::Opcode::kSendOnly, server, psn, 3);
+  EXPECT_TRUE(silent(b));
+  EXPECT_EQ(b.counters().unproven, 26U);
+  EXPECT_EQ(b.counters().strays, 25U);
+  EXPECT_EQ(b.counters().half_open, 1U);
+  net.sent.clear();
+  transmit_all();
+  EXPECT_TRUE(net.sent.empty());  // not even a NAK
+
+  give(wire::Opcode::kSendOnly, server, psn);
+  EXPECT_EQ(next(b).type, EventType::kEstablished);
+  EXPECT_EQ(b.counters().half_open, 0U);
+}
+
+// The RTU is lost, and Sends arrive before the owner has posted a Receive.
+TEST_F(AdapterHalfOpen, FirstMessagesWaitForTheOwner) {
+  give(wire::Opcode::kSendOnly, server, psn);
+  give(wire::Opcode::kSendOnly, server, psn_add(psn, 1));
+  net.sent.clear();
+  transmit_all();
+  EXPECT_TRUE(net.sent.empty());
+  ASSERT_EQ(next(b).type, EventType::kEstablished);
+  EXPECT_EQ(b.deadline(), 0);
+  std::vector<std::uint8_t> buffer(64);
+  const fabric::Memory memory = b.register_memory(buffer).value();
+  const fabric::Slice slice{buffer.data(), 64, memory.local_key};
+  for (std::uint64_t id = 7; id < 9; ++id) {
+    const fabric::ReceiveRequest request{id, {&slice, 1}};
+    ASSERT_TRUE(b.post_receive(server, {&request, 1}));
+  }
+  transmit_all();
+  std::array<fabric::Completion, 4> done;
+  ASSERT_EQ(b.poll(done), 2U);
+  EXPECT_EQ(done[0].id, 7U);
+  EXPECT_EQ(done[0].status, Status::kSuccess);
+  EXPECT_EQ(done[1].id, 8U);
+  EXPECT_EQ(buffer[0], 0x5a);
+  EXPECT_EQ(b.queue_pairs().rnr_out, 0U);
+}
+
+TEST_F(AdapterHalfOpen, FewMessagesWaitAndNoneForTheDead) {
+  for (std::uint32_t i = 0; i < 100; ++i) give(wire::Opcode::kSendOnly, server, psn_add(psn, i));
+  EXPECT_EQ(b.counters().no_memory, 36U);
+  b.destroy(server, net.now);
+  transmit_all();
+  EXPECT_TRUE(silent(b));
+  EXPECT_EQ(b.counters().half_open, 0U);
+}
+
+// Who has one number does not know the next; and none comes again soon.
+TEST(Adapter, QueuePairNumbersAndPsnsDoNotFollow) {
+  AdapterOptions options;
+  options.address = address(1);
+  Adapter adapter(options, 1);
+  std::set<std::uint32_t> numbers;
+  std::uint32_t last = 0, in_order = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const ConnectionId id = adapter.connect(address(2), kPort, {}, 0).value();
+    EXPECT_TRUE(numbers.insert(id).second);
+    in_order += id - last < 256 || last - id < 256;
+    last = id;
+    if (i % 2 == 0) adapter.destroy(id, 0);
+  }
+  EXPECT_LT(in_order, 20U);
+  EXPECT_EQ(adapter.connections(), 2500U);
 }
 
 // Otherwise a restarted process looks like the previous one to a peer that remembers it.

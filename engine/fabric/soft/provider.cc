@@ -10,7 +10,6 @@
 #include <cstring>
 #include <ctime>
 #include <new>
-#include <random>
 
 #include <fmt/core.h>
 #include <sys/epoll.h>
@@ -97,9 +96,14 @@ class SoftListener : public fabric::Listener {
 class Soft : public SoftProvider {
  public:
   Soft(const ProviderOptions& options, UdpSocket socket, std::unique_ptr<PacketLog> log,
-       std::uint64_t seed)
-      : limits_{kMaxMessage, fabric::kMaxSlices, true, true, options.adapter.tracer != nullptr},
-        adapter_(options.adapter, seed),
+       const Secret& secret)
+      : limits_{.message = kMaxMessage,
+                .read_slices = fabric::kMaxSlices,
+                .sends_invalidate = true,
+                .accepts_invalidate = true,
+                .sees_peer_operations = options.adapter.tracer != nullptr,
+                .holds_first_message = true},
+        adapter_(options.adapter, secret),
         tracer_(options.adapter.tracer),
         log_(std::move(log)),
         socket_(std::move(socket)),
@@ -393,8 +397,6 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
     if (!created) return tl::unexpected(created.error());
     log = std::make_unique<PacketLog>(std::move(*created));
   }
-  std::random_device seed;
-  const std::uint64_t value = std::uint64_t{seed()} << 32U | seed();
   ProviderOptions own = options;
   own.adapter.udp_source_port = socket->source_port();
   own.adapter.receive_buffer = socket->receive_buffer();
@@ -402,7 +404,8 @@ Expected<std::unique_ptr<SoftProvider>> SoftProvider::open(const ProviderOptions
   if (const std::uint32_t link = link_mtu(options.adapter.address); link != 0) {
     own.adapter.mtu = std::min(own.adapter.mtu, path_mtu_on(link));
   }
-  auto provider = std::make_unique<Soft>(own, std::move(*socket), std::move(log), value);
+  auto provider =
+      std::make_unique<Soft>(own, std::move(*socket), std::move(log), Secret::of_system());
   const auto done = provider->watch();
   if (!done) return tl::unexpected(done.error());
   return std::unique_ptr<SoftProvider>(std::move(provider));

@@ -22,8 +22,8 @@ tl::unexpected<fabric::Error> too_long() {
 
 }  // namespace
 
-ConnectionManager::ConnectionManager(const CmLimits& limits, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(limits, seed)) {}
+ConnectionManager::ConnectionManager(const CmLimits& limits, const Secret& secret)
+    : impl_(std::make_unique<Impl>(limits, secret)) {}
 
 ConnectionManager::~ConnectionManager() = default;
 
@@ -74,7 +74,6 @@ fabric::Expected<void> ConnectionManager::accept(CmId id, const CmQueuePair& loc
     return fabric::fail(fabric::Errc::kNotConnected);
   }
   c->private_data.assign(private_data.begin(), private_data.end());
-  impl_->leave_waiting(*c);
   c->state = CmState::kReplying;
   c->pending = 0;
   c->local = local;
@@ -108,9 +107,11 @@ void ConnectionManager::establish(CmId id, fabric::Time) {
   impl_->ask(*c, kPendingRtu);
 }
 
-void ConnectionManager::data_came(CmId id) {
+void ConnectionManager::data_came(CmId id, fabric::Time now) {
   CmConnection* const c = impl_->find(id);
-  if (c != nullptr && c->state == CmState::kReplying) impl_->established(*c);
+  if (c == nullptr || c->state != CmState::kReplying) return;
+  impl_->make_room();
+  impl_->established(*c, now);
 }
 
 void ConnectionManager::disconnect(CmId id, fabric::Time now) {
@@ -137,7 +138,14 @@ const CmRefusal* ConnectionManager::refusal() const {
 
 bool ConnectionManager::transmit(const Path*& path, wire::Bytes& mad) {
   Impl& cm = *impl_;
-  if (CmConnection* const c = cm.sending.front(); c != nullptr) {
+  CmConnection* c = cm.sending.front();
+  for (; c != nullptr && !cm.may_send(*c); c = cm.sending.front()) {
+    c->pending = 0;
+    cm.sending.remove(*c);
+    ++cm.counters.withheld;
+  }
+  if (c != nullptr) {
+    if (c->unanswered > 0) --c->unanswered;
     const auto first = static_cast<CmPending>(1U << std::countr_zero(c->pending));
     c->pending = static_cast<std::uint8_t>(c->pending & ~first);
     if (c->pending == 0) cm.sending.remove(*c);
@@ -180,6 +188,10 @@ void ConnectionManager::expire(fabric::Time now) {
 
 const ConnectionManager::Counters& ConnectionManager::counters() const {
   return impl_->counters;
+}
+
+std::size_t ConnectionManager::half_open() const {
+  return impl_->half_open_total;
 }
 
 std::size_t ConnectionManager::connections() const {

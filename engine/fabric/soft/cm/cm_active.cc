@@ -34,7 +34,9 @@ void ConnectionManager::Impl::on(const wire::CmRep& m, const wire::MadHeader& h,
 
   std::vector<std::uint8_t> private_data(m.private_data.begin(), m.private_data.end());
   c->remote_id = m.local_comm_id;
-  if (stale_qpn(at, m.local_qpn, now)) {
+  // The peer has proved its address: it names an ID that only the receiver of our REQ knows.
+  const auto old = by_remote_qpn.find({at.remote, m.local_qpn});
+  if (old != by_remote_qpn.end() && peer_restarted(*old->second, now)) {
     CmEvent& event = emit(*c, CmEventType::kRejected);
     event.reason = kRejStale;
     enter_time_wait(*c, now);

@@ -213,7 +213,7 @@ TEST_F(CmActiveTest, EstablishBeforeTheReplyDoesNothing) {
   connect();
   cm.establish(id, now);
   cm.establish(id + 1, now);
-  cm.data_came(id);
+  cm.data_came(id, now);
   expect_nothing();
 }
 

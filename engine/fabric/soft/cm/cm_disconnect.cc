@@ -39,6 +39,7 @@ void ConnectionManager::Impl::on(const wire::CmMra& m, const wire::MadHeader&, c
     return;
   }
   c->extended = true;
+  c->proven = true;
   const fabric::Time until = now + std::min(cm_time(m.service_timeout), kMaxService);
   timers.set(c->timer, *c, std::max(c->timer.deadline(), until + limits.response_timeout));
 }
@@ -107,6 +108,7 @@ void ConnectionManager::Impl::on(const wire::CmDreq& m, const wire::MadHeader& h
     ++counters.dropped;
     return;
   }
+  c->proven = true;
   if (c->state == CmState::kTimeWait) {
     ++counters.duplicates;
   } else {

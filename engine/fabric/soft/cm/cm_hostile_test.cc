@@ -58,7 +58,7 @@ class Owner {
   static CmLimits limits() {
     CmLimits limits;
     limits.connections = 64;
-    limits.waiting_requests = 16;
+    limits.half_open = 16;
     return limits;
   }
 

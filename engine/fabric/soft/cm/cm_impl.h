@@ -35,6 +35,16 @@ struct CmRefused {
   fabric::Time until = 0;  // its sender has timed out by then; a later REQ is a new one
 };
 
+// The half-open connections of one requester, the oldest first.
+struct CmRequester {
+  std::size_t count = 0;
+  CmList<CmConnection, &CmConnection::of_requester> connections;
+};
+
+// Whose half-open connections count together: an IPv4 address, or a /64 of IPv6, of which one host
+// can use every address. Hosts of one link share fe80::/64, so they share their places.
+[[nodiscard]] fabric::Address cm_requester(const fabric::Address& address);
+
 // Answers without a connection that wait for transmit(). Further ones are dropped; the peer
 // retransmits its message.
 inline constexpr std::size_t kMaxCmAnswers = 1024;
@@ -42,7 +52,7 @@ inline constexpr std::size_t kMaxCmAnswers = 1024;
 inline constexpr std::size_t kCmEventsAtOnce = 4;
 
 struct ConnectionManager::Impl {
-  Impl(const CmLimits& given, std::uint64_t seed);
+  Impl(const CmLimits& given, const Secret& secret);
 
   // --- The table (cm_table.cc)
 
@@ -64,8 +74,6 @@ struct ConnectionManager::Impl {
 
   // Our message was sent: starts the timer for the answer.
   void expect_answer(CmConnection& c, fabric::Time now);
-  // The connection left kWaiting: it was answered or is over.
-  void leave_waiting(const CmConnection& c);
   // The connection is over for its owner.
   void enter_time_wait(CmConnection& c, fabric::Time now);
   // Aborts the connection in any state, with a REJ for `reason` where one is due, and emits
@@ -73,10 +81,22 @@ struct ConnectionManager::Impl {
   void end(CmConnection& c, std::uint16_t reason, fabric::Time now);
   // Our message was not answered in time.
   void timed_out(CmConnection& c, fabric::Time now);
-  // The peer starts a new connection with an ID or a QPN of `old`, which is therefore stale and
-  // ends (12.9.8.3). Returns true if the new connection must be rejected for it.
-  [[nodiscard]] bool peer_restarted(CmConnection& old, fabric::Time now);
-  [[nodiscard]] bool stale_qpn(const Path& path, std::uint32_t qpn, fabric::Time now);
+  // The peer has started a new connection with an ID or a QPN of `old`, which is therefore stale
+  // and ends (12.9.8.3). It must have proved that: a REQ alone, from whoever, ends nothing. Returns
+  // false if `old` was over.
+  bool peer_restarted(CmConnection& old, fabric::Time now);
+
+  // --- Half-open connections, of peers that have not proved their addresses (cm_half_open.cc)
+
+  // Makes room for one more half-open connection; false: there is none.
+  [[nodiscard]] bool make_half_open_room(const fabric::Address& peer, fabric::Time now);
+  // May throw std::bad_alloc; then nothing has changed.
+  void enter_half_open(CmConnection& c);
+  void leave_half_open(CmConnection& c);
+  // Whether one more message may be sent to the peer: any number, if it has proved its address;
+  // else as many as came, so that a forged address gets no more bytes than its forger sent. A peer
+  // that has another connection and few half-open ones counts as proven.
+  [[nodiscard]] bool may_send(const CmConnection& c) const;
 
   // --- Messages: cm_passive.cc
 
@@ -84,9 +104,13 @@ struct ConnectionManager::Impl {
   void repeated_req(CmConnection& c, fabric::Time now);
   void refuse(const wire::CmReq& m, const wire::MadHeader& h, const Path& path,
               std::uint16_t reason, fabric::Time now, const char* why = "");
-  void admit(const wire::CmReq& m, const wire::MadHeader& h, const Path& path, fabric::Time now);
+  // Reports a REQ that was not admitted, once.
+  void report(const wire::CmReq& m, const wire::MadHeader& h, const Path& path,
+              std::uint16_t reason, fabric::Time now, const char* why);
+  void admit(const wire::CmReq& m, const wire::MadHeader& h, const Path& path, CmId replaced,
+             fabric::Time now);
   void on(const wire::CmRtu& m, const wire::MadHeader& h, const Path& path, fabric::Time now);
-  void established(CmConnection& c);
+  void established(CmConnection& c, fabric::Time now);
 
   // --- cm_active.cc
 
@@ -108,14 +132,15 @@ struct ConnectionManager::Impl {
   Counters counters;
 
   std::unordered_map<CmId, CmConnection> connections;
-  std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; includes time-wait
-  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // the last of each QPN; includes time-wait
-  std::map<fabric::Address, std::size_t> waiting;      // by peer: connections in kWaiting
-  std::size_t waiting_total = 0;
+  std::map<CmRemoteKey, CmConnection*> by_remote_id;   // passive; the last of each; with time-wait
+  std::map<CmRemoteKey, CmConnection*> by_remote_qpn;  // proven; the last of each; with time-wait
+  std::map<fabric::Address, CmRequester> requesters;   // of half-open connections
+  std::size_t half_open_total = 0;
 
   CmTimers timers;
   CmList<CmConnection, &CmConnection::sending> sending;
   CmList<CmConnection, &CmConnection::time_wait> time_wait;  // oldest first
+  CmList<CmConnection, &CmConnection::half_open> half_open;  // oldest first
   fabric::Ring<CmAnswer> answers{kMaxCmAnswers};
   fabric::Ring<CmEvent> events{SIZE_MAX};
 

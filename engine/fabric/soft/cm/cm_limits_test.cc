@@ -26,7 +26,7 @@ class CmLimitsTest : public testing::Test {
   static CmLimits limits() {
     CmLimits limits;
     limits.connections = 16;
-    limits.waiting_requests = 8;
+    limits.half_open = 8;
     return limits;
   }
   CmLimitsTest() { cm.listen(kPort); }
@@ -59,21 +59,26 @@ TEST_F(CmLimitsTest, OnePeerTakesHalfOfThePlacesForRequests) {
     ASSERT_THAT(types(events), ElementsAre(kRequest));
     ids.push_back(events[0].id);
   }
+  // No answer: an honest peer asks again.
   EXPECT_THAT(ask_from(1, 4), IsEmpty());
-  expect_no_resources();
+  EXPECT_THAT(names(sent_by(cm)), IsEmpty());
   ASSERT_NE(cm.refusal(), nullptr);
-  EXPECT_STREQ(cm.refusal()->why, "too many pending requests");
+  EXPECT_EQ(cm.refusal()->reason, 3);
+  EXPECT_STREQ(cm.refusal()->why, "too many half-open connections");
   // The next peer gets half of the rest, and so on; together they get no more than the limit.
   EXPECT_THAT(ask_from(2, 0), SizeIs(1));
   EXPECT_THAT(ask_from(2, 1), SizeIs(1));
   EXPECT_THAT(ask_from(2, 2), IsEmpty());
-  expect_no_resources();
   EXPECT_THAT(ask_from(3, 0), SizeIs(1));
   EXPECT_THAT(ask_from(4, 0), SizeIs(1));
   EXPECT_THAT(ask_from(5, 0), IsEmpty());
-  expect_no_resources();
-  // Accepting or rejecting makes room.
+  EXPECT_EQ(cm.half_open(), 8U);
+  EXPECT_EQ(cm.counters().crowded, 3U);
+  // Rejecting makes room, and so does establishing; accepting alone does not.
   ASSERT_TRUE(cm.accept(ids[0], {0x31, 0, 1, 1, 7, true}, {}, now));
+  EXPECT_THAT(ask_from(5, 1), IsEmpty());
+  cm.data_came(ids[0], now);
+  EXPECT_THAT(types(events_of(cm)), ElementsAre(kEstablished));
   EXPECT_THAT(ask_from(5, 1), SizeIs(1));
   ASSERT_TRUE(cm.reject(ids[1], 28, {}, now));
   EXPECT_THAT(ask_from(6, 0), SizeIs(1));

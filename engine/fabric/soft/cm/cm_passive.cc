@@ -71,22 +71,27 @@ void ConnectionManager::Impl::on(const wire::CmReq& m, const wire::MadHeader& h,
                                  fabric::Time now) {
   const auto known = by_remote_id.find({at.remote, m.local_comm_id});
   CmConnection* const old = known == by_remote_id.end() ? nullptr : known->second;
-  if (old != nullptr && same_request(*old, m, at)) return repeated_req(*old, now);
+  if (old != nullptr && same_request(*old, m, at)) {
+    ++old->unanswered;
+    return repeated_req(*old, now);
+  }
 
   if (const std::uint16_t reason = why_refused(m, at, listening); reason != 0) {
     return refuse(m, h, at, reason, now, names_port(m) ? "" : "it is not in RDMA_PS_TCP");
   }
-  if (old != nullptr) {
-    if (peer_restarted(*old, now)) return refuse(m, h, at, kRejStale, now);
-    by_remote_id.erase(known);
-  }
-  if (stale_qpn(at, m.local_qpn, now)) return refuse(m, h, at, kRejStale, now);
-  admit(m, h, at, now);
+  // If the peer restarted, connections with its ID or its queue pair are stale. But anybody can
+  // send a REQ with its address. So they live on until it has proved this request, see
+  // established().
+  admit(m, h, at, old == nullptr ? 0 : old->id, now);
 }
 
 void ConnectionManager::Impl::refuse(const wire::CmReq& m, const wire::MadHeader& h, const Path& at,
                                      std::uint16_t reason, fabric::Time now, const char* why) {
-  if (!answer(rej_of(m, h, at, reason))) return;
+  if (answer(rej_of(m, h, at, reason))) report(m, h, at, reason, now, why);
+}
+
+void ConnectionManager::Impl::report(const wire::CmReq& m, const wire::MadHeader& h, const Path& at,
+                                     std::uint16_t reason, fabric::Time now, const char* why) {
   CmRefused& last = last_refused;
   if (now < last.until && last.peer == at.remote && last.remote_id == m.local_comm_id &&
       last.transaction_id == h.transaction_id) {
@@ -122,37 +127,35 @@ void ConnectionManager::Impl::repeated_req(CmConnection& c, fabric::Time now) {
 }
 
 void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader& h, const Path& at,
-                                    fabric::Time now) {
+                                    CmId replaced, fabric::Time now) {
   // The owner does not poll its events. The peer retransmits what was not answered.
   if (events.size() >= limits.connections) {
     ++counters.dropped;
     return;
   }
-  // One peer may have only as many waiting requests as remain for the others, so that none takes
-  // all.
-  const auto of_peer = waiting.find(at.remote);
-  const std::size_t already = of_peer == waiting.end() ? 0 : of_peer->second;
-  const bool room =
-      waiting_total < limits.waiting_requests && already < limits.waiting_requests - waiting_total;
+  // Without an answer, an honest peer asks again.
+  if (!make_half_open_room(at.remote, now)) {
+    ++counters.crowded;
+    return report(m, h, at, kRejNoResources, now, "too many half-open connections");
+  }
   const wire::Bytes rest = m.private_data.subspan(wire::kIpCmHeaderBytes);
   std::vector<std::uint8_t> private_data(rest.begin(), rest.end());
-  CmConnection* const c = room ? create(at) : nullptr;
-  if (c == nullptr) {
-    return refuse(m, h, at, kRejNoResources, now,
-                  room ? "connection limit reached" : "too many pending requests");
-  }
+  CmConnection* const c = create(at);
+  if (c == nullptr) return refuse(m, h, at, kRejNoResources, now, "connection limit reached");
 
   c->remote_id = m.local_comm_id;
   c->remote_qpn = m.local_qpn;
   try {
     by_remote_id[{at.remote, m.local_comm_id}] = c;
-    by_remote_qpn[{at.remote, m.local_qpn}] = c;
-    ++waiting[at.remote];
+    enter_half_open(*c);
   } catch (const std::bad_alloc&) {
     erase(*c);
     throw;
   }
   c->state = CmState::kWaiting;
+  c->replaced = replaced;
+  c->unanswered = 1;
+  c->asked = now;
   c->path.udp_source_port = cm_source_port(m.primary.flow_label);
   c->port = wire::service_port(m.service_id);
   c->transaction_id = h.transaction_id;
@@ -162,7 +165,6 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
   c->remote_patience =
       std::clamp(c->remote_timeout * (m.max_cm_retries + 1), kMinPatience, kMaxPatience);
   c->give_up = now + kMaxWaiting;
-  ++waiting_total;
   timers.set(c->timer, *c, now + c->remote_patience);
 
   CmEvent& event = emit(*c, CmEventType::kRequest);
@@ -177,25 +179,34 @@ void ConnectionManager::Impl::admit(const wire::CmReq& m, const wire::MadHeader&
 }
 
 void ConnectionManager::Impl::on(const wire::CmRtu& m, const wire::MadHeader&, const Path& at,
-                                 fabric::Time) {
+                                 fabric::Time now) {
   CmConnection* const c = find(m.remote_comm_id, at);
   if (c == nullptr || c->active || c->remote_id != m.local_comm_id) {
     ++counters.dropped;
   } else if (c->state == CmState::kReplying) {
-    established(*c);
+    established(*c, now);
   } else {
     ++counters.duplicates;
   }
 }
 
-void ConnectionManager::Impl::established(CmConnection& c) {
+void ConnectionManager::Impl::established(CmConnection& c, fabric::Time now) {
+  // Without memory, nothing has changed, and the peer's message is as good as lost.
+  CmConnection*& of_qpn = by_remote_qpn[{c.path.remote, c.remote_qpn}];
+  CmConnection* const same_qpn = std::exchange(of_qpn, &c);
+  CmConnection* const same_id = find(c.replaced, c.path);
+
+  leave_half_open(c);
   timers.stop(c.timer);
   c.pending = 0;
   sending.remove(c);
   c.state = CmState::kEstablished;
-  c.was_established = true;
+  c.was_established = c.proven = true;
   c.private_data = {};
   emit(c, CmEventType::kEstablished);
+  for (CmConnection* const old : {same_qpn, same_id}) {
+    if (old != nullptr && old != &c) peer_restarted(*old, now);
+  }
 }
 
 }  // namespace rpcrdma::soft

@@ -8,6 +8,7 @@
 
 #include <rpcrdma/soft/cm.h>
 #include <rpcrdma/soft/random.h>
+#include <rpcrdma/soft/secret.h>
 
 namespace rpcrdma::soft {
 
@@ -16,38 +17,32 @@ namespace rpcrdma::soft {
   return Random(x).next();
 }
 
-// Communication and transaction IDs (IBA 12.9.4). No ID is reused before all others were, and a
-// different seed gives a different order, so that a peer that remembers an earlier run, or guesses,
-// does not hit a current ID.
+// Communication and transaction IDs (IBA 12.9.4). No ID is reused before all others were, and none
+// follows from others: who has not received a message with it cannot name it. A different secret
+// gives a different order, so that a peer that remembers an earlier run does not hit a current ID.
 class CmIds {
  public:
-  explicit CmIds(std::uint64_t seed) : key_(cm_mix(seed)), transaction_(cm_mix(key_)) {}
+  explicit CmIds(const Secret& secret)
+      : secret_(secret), permutation_(secret, kForCommunicationIds, kHalfBits) {}
 
-  // Returns every 32-bit value but 0 once in 2^32 calls: a counter through a permutation (Feistel
-  // network).
+  // Returns every 32-bit value but 0 once in 2^32 calls.
   [[nodiscard]] std::uint32_t next_communication() {
     for (;;) {
-      const std::uint32_t id = permute(counter_++);
+      const std::uint32_t id = permutation_(counter_++);
       if (id != 0) return id;
     }
   }
 
-  [[nodiscard]] std::uint64_t next_transaction() { return ++transaction_; }
-
- private:
-  [[nodiscard]] std::uint32_t permute(std::uint32_t value) const {
-    std::uint32_t left = value >> 16, right = value & 0xffff;
-    for (std::uint64_t round = 0; round < 4; ++round) {
-      const auto mixed = static_cast<std::uint32_t>(cm_mix(key_ ^ (right | round << 16)) & 0xffff);
-      const std::uint32_t next = left ^ mixed;
-      left = right;
-      right = next;
-    }
-    return left << 16 | right;
+  [[nodiscard]] std::uint64_t next_transaction() {
+    return secret_.hash(kForTransactions, ++transactions_);
   }
 
-  std::uint64_t key_;
-  std::uint64_t transaction_;
+ private:
+  static constexpr unsigned kHalfBits = 16;
+
+  Secret secret_;
+  SecretPermutation permutation_;
+  std::uint64_t transactions_ = 0;
   std::uint32_t counter_ = 0;
 };
 
@@ -133,6 +128,7 @@ struct CmConnection {
   CmState state = CmState::kRequesting;
   bool active = false;
   bool was_established = false;
+  bool proven = false;    // passive: the peer has named our ID, so it has received our message
   bool extended = false;  // an MRA has extended the deadline since our last transmission
   std::uint8_t pending = 0;
   std::uint8_t retries_left = 0;
@@ -149,6 +145,11 @@ struct CmConnection {
   std::uint64_t remote_guid = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_psn = 0;
+  CmId replaced = 0;  // passive: the connection that had the peer's ID before; 0: none
+  // Passive, until the peer has proved its address: MADs that came from there for this connection
+  // and were not answered yet. All MADs have the same length.
+  std::uint32_t unanswered = 0;
+  fabric::Time asked = 0;            // passive: when the REQ came
   fabric::Time remote_timeout = 0;   // how long the peer waits for an answer before it retransmits
   fabric::Time remote_patience = 0;  // the same, including all its retries
   fabric::Time give_up = 0;          // kWaiting: the latest end, whatever the peer retransmits
@@ -157,8 +158,10 @@ struct CmConnection {
   std::uint8_t rej_about = 0;
 
   CmTimer timer;
-  CmLinks<CmConnection> sending;    // in the list of connections with pending messages
-  CmLinks<CmConnection> time_wait;  // in the list of connections in time-wait
+  CmLinks<CmConnection> sending;       // in the list of connections with pending messages
+  CmLinks<CmConnection> time_wait;     // in the list of connections in time-wait
+  CmLinks<CmConnection> half_open;     // in the list of half-open connections
+  CmLinks<CmConnection> of_requester;  // in the list of those of one requester
 };
 
 }  // namespace rpcrdma::soft

@@ -27,8 +27,8 @@ void erase_entry(std::map<CmRemoteKey, CmConnection*>& table, const CmRemoteKey&
 
 }  // namespace
 
-ConnectionManager::Impl::Impl(const CmLimits& given, std::uint64_t seed)
-    : limits(given), ids(seed) {
+ConnectionManager::Impl::Impl(const CmLimits& given, const Secret& secret)
+    : limits(given), ids(secret) {
   limits.response_timeout =
       std::clamp(limits.response_timeout, kMinResponseTimeout, kMaxResponseTimeout);
   times.response_code = cm_time_code(limits.response_timeout);
@@ -72,6 +72,7 @@ void ConnectionManager::Impl::erase(CmConnection& c) {
   timers.stop(c.timer);
   sending.remove(c);
   time_wait.remove(c);
+  leave_half_open(c);
   erase_entry(by_remote_id, {c.path.remote, c.remote_id}, c);
   erase_entry(by_remote_qpn, {c.path.remote, c.remote_qpn}, c);
   connections.erase(CmId{c.id});
@@ -112,14 +113,8 @@ void ConnectionManager::Impl::expect_answer(CmConnection& c, fabric::Time now) {
   timers.set(c.timer, c, now + limits.response_timeout);
 }
 
-void ConnectionManager::Impl::leave_waiting(const CmConnection& c) {
-  const auto it = waiting.find(c.path.remote);
-  if (--it->second == 0) waiting.erase(it);
-  --waiting_total;
-}
-
 void ConnectionManager::Impl::enter_time_wait(CmConnection& c, fabric::Time now) {
-  if (c.state == CmState::kWaiting) leave_waiting(c);
+  leave_half_open(c);
   sending.remove(c);
   c.pending = 0;
   c.private_data.clear();
@@ -175,8 +170,12 @@ void ConnectionManager::Impl::timed_out(CmConnection& c, fabric::Time now) {
   }
   if (c.retries_left > 0) {
     --c.retries_left;
-    ++counters.retried;
-    ask(c, again);
+    if (may_send(c)) {
+      ++counters.retried;
+      ask(c, again);
+    } else {
+      ++counters.withheld;
+    }
     return expect_answer(c, now);
   }
   const bool disconnecting = c.state == CmState::kDisconnecting;
@@ -195,11 +194,6 @@ bool ConnectionManager::Impl::peer_restarted(CmConnection& old, fabric::Time now
   emit(old, CmEventType::kDisconnect);
   enter_time_wait(old, now);
   return false;
-}
-
-bool ConnectionManager::Impl::stale_qpn(const Path& at, std::uint32_t qpn, fabric::Time now) {
-  const auto it = by_remote_qpn.find({at.remote, qpn});
-  return it != by_remote_qpn.end() && peer_restarted(*it->second, now);
 }
 
 }  // namespace rpcrdma::soft

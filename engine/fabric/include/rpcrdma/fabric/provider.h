@@ -151,6 +151,10 @@ struct Limits {
   bool accepts_invalidate = false;
   // The provider traces the peer's RDMA Reads and Writes. Most devices do not report these.
   bool sees_peer_operations = false;
+  // On the accepting side, what the peer sends before the owner has polled kEstablished waits for
+  // that, so Receives may be posted then. A device would find no Receive, and may end the
+  // connection.
+  bool holds_first_message = false;
 };
 
 class Provider {

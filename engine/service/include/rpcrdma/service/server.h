@@ -39,10 +39,12 @@ struct ServerOptions {
   // Maximum Calls in flight from programs to the client of a connection (RFC 8167); 0: none.
   std::uint32_t reverse_credits = 0;
   std::uint32_t max_segment = 1U << 30;  // bytes of one advertised segment
-  // Maximum of connections. Beyond it, an eighth more are accepted from peers without a connection,
-  // so that no peer can exclude all others; the rest are rejected. New connections are also
-  // rejected while seven eighths of the loop's memory are in use, since Calls of the others need
-  // some, and while their address holds too much of it: protocol::MemoryShares divides it.
+  // Maximum of connections. One counts from when its peer has proved its address: on the soft
+  // fabric, a request takes no place and no Receives before the answer to it was answered. Beyond
+  // it, an eighth more are accepted from peers without a connection, so that no peer can exclude
+  // all others; the rest are rejected. New connections are also rejected while seven eighths of the
+  // loop's memory are in use, since Calls of the others need some, and while their address holds too
+  // much of it: protocol::MemoryShares divides it.
   std::uint32_t max_connections = 256;
   // Target for Calls in flight on all connections together. It is enforced only through grants:
   // each connection is granted its share, and at least 1.
@@ -69,7 +71,7 @@ enum class CloseReason : std::uint8_t {
 [[nodiscard]] const char* close_reason_name(CloseReason reason);
 
 struct ServerCounters {
-  std::uint64_t accepted = 0;
+  std::uint64_t accepted = 0;         // connections that got a place
   std::uint64_t rejected_full = 0;    // beyond max_connections
   std::uint64_t rejected_memory = 0;  // no memory or no queues for one more
   std::uint64_t closed_peer = 0, closed_protocol = 0, closed_idle = 0, closed_handshake = 0,

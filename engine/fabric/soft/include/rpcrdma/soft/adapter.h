@@ -99,12 +99,18 @@ struct AdapterCounters {
   std::uint64_t strays = 0;     // for no connection here, or not from its peer
   // Dropped for lack of memory: like a lost packet, the peer retransmits it.
   std::uint64_t no_memory = 0;
+  // For a connection that is not established, and without the proof that the sender received our
+  // REP: its first packet, or the PSN in the REP.
+  std::uint64_t unproven = 0;
+  // See ConnectionManager::Counters: crowded, evicted, withheld.
+  std::uint64_t requests_crowded = 0, half_open_evicted = 0, answers_withheld = 0;
+  std::uint64_t half_open = 0;  // now
 };
 
 class Adapter {
  public:
-  // Equal seeds and equal input produce equal output.
-  Adapter(const AdapterOptions& options, std::uint64_t seed);
+  // Equal secrets and equal input produce equal output.
+  Adapter(const AdapterOptions& options, const Secret& secret);
   ~Adapter();
 
   // As in fabric::Provider and fabric::Connection.
@@ -157,7 +163,7 @@ class Adapter {
   [[nodiscard]] std::uint32_t trace_connection(FaultDirection direction, const Path& path,
                                                std::uint32_t dest_qp) const;
 
-  [[nodiscard]] const AdapterCounters& counters() const;
+  [[nodiscard]] AdapterCounters counters() const;
   // The sum over all current and past connections.
   [[nodiscard]] QpCounters queue_pairs() const;
   [[nodiscard]] std::size_t connections() const;

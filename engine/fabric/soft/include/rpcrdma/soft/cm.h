@@ -11,6 +11,7 @@
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/soft/packet.h>
+#include <rpcrdma/soft/secret.h>
 #include <rpcrdma/wire/cm.h>
 
 namespace rpcrdma::soft {
@@ -78,9 +79,12 @@ struct CmRefusal {
 struct CmLimits {
   // In all states. Connections in time-wait count, but make room for new ones.
   std::size_t connections = 65536;
-  // Reported by kRequest and not yet accepted or rejected. One peer may have only as many as remain
-  // for all others; further requests are rejected (reason 3, no resources).
-  std::size_t waiting_requests = 1024;
+  // Half-open: reported by kRequest, and neither rejected nor established yet. One requester (an
+  // IPv4 address, a /64 of IPv6) may have only as many as remain for all others, but always 1/64 of
+  // all. A request beyond takes the place of the requester's oldest, or of the oldest of all, which
+  // ends with kTimedOut. If that one is too young, its peer may be about to answer, and the request
+  // is dropped; an honest peer repeats it.
+  std::size_t half_open = 4096;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;
   std::uint8_t share = 0;  // see share.h
@@ -88,8 +92,8 @@ struct CmLimits {
 
 class ConnectionManager {
  public:
-  // `seed` determines communication and transaction IDs that differ between runs.
-  ConnectionManager(const CmLimits& limits, std::uint64_t seed);
+  // `secret` determines communication and transaction IDs.
+  ConnectionManager(const CmLimits& limits, const Secret& secret);
   ~ConnectionManager();
 
   // Requests for a port without listener are rejected (reason 8, invalid service ID).
@@ -107,8 +111,9 @@ class ConnectionManager {
                                               fabric::Time now);
   // After kReply, when our queue pair is ready to send: sends the RTU.
   void establish(CmId id, fabric::Time now);
-  // After kRequest was accepted: data arrived before the RTU and counts as one.
-  void data_came(CmId id);
+  // After kRequest was accepted: data arrived before the RTU and counts as one. It must have named
+  // our QPN and our starting PSN, which only the receiver of the REP knows.
+  void data_came(CmId id, fabric::Time now);
   // Sends a DREQ; kDisconnect follows. In other states it aborts the connection (with a REJ to a
   // REP, to a waiting request, or to the receiver of our REQ), and kDisconnect follows at once.
   // Ignores IDs that are unknown or over.
@@ -135,8 +140,13 @@ class ConnectionManager {
     std::uint64_t retried = 0;     // messages retransmitted for lack of an answer
     std::uint64_t duplicates = 0;  // MADs of a connection that had already been received
     std::uint64_t dropped = 0;     // MADs that no connection expects; answers for lack of room
+    std::uint64_t evicted = 0;     // half-open connections that made room for others
+    std::uint64_t crowded = 0;     // REQs dropped for lack of room among the half-open connections
+    // Messages not sent because as many had been sent as came from an address that is not proven.
+    std::uint64_t withheld = 0;
   };
   [[nodiscard]] const Counters& counters() const;
+  [[nodiscard]] std::size_t half_open() const;
   // Returns the number of connections in all states; at most CmLimits::connections.
   [[nodiscard]] std::size_t connections() const;
 
