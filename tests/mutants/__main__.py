@@ -74,9 +74,11 @@ def build(tree: Tree, library: Library, sample: Sample, programs: list[str]) -> 
     while True:
         instrument(tree, sample)
         with ProcessPoolExecutor(JOBS) as pool:
-            errors = [e for part in pool.map(broken_sites, units, [flags] * len(units)) for e in part]
-        if errors:
-            leave_out(tree, sample, errors)
+            parts = list(pool.map(broken_sites, units, [flags] * len(units)))
+        # The next time only what changes: the compiler reads all.
+        units = [unit for unit, part in zip(units, parts) if part]
+        if units:
+            leave_out(tree, sample, [error for part in parts for error in part])
             continue
         found = tree.compile(programs, JOBS)
         if found is None:
@@ -100,7 +102,7 @@ def shown(site: Site, how: Outcome) -> str:
 
 def outcomes_of(tree: Tree, sample: Sample, programs: list[Program], chosen: list[tuple[int, Site]]) -> Iterator:
     """Each mutant with its outcome."""
-    is_alone = lambda n: n[1].in_constexpr and not any(p.reached[n[0]] for p in programs)
+    is_alone = lambda n: n[1].in_constexpr and not any(p.filter(n[0]) for p in programs)
     switched = [n for n in chosen if not is_alone(n)]
     with ThreadPoolExecutor(JOBS) as pool:
         yield from zip(switched, pool.map(lambda n: outcome(programs, n[0]), switched))
@@ -152,7 +154,7 @@ def main() -> int:
     say(f"building {', '.join(names)} with {arguments.count} of {len(sites)} mutants")
     build(tree, library, sample, names)
     say("running the tests without a mutant")
-    programs = sorted((without_mutant(tree.build / "bin" / n) for n in names), key=lambda p: p.seconds)
+    programs = sorted((without_mutant(tree.build / "bin" / n, JOBS) for n in names), key=lambda p: p.seconds)
     say(", ".join(f"{p.path.name}: {p.seconds:.1f} s" for p in programs))
 
     chosen = sample.numbered()

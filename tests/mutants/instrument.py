@@ -12,7 +12,9 @@ HEADER = "mutant.h"
 def instrumented(source: bytes, numbered: list[tuple[int, Site]], header: str) -> bytes:
     """`numbered`: the sites of this file with their numbers."""
     ordered = sorted(numbered, key=lambda n: (n[1].outer_at, -n[1].outer_end, not n[1].statement, n[0]))
-    return b'#include "' + header.encode() + b'"\n' + render(source, 0, len(source), ordered)
+    # Mutants deserve warnings; there are none in system headers.
+    head = b'#include "' + header.encode() + b'"\n#pragma GCC system_header\n'
+    return head + render(source, 0, len(source), ordered)
 
 
 def render(source: bytes, begin: int, end: int, ordered: list[tuple[int, Site]]) -> bytes:

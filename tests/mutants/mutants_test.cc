@@ -2,6 +2,8 @@
 #define RPCRDMA_COMMAND "false"
 #include "support/command.h"
 
+#include <memory>
+
 #include <gmock/gmock.h>
 
 namespace rpcrdma::e2e {
@@ -13,19 +15,23 @@ using ::testing::Not;
 
 class Mutants : public ::testing::Test {
  protected:
+  // One copy for all, which is configured once.
+  static void SetUpTestSuite() { folder_ = std::make_unique<TemporaryFolder>(); }
+  static void TearDownTestSuite() { folder_.reset(); }
   void SetUp() override {
-    std::filesystem::copy(RPCRDMA_SOURCE_DIR "/tests/mutants/example", folder_.path(),
-                          std::filesystem::copy_options::recursive);
+    using std::filesystem::copy_options;
+    std::filesystem::copy(RPCRDMA_SOURCE_DIR "/tests/mutants/example", folder_->path(),
+                          copy_options::recursive | copy_options::overwrite_existing);
     if (run("python3 -B " RPCRDMA_SOURCE_DIR "/tests/mutants/sites.py").status != 0)
       GTEST_SKIP() << "python3-clang is not installed";
   }
   [[nodiscard]] Result mutants(const std::string& arguments) const {
-    return run("cd " + folder_.path() + " && python3 -B " RPCRDMA_SOURCE_DIR "/tests/mutants " +
+    return run("cd " + folder_->path() + " && python3 -B " RPCRDMA_SOURCE_DIR "/tests/mutants " +
                arguments);
   }
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.file(name); }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_->file(name); }
 
-  TemporaryFolder folder_;
+  static inline std::unique_ptr<TemporaryFolder> folder_;
 };
 
 TEST_F(Mutants, PrintsThoseThatNoTestNotices) {

@@ -100,7 +100,9 @@ class Walk:
             self.walk_function(cursor, kind)
             return
         children = list(cursor.get_children())
-        if kind in ("VAR_DECL", "FIELD_DECL"):
+        if kind == "FIELD_DECL":  # a default, like that of an argument
+            children = []
+        elif kind == "VAR_DECL":
             children = self.initializer(cursor, children)
         elif kind.startswith("CXX_") and kind.endswith("CAST_EXPR") or kind == "CSTYLE_CAST_EXPR":
             children = children[-1:]
@@ -143,7 +145,7 @@ class Walk:
         head = self.source[cursor.extent.start.offset : cursor.location.offset]
         if re.search(rb"\b(constexpr|constinit|static)\b", head):
             return []
-        if cursor.kind.name == "VAR_DECL" and not self.function:
+        if not self.function:
             return []
         last = children[-1:]
         if last and last[0].extent.start.offset > cursor.location.offset:

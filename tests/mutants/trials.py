@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -25,14 +27,21 @@ class Outcome(Enum):
 
 @dataclass
 class Program:
+    """A test program, and which mutants' code each of its cases runs."""
+
     path: Path
     seconds: float
-    reached: bytes  # by number of the mutant
+    cases: list[tuple[str, bytes]]  # name, or "*" for all, and a byte for each mutant's number
 
     @property
     def limit(self) -> float:
         """Generous: other programs run too."""
         return 10 + 5 * self.seconds
+
+    def filter(self, number: int | None) -> str:
+        """The cases that a mutant could change."""
+        names = [name for name, reached in self.cases if number is None or reached[number]]
+        return "*" if len(names) == len(self.cases) else ":".join(names)
 
 
 def run(program: Path, limit: float | None, environment: dict[str, str]) -> tuple[int | None, str]:
@@ -60,25 +69,51 @@ def run(program: Path, limit: float | None, environment: dict[str, str]) -> tupl
         return status, output.read().decode(errors="replace")[-3000:]
 
 
-def without_mutant(path: Path) -> Program:
-    """How long the program takes, and which mutants' code it runs."""
+def reached_in(path: Path, environment: dict[str, str]) -> bytes:
+    """Which mutants' code it runs."""
     with tempfile.NamedTemporaryFile() as reached:
         reached.truncate(MUTANTS_AT_MOST)
-        begun = time.monotonic()
-        status, output = run(path, None, {"RPCRDMA_MUTANTS_REACHED": reached.name})
-        seconds = time.monotonic() - begun
+        status, output = run(path, None, environment | {"RPCRDMA_MUTANTS_REACHED": reached.name})
         if status != 0:
             sys.exit(f"mutants: {path.name} fails without a mutant:\n{output}")
-        return Program(path, seconds, Path(reached.name).read_bytes())
+        return Path(reached.name).read_bytes()
+
+
+def case_names(path: Path) -> list[str]:
+    """Nothing if it is no GoogleTest program."""
+    listed = subprocess.run([path, "--gtest_list_tests"], capture_output=True, text=True, check=False).stdout
+    names, suite = [], ""
+    for line in listed.splitlines():
+        word = line.split("#")[0].rstrip()
+        if word.endswith(".") and not word.startswith(" "):
+            suite = word
+        elif suite and word.startswith("  "):
+            names.append(suite + word.strip())
+    return [name for name in names if not re.search(r"(^|[./])DISABLED_", name)]
+
+
+def without_mutant(path: Path, jobs: int) -> Program:
+    begun = time.monotonic()
+    whole = reached_in(path, {})
+    seconds = time.monotonic() - begun
+    names = case_names(path)
+    with ThreadPoolExecutor(jobs) as pool:
+        each = list(pool.map(lambda name: reached_in(path, {"GTEST_FILTER": name}), names))
+    return Program(path, seconds, list(zip(names, each)) or [("*", whole)])
 
 
 def outcome(programs: list[Program], number: int | None) -> Outcome:
     """`programs`: the fastest first. None: of the mutant that was built alone."""
-    reached = [p for p in programs if number is None or p.reached[number]]
-    for program in reached:
-        status, _ = run(program.path, program.limit, {"RPCRDMA_MUTANT": str(number or 0)})
+    is_reached = False
+    for program in programs:
+        chosen = program.filter(number)
+        if not chosen:
+            continue
+        is_reached = True
+        mutant = {"RPCRDMA_MUTANT": str(number or 0), "GTEST_FILTER": chosen}
+        status, _ = run(program.path, program.limit, mutant)
         if status is None:
             return Outcome.TIMED_OUT
         if status != 0:
             return Outcome.KILLED
-    return Outcome.SURVIVED if reached else Outcome.NOT_REACHED
+    return Outcome.SURVIVED if is_reached else Outcome.NOT_REACHED
