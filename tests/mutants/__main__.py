@@ -9,11 +9,13 @@ Prints each mutant that survives, and how many of the N (200) were killed; exit 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import pickle
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,6 +33,18 @@ def say(text: str) -> None:
     print(f"== {text}", file=sys.stderr, flush=True)
 
 
+class Record:
+    """Sites of the last run."""
+
+    def __init__(self, tree: Tree, what: str) -> None:
+        self.path = tree.build / f"{tree.name}.{what}"
+        text = self.path.read_text() if self.path.exists() else "[]"
+        self.identities = {tuple(i) for i in json.loads(text)}
+
+    def write(self, sites: Iterable[Site]) -> None:
+        self.path.write_text(json.dumps([s.identity for s in sites]))
+
+
 class Sample:
     """The first N of the ordered sites that compile, numbered from 1."""
 
@@ -42,14 +56,35 @@ class Sample:
         there = [(n, s) for n, s in enumerate(self.ordered, 1) if n not in self.broken]
         return there[: self.wanted]
 
+    def left_out(self) -> int:
+        numbers = [n for n, _ in self.numbered()]
+        return sum(len(numbers) < self.wanted or n < numbers[-1] for n in self.broken)
+
     def of_file(self, file: str) -> list[tuple[int, Site]]:
         return [n for n in self.numbered() if n[1].file == file]
 
 
-def instrument(tree: Tree, sample: Sample) -> None:
+def known_sites(tree: Tree, library: Library) -> list[Site]:
+    """From the last time, if nothing has changed since: libclang takes a minute."""
+    record = tree.build / f"{tree.name}.sites"
+    own = (Path(__file__).parent / "sites.py").read_bytes()
+    read = b"".join(p.read_bytes() for p in tree.sources() if not p.name.endswith("_test.cc"))
+    key = hashlib.sha256(own + read + repr(library).encode()).hexdigest()
+    if record.exists():
+        before, sites = pickle.loads(record.read_bytes())
+        if before == key:
+            return sites
+    say(f"looking for places to change in {len(library.units)} files")
+    sites = all_sites(tree.root, tree.folder, library.units, library.flags, JOBS)
+    record.write_bytes(pickle.dumps((key, sites)))
+    return sites
+
+
+def instrument(tree: Tree, sample: Sample) -> bool:
+    """Whether a file changed."""
     files = {site.file for _, site in sample.numbered()}
     texts = {f: instrumented((tree.root / f).read_bytes(), sample.of_file(f), str(tree.header)) for f in files}
-    tree.replace(texts)
+    return tree.replace(texts)
 
 
 def leave_out(tree: Tree, sample: Sample, errors: list[list[tuple[str, int]]]) -> None:
@@ -72,14 +107,14 @@ def build(tree: Tree, library: Library, sample: Sample, programs: list[str]) -> 
     units = [tree.path / unit.relative_to(tree.root) for unit in library.units]
     flags = tree.in_copy(library.flags)
     while True:
-        instrument(tree, sample)
-        with ProcessPoolExecutor(JOBS) as pool:
-            parts = list(pool.map(broken_sites, units, [flags] * len(units)))
-        # The next time only what changes: the compiler reads all.
-        units = [unit for unit, part in zip(units, parts) if part]
-        if units:
-            leave_out(tree, sample, [error for part in parts for error in part])
-            continue
+        if instrument(tree, sample):
+            with ProcessPoolExecutor(JOBS) as pool:
+                parts = list(pool.map(broken_sites, units, [flags] * len(units)))
+            # The next time only what had errors: the compiler reads all.
+            units = [unit for unit, part in zip(units, parts) if part]
+            if units:
+                leave_out(tree, sample, [error for part in parts for error in part])
+                continue
         found = tree.compile(programs, JOBS)
         if found is None:
             return
@@ -144,27 +179,28 @@ def main() -> int:
     tree.copy()
     tree.configure()
     library, names = tree.library(), tree.programs()
-    say(f"looking for places to change in {len(library.units)} files")
-    sites = all_sites(root, folder, library.units, library.flags, JOBS)
+    sites = known_sites(tree, library)
     if old := equivalent.stale(known, folder, sites):
         for e in old:
             print(f"equivalent.txt: matches no mutant:\n{e}")
         return 2
     sample = Sample(sorted(sites, key=lambda s: s.rank(arguments.seed)), arguments.count)
     say(f"building {', '.join(names)} with {arguments.count} of {len(sites)} mutants")
+    broken = Record(tree, "broken")
+    sample.broken = {n for n, s in enumerate(sample.ordered, 1) if s.identity in broken.identities}
     build(tree, library, sample, names)
+    broken.write(sample.ordered[n - 1] for n in sample.broken)
     say("running the tests without a mutant")
     programs = sorted((without_mutant(tree.build / "bin" / n, JOBS) for n in names), key=lambda p: p.seconds)
     say(", ".join(f"{p.path.name}: {p.seconds:.1f} s" for p in programs))
 
     chosen = sample.numbered()
-    record = tree.build / "survivors.json"
-    if arguments.survivors and record.exists():
-        before = {tuple(i) for i in json.loads(record.read_text())}
-        chosen = [(n, s) for n, s in chosen if s.identity in before]
+    survivors = Record(tree, "survivors")
+    if arguments.survivors:
+        chosen = [(n, s) for n, s in chosen if s.identity in survivors.identities]
     outcomes = measure(outcomes_of(tree, sample, programs, chosen), known, len(chosen))
     alive = [(n, s) for n, s in chosen if outcomes[n] in (Outcome.SURVIVED, Outcome.NOT_REACHED)]
-    record.write_text(json.dumps([s.identity for _, s in alive]))
+    survivors.write(s for _, s in alive)
 
     counts = Counter(outcomes.values())
     is_equivalent = sum(equivalent.entry(s) in known for _, s in alive)
@@ -176,7 +212,7 @@ def main() -> int:
     percent = 100.0 * killed / max(1, killed + survived)
     print(
         f"{folder}, seed {arguments.seed}: {len(chosen)} mutants: {killed} killed ({counts[Outcome.TIMED_OUT]} by "
-        f"timeout), {survived} survived, {is_equivalent} equivalent; {len(sample.broken)} more did not compile; "
+        f"timeout), {survived} survived, {is_equivalent} equivalent; {sample.left_out()} more did not compile; "
         f"{percent:.1f} % of those that are not equivalent were killed"
     )
     return 1 if percent < ENOUGH or wrongly_listed else 0

@@ -35,16 +35,19 @@ class Library:
     flags: list[str]
 
 
-def written(path: Path, content: bytes) -> None:
-    """A file that does not change keeps its time, and is not compiled again."""
-    if path.is_symlink() or not path.exists() or path.read_bytes() != content:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+def written(path: Path, content: bytes) -> bool:
+    """Whether it changed: a file that does not keeps its time, and is not compiled again."""
+    if not path.is_symlink() and path.exists() and path.read_bytes() == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return True
 
 
 class Tree:
     def __init__(self, root: Path, folder: str) -> None:
         self.root, self.folder = root, folder
+        self.name = folder.replace("/", "-")
         self.path = root / "build/mutants/tree"
         self.build = self.path / "build/quick"
         self.header = self.path / HEADER
@@ -77,12 +80,18 @@ class Tree:
         if os.access(path, os.X_OK):
             shutil.copymode(path, self.path / file)
 
-    def replace(self, replaced: dict[str, bytes]) -> None:
-        """The folder's sources: instrumented, or as they are."""
-        for path in sorted((self.root / self.folder).rglob("*")):
+    def sources(self) -> list[Path]:
+        """All of the folder, with its tests."""
+        return sorted(p for p in (self.root / self.folder).rglob("*") if p.suffix in (".cc", ".h"))
+
+    def replace(self, replaced: dict[str, bytes]) -> bool:
+        """The folder's sources: instrumented, or as they are. Whether an instrumented one changed."""
+        changed = []
+        for path in self.sources():
             file = str(path.relative_to(self.root))
-            if path.suffix in (".cc", ".h"):
-                written(self.path / file, replaced.get(file) or path.read_bytes())
+            if written(self.path / file, replaced.get(file) or path.read_bytes()):
+                changed.append(file)
+        return any(file in replaced for file in changed)
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, cwd=self.path, env=self.environment, capture_output=True, text=True, check=False)
