@@ -44,6 +44,12 @@ void all_answered(Exchange& e, const std::vector<CallPlanForTest>& plans,
     expected.write_chunks = counted.write_chunks;
   }
   EXPECT_TRUE(renegotiated || counted == expected);
+  EXPECT_EQ(e.requester.counters().calls, plans.size());
+  EXPECT_EQ(e.requester.counters().replies, plans.size());
+  EXPECT_EQ(e.responder.counters().calls, plans.size());
+  EXPECT_EQ(e.responder.counters().replies, plans.size());
+  EXPECT_EQ(e.requester.counters().error_version, e.responder.counters().error_version);
+  EXPECT_EQ(e.requester.counters().error_version != 0, renegotiated);
   EXPECT_EQ(e.durations.count(), e.outcomes.size());
   e.client.reset();
   e.server.reset();

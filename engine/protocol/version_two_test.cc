@@ -253,6 +253,7 @@ TEST_F(VersionTwoRequester, OffersALongerReplyChunkWhenAsked) {
   ASSERT_TRUE(again.reply);
   EXPECT_EQ(again.reply->back().length, 900U);
   EXPECT_EQ(requester->counters().enlarged, 1U);
+  EXPECT_EQ(requester->counters().cant_reply, 1U);
   // Asked for less than that, it ends.
   arrive(e.encode());
   complete_invalidations();
@@ -377,6 +378,8 @@ TEST_F(VersionTwoRequester, TheOtherErrorsEndACallByTheirNames) {
     // An error carries no credit grant (V2-06).
     EXPECT_EQ(requester->credit_limit(), 1U);
   }
+  EXPECT_EQ(requester->counters().error_chunk, 2U);  // also of a type that the peer does not know
+  EXPECT_EQ(requester->counters().error_option, 1U);
 }
 
 TEST_F(VersionTwoRequester, AsksAnOptionAndIsAnswered) {
@@ -612,6 +615,7 @@ TEST_F(VersionTwoResponder, RefusesWhatItCannotParse) {
   EXPECT_EQ(refused(message), wire::RdmaErr::kInvalProc);
   message[15] = 200;
   EXPECT_EQ(refused(message), wire::RdmaErr::kInvalProc);
+  EXPECT_EQ(responder->counters().error_proc, 2U);
   message = open_call(5).encode(stream(5));
   message.resize(30);
   EXPECT_EQ(refused(message), wire::RdmaErr::kChunk);
@@ -758,6 +762,8 @@ TEST_F(VersionTwoResponder, AnswersOptionsItKnows) {
   arrive(h.encode());
   EXPECT_EQ(refusal().header.error, wire::RdmaErr::kInvalOption);
   EXPECT_EQ(responder->counters().options, 1U);
+  EXPECT_EQ(responder->counters().error_option, 1U);
+  EXPECT_EQ(responder->counters().error_chunk, 2U);
 }
 
 TEST_F(VersionTwoResponder, AnOptionsPayloadReachesItsHandler) {
@@ -809,6 +815,9 @@ TEST_F(VersionTwoResponder, AnOptionMayCarryAWholeCall) {
   Buffer expected = words({5, 1, 5, 6});
   expected.resize(expected.size() + 8);
   EXPECT_EQ(payload_of(sent()), expected);
+  EXPECT_EQ(responder->counters().options, 1U);
+  EXPECT_EQ(responder->counters().replies, 1U);
+  EXPECT_EQ(responder->counters().bytes.inline_replies, expected.size());
   complete_posted();
   // No whole Call, and a Reply that is too long.
   arrive(h.encode(words({5})));

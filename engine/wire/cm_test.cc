@@ -430,6 +430,49 @@ TEST(CmEncodeTest, WritesTheLowBitsOfWhatIsTooWide) {
   EXPECT_EQ(bytes[24 + 9], 0x98);
 }
 
+// Sets one field at a time to all ones: its neighbours in the byte remain zero.
+TEST(CmEncodeTest, AFieldThatIsTooWideKeepsToItsBits) {
+  struct Case {
+    std::uint8_t CmReq::*field;
+    std::size_t at;
+    std::uint8_t byte;
+  };
+  for (const Case& c :
+       {Case{&CmReq::remote_cm_response_timeout, 43, 0xf8},
+        Case{&CmReq::transport_service, 43, 0x06},
+        Case{&CmReq::local_cm_response_timeout, 47, 0xf8}, Case{&CmReq::retry_count, 47, 0x07},
+        Case{&CmReq::path_mtu, 50, 0xf0}, Case{&CmReq::rnr_retry_count, 50, 0x07},
+        Case{&CmReq::max_cm_retries, 51, 0xf0}, Case{&CmReq::extended_transport, 51, 0x07}}) {
+    CmReq req;
+    req.*c.field = 0xff;
+    EXPECT_EQ(encode(req)[24 + c.at], c.byte) << c.at;
+  }
+  struct RepCase {
+    std::uint8_t CmRep::*field;
+    std::size_t at;
+    std::uint8_t byte;
+  };
+  for (const RepCase& c :
+       {RepCase{&CmRep::target_ack_delay, 26, 0xf8}, RepCase{&CmRep::failover_accepted, 26, 0x06},
+        RepCase{&CmRep::rnr_retry_count, 27, 0xe0}}) {
+    CmRep rep;
+    rep.*c.field = 0xff;
+    EXPECT_EQ(encode(rep)[24 + c.at], c.byte) << c.at;
+  }
+  CmRej rej;
+  rej.message_rejected = 0xff;
+  EXPECT_EQ(encode(rej)[24 + 8], 0xc0);
+  CmReq paths;
+  paths.primary.sl = 0xff;
+  paths.primary.packet_rate = 0xff;
+  paths.alternate.local_ack_timeout = 0xff;
+  const MadBytes bytes = encode(paths);
+  EXPECT_EQ(bytes[24 + 52 + 42], 0xf0);
+  EXPECT_EQ(bytes[24 + 52 + 38], 0x00);
+  EXPECT_EQ(bytes[24 + 52 + 39], 0x3f);
+  EXPECT_EQ(bytes[24 + 96 + 43], 0xf8);
+}
+
 void expect_nothing_written(const CmMessage& message, std::size_t size, Errc code,
                             std::uint32_t offset, const char* rule) {
   CmMad mad;

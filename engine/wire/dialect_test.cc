@@ -275,6 +275,10 @@ TEST(ShowDialect, WhatABrokenMessageCouldBeIsWeak) {
   EXPECT_FALSE(strong(message(6, "00000001 00000063 00000004 00001000")));
   EXPECT_FALSE(strong(message(7, "00000000")));
   EXPECT_FALSE(strong(message(9, "00000001" + kRpc)));
+  // Neither Read list nor Reply chunk: what would be external?
+  const std::string nothing = "00000099 00000000 00000000 00000000 00000000";
+  EXPECT_FALSE(strong(message(8, nothing)));
+  EXPECT_TRUE(strong(message(8, "00000099" + kReadsHex + "00000000 00000000 00000000")));
 }
 
 // An OPTIONAL whose information ends with the message remains draft-02.
@@ -319,6 +323,46 @@ TEST(LaterHeader, WhatIsCutShortIsTruncatedWhereverThatIs) {
   }
 }
 
+TEST(LaterHeader, TheErrorNamesTheItemThatIsCutOff) {
+  struct Case {
+    Dialect dialect;
+    Octets bytes;
+    const char* what;
+  };
+  for (const Case& c :
+       {Case{Dialect::kCel03, message(0, ""), "header ends before the direction does"},
+        Case{Dialect::kCel03, message(0, "00000000"), "header ends before rdma_inv_handle does"},
+        Case{Dialect::kCel03, message(5, ""), "header ends before the direction does"},
+        Case{Dialect::kCel03, message(5, "00000001"), "header ends before rdma_optinfo begins"},
+        Case{Dialect::kFlags, message(0, ""), "header ends before rdma_flags does"},
+        Case{Dialect::kFlags, message(0, "00000000"), "header ends before rdma_inv_handle does"},
+        Case{Dialect::kFlags, message(4, "00000000"), "header ends before rdma_err does"},
+        Case{Dialect::kIetf03, message(9, ""), "header ends before rdma_remaining does"},
+        Case{Dialect::kIetf03, message(10, "00000000"), "header ends before the Read list does"},
+        Case{Dialect::kIetf03, message(4, "00000009 00000001"),
+             "header ends inside the body of an error"}}) {
+    const auto header = decode_later_header(c.dialect, c.bytes);
+    ASSERT_FALSE(header) << c.what;
+    EXPECT_STREQ(header.error().what, c.what);
+  }
+}
+
+TEST(LaterHeader, AllFlagsTogether) {
+  const LaterHeader h =
+      decoded(Dialect::kFlags, message(0, "00000007 00000000" + std::string(kNoLists) + kRpc));
+  EXPECT_EQ(h.flags, 7U);
+  EXPECT_EQ(h.use, HeaderUse::kPart);
+}
+
+// A later draft may define it.
+TEST(LaterHeader, AnErrorWithoutANameKeepsItsNumber) {
+  const LaterHeader h = decoded(Dialect::kIetf03, message(4, "00000099"));
+  EXPECT_EQ(h.use, HeaderUse::kError);
+  EXPECT_EQ(h.error, 0x99U);
+  EXPECT_EQ(h.error_body, ErrorBody::kNone);
+  EXPECT_EQ(h.length, 20U);
+}
+
 TEST(LaterHeader, HugeCountsAreTruncated) {
   for (const char* const rest :
        {"ffffffff", "00000001 00000001 ffffffff", "00000001 00000001 fffffffc"}) {
@@ -349,9 +393,22 @@ TEST(DialectNames, TypesAndPropertiesOfEach) {
   EXPECT_STREQ(later_type_name(Dialect::kIetf03, 5), "RDMA2_GRANT");
   EXPECT_STREQ(later_type_name(Dialect::kIetf03, 13), "RDMA2_REPLY_INLINE");
   EXPECT_STREQ(later_type_name(Dialect::kIetf03, 0), "unknown");
+  EXPECT_STREQ(later_type_name(Dialect::kIetf03, 4), "RDMA2_ERROR");
+  EXPECT_STREQ(later_type_name(Dialect::kIetf03, 14), "unknown");
+  EXPECT_STREQ(later_type_name(Dialect::kCel03, 6), "RDMA2_CONNPROP");
   EXPECT_STREQ(property_name(Dialect::kCel03, 1), "RBSIZ");
   EXPECT_STREQ(property_name(Dialect::kFlags, 1), "SBSIZ");
   EXPECT_STREQ(property_name(Dialect::kIetf03, 7), "unknown");
+}
+
+TEST(DialectNames, DraftsOfEach) {
+  const std::string_view cel = "draft-cel-nfsv4-rpcrdma-version-two-";
+  const std::string_view ietf = "draft-ietf-nfsv4-rpcrdma-version-two-";
+  EXPECT_EQ(dialect_drafts(Dialect::kDraft02), std::string(cel) + "00 to -02");
+  EXPECT_EQ(dialect_drafts(Dialect::kCel03), std::string(cel) + "03 to -07");
+  EXPECT_EQ(dialect_drafts(Dialect::kFlags),
+            std::string(cel) + "08 to " + std::string(ietf) + "02");
+  EXPECT_EQ(dialect_drafts(Dialect::kIetf03), std::string(ietf) + "03 to -07");
 }
 
 }  // namespace

@@ -383,11 +383,13 @@ TEST(DecodeRoceTest, AWireLengthWithoutRoomForTheIcrc) {
 TEST(DecodeRoceTest, MorePadThanPayload) {
   const auto bytes = hex("04 10 ffff 00 000011 00 000007 01020304");
   expect_error(decode(bytes), Errc::kBadValue, 1, "IBA 9.2");
+  EXPECT_STREQ(decode(bytes).error().what, "pad count is over the length of the payload");
 }
 
 TEST(DecodeRoceTest, ALengthThatIsNotAMultipleOfFour) {
   const auto bytes = hex("04 00 ffff 00 000011 00 000007 61 01020304");
   expect_error(decode(bytes), Errc::kBadValue, 1, "IBA 9.2");
+  EXPECT_STREQ(decode(bytes).error().what, "payload and pad bytes are not a multiple of 4");
 }
 
 TEST(DecodeRoceTest, EveryTruncationOfEveryOpcodeIsAnErrorOrFits) {

@@ -292,6 +292,18 @@ TEST(EncodeRpcTest, RefusesAVerifierOver400Bytes) {
   expect_error(encode_rpc(reply, out), Errc::kTooLong, 0, "RFC 5531 8.2");
 }
 
+TEST(EncodeRpcTest, WritesACredentialAndVerifiersOf400Bytes) {
+  const std::vector<std::uint8_t> body(400, 0x61);
+  std::vector<std::uint8_t> out(2048);
+  RpcCall call;
+  call.cred.body = body;
+  call.verf.body = body;
+  EXPECT_EQ(encode_rpc(call, out), 40U + 800U);
+  RpcReply reply;
+  reply.verf.body = body;
+  EXPECT_EQ(encode_rpc(reply, out), 24U + 400U);
+}
+
 TEST(EncodeRpcTest, RefusesStatusesThatDoNotExist) {
   std::vector<std::uint8_t> out(64);
   expect_error(encode_rpc(accepted(static_cast<AcceptStat>(6)), out), Errc::kBadValue, 8,

@@ -108,6 +108,7 @@ const std::vector<Command> kCommands{
      {"cmake --preset debug -DRPCRDMA_WERROR=ON", "clang-format --dry-run --Werror some.cc",
       "words ", "shellcheck " + lint_scripts(), "clang-tidy -p build/debug --quiet some.cc"}},
     {"format", {"clang-format -i some.cc"}},
+    {"mutants engine/wire 40 2", {"python3 -B tests/mutants engine/wire 40 2"}},
     {"release 1.2.3", {"release 1.2.3"}},
     {"help", {}},
 };

@@ -1,0 +1,34 @@
+// What the test of ./dev mutants changes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace example {
+
+class Sum {
+ public:
+  // False where the limit forbids it.
+  bool add(int number);
+  [[nodiscard]] int value() const { return value_; }
+  [[nodiscard]] std::size_t refused() const { return refused_; }
+
+ private:
+  std::vector<int> numbers_;
+  int value_ = 0;
+  std::size_t refused_ = 0;  // the test does not look at it
+};
+
+[[nodiscard]] int largest(const int* first, const int* last);
+
+// Only the compiler runs these two: one is noticed there, the other is not.
+constexpr int twice(int n) {
+  return n * 2;
+}
+static_assert(twice(3) == 6);
+constexpr int thrice(int n) {
+  return n * 3;
+}
+inline constexpr int kThrice = thrice(1);
+
+}  // namespace example
