@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
-
-#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
@@ -37,23 +33,9 @@ Write buffered_stdout() {
 }
 
 bool write_file(const std::string& path, const std::function<void(const Write&)>& produce) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  int error = errno;
-  bool good = file != nullptr;
-  if (good) {
-    produce([&](std::string_view text) {
-      if (good && std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
-        error = errno;
-        good = false;
-      }
-    });
-    if (std::fclose(file) != 0 && good) {
-      error = errno;
-      good = false;
-    }
-  }
-  if (!good) complain(fmt::format("{}: {}", path, std::strerror(error)));
-  return good;
+  const auto written = base::write_whole(path, produce);
+  if (!written) complain(written.error().message);
+  return written.has_value();
 }
 
 }  // namespace rpcrdma::cli

@@ -3,15 +3,16 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include <rpcrdma/base/whole_file.h>
 
 namespace rpcrdma::cli {
 
-using Write = std::function<void(std::string_view)>;
+using base::Write;
 
-// Passes `produce` a function that writes. Returns false, and reports it, when not all could be
-// written.
+// Passes `produce` a function that writes to a base::WholeFile. Returns false, and reports it, when
+// not all could be written.
 [[nodiscard]] bool write_file(const std::string& path,
                               const std::function<void(const Write&)>& produce);
 
