@@ -234,7 +234,9 @@ void check_left(const Writer& writer, const std::map<std::string, std::string>& 
         break;
       }
       case Left::kPlan:
-        if (name.ends_with(".json")) EXPECT_TRUE(try_parse_json(bytes).is_object()) << name;
+        if (name.ends_with(".json")) {
+          EXPECT_TRUE(try_parse_json(bytes).is_object()) << name;
+        }
         break;
       case Left::kAny:
         break;

@@ -51,7 +51,7 @@ template <typename Make>
 int with_random_name(const std::string& folder, std::string& name, Make&& make) {
   for (int i = 0; i < kTries; ++i) {
     name = random_name(folder);
-    if (name.empty()) return errno;
+    if (name.empty()) return EIO;
     if (make(name)) return 0;
     if (errno != EEXIST) break;
   }
@@ -188,8 +188,7 @@ Expected<void> WholeFile::finish() {
   flush();
   if (error_ == 0 && !in_place_) take_over_permissions();
   if (error_ == 0 && options_.to_disk && !in_place_ && ::fsync(fd_.get()) != 0) error_ = errno;
-  // Some file systems, such as NFS, report what they could not write when a descriptor is closed.
-  if (error_ == 0 && ::close(::dup(fd_.get())) != 0) error_ = errno;
+  if (error_ == 0) error_ = late_write_error(fd_.get());
   if (error_ == 0 && !in_place_) error_ = give_name();
   if (error_ != 0) {
     discard();

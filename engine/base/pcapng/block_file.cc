@@ -1,4 +1,3 @@
-#include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
@@ -40,7 +39,7 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
 }
 
 int BlockFile::late_error() const {
-  return ::close(::dup(fd_.get())) == 0 ? 0 : errno;
+  return late_write_error(fd_.get());
 }
 
 void BlockFile::end_full(const std::function<PcapngBlocks::Statistics()>& statistics) {

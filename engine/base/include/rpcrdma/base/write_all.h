@@ -35,4 +35,11 @@ struct Written {
   return write_all(fd, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
+// Returns what of earlier writes fails only now, as on NFS, which reports it when a descriptor is
+// closed: an errno, or 0. The descriptor stays open.
+[[nodiscard]] inline int late_write_error(int fd) {
+  const int copy = ::dup(fd);
+  return copy < 0 || ::close(copy) == 0 ? 0 : errno;
+}
+
 }  // namespace rpcrdma::base

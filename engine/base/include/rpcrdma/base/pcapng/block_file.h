@@ -26,8 +26,7 @@ class BlockFile {
 
   // Writes whole blocks. Returns 0, or the errno of a failure; nothing can be written after one.
   [[nodiscard]] int write(std::span<const std::uint8_t> blocks);
-  // Returns what only now fails of earlier writes, as on NFS, which reports it when a descriptor is
-  // closed: an errno, or 0. Call it after the last write.
+  // late_write_error(): call it after the last write.
   [[nodiscard]] int late_error() const;
 
   // Ends a file after a failed write: removes the incomplete block and appends these statistics in
