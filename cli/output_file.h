@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rpcrdma/base/whole_file.h>
@@ -18,6 +19,11 @@ using base::Write;
 
 // Returns whether `output` is one of the `inputs`, which would be truncated before it is read.
 [[nodiscard]] bool is_input(const std::string& output, const std::vector<std::string>& inputs);
+
+// Writes to standard output, and keeps the reason of the first failure: a later flush may succeed.
+void write_stdout(std::string_view text);
+// The errno of that failure; 0: none, or not known.
+[[nodiscard]] int stdout_error();
 
 // Returns a function that writes to standard output, which gets a larger buffer. Call it before
 // anything else is written there.

@@ -280,6 +280,7 @@ TEST(TraceDat, AFullDiskIsReported) {
   const TraceBytes bytes = two_cpus().version6();
   const base::FileDescriptor input(::memfd_create("trace", MFD_CLOEXEC));
   ASSERT_EQ(base::write_all(input.get(), bytes).error, 0);
+  ASSERT_EQ(::lseek(input.get(), 0, SEEK_SET), 0);
   const base::FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   const auto converted = convert(input.get(), full.get(), "trace");
   ASSERT_FALSE(converted);

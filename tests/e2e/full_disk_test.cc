@@ -68,7 +68,7 @@ const std::vector<Writer>& writers() {
       {"merge", "--html", "RPCRDMA merge REPORT --html FILE", Left::kSame},
       {"merge", "--csv", "RPCRDMA merge REPORT --csv DISK/csv", Left::kSame},
       {"export", "--output", "RPCRDMA export --format qlog CAPTURE -o FILE", Left::kSame},
-      {"ls", "--sd", "RPCRDMA ls --sd FILE", Left::kSame},
+      {"ls", "--sd", "RPCRDMA ls --sd FILE.json", Left::kSame},
       {"attach", "--write", "RPCRDMA attach serve -w FILE", Left::kPackets, false},
       {"attach", "--write", "RPCRDMA attach serve -w FILE --ring-size 1M", Left::kPackets, false},
       {"extract", "--directory", "RPCRDMA extract CAPTURE -d DISK/data", Left::kSame},
@@ -267,7 +267,8 @@ TEST_P(FullDisk, IsReported) {
     EXPECT_EQ(r.status, 2) << r.err;
     const std::string path =
         std::string_view(writer.option).empty() ? "standard output" : disk() + "/";
-    EXPECT_THAT(r.err, ContainsRegex("rpcrdma: [^\n]*" + path + "[^\n]*: No space left on device"));
+    EXPECT_THAT(r.err,
+                ContainsRegex("rpcrdma[a-z-]*: [^\n]*" + path + "[^\n]*: No space left on device"));
     const std::size_t once = r.err.find("No space left");
     EXPECT_EQ(r.err.find("No space left", once + 1), std::string::npos) << r.err;
     check_left(writer, files(disk()), disk(), whole);
@@ -398,7 +399,11 @@ TEST_F(FullDisk, ASlowDiskIsReportedAtOnceAndAtTheEnd) {
   EXPECT_THAT(load.out,
               ContainsRegex("--pcapng: [0-9]+ of [0-9]+ packets were not written to " + file));
   write_file(root_->file("collected"), bytes);
-  expect_incomplete(root_->file("collected"));
+  // How many were lost before the load ended is left to chance.
+  const json report = analyzed(root_->file("collected"));
+  EXPECT_GT(report["capture"]["dropped"], 0);
+  EXPECT_TRUE(report["capture"]["damage"].is_null()) << report["capture"];
+  EXPECT_THAT(report["verdict"]["kind"], ::testing::AnyOf("warnings", "not judged"));
 }
 
 TEST_F(FullDisk, AClosedPipeIsReportedAtOnceAndAtTheEnd) {
