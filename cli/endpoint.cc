@@ -285,6 +285,11 @@ namespace {
 
 soft::PacketLogOptions packet_log_options(const Endpoint& endpoint, const char* command) {
   soft::PacketLogOptions options = endpoint.provider.packet_log;
+  options.losing = [command, file = endpoint.provider.pcapng] {
+    complain(fmt::format(
+        "{}: --pcapng: {} is slower than the packets: what it has no room for is lost and counted",
+        command, file));
+  };
   options.failed = [command](const std::string& error) {
     complain(fmt::format("{}: --pcapng: {}", command, error));
   };
@@ -294,7 +299,7 @@ soft::PacketLogOptions packet_log_options(const Endpoint& endpoint, const char* 
     end->file = file;
     end->counters.written += counters.written;
     end->counters.lost += counters.lost;
-    end->counters.error = counters.error;
+    if (end->counters.error.empty()) end->counters.error = counters.error;
   };
   return options;
 }

@@ -4,20 +4,30 @@
 #include "input.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/write_all.h>
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::cli {
 
@@ -47,25 +57,61 @@ const char* pattern_of(LogFormat format) {
   return "%v";
 }
 
+// Appends to a file. A line is written whole or not at all, and counted then.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  FileSink(base::FileDescriptor fd, std::string path, std::atomic<std::uint64_t>& lost)
+      : fd_(std::move(fd)), path_(std::move(path)), lost_(lost) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const base::Written done = base::write_all(fd_.get(), {line.data(), line.size()});
+    if (done.error == 0) return;
+    cut(done.bytes);
+    if (lost_.fetch_add(1) != 0) return;
+    // complain() may lead here.
+    const std::string path = plot::escape_terminal(path_);
+    std::fprintf(stderr,
+                 "rpcrdma: --log-file %s: %s; what it has no room for is lost and counted\n",
+                 path.c_str(), std::strerror(done.error));
+  }
+  void flush_() override {}
+
+ private:
+  void cut(std::size_t bytes) {
+    struct stat status {};
+    if (bytes == 0 || ::fstat(fd_.get(), &status) != 0) return;
+    [[maybe_unused]] const int done =
+        ::ftruncate(fd_.get(), status.st_size - static_cast<off_t>(bytes));
+  }
+
+  base::FileDescriptor fd_;
+  const std::string path_;
+  std::atomic<std::uint64_t>& lost_;  // outlives it
+};
+
 // Standard output, or the file.
-std::shared_ptr<sink> make_sink(const LogOptions& options) {
+base::Expected<std::shared_ptr<sink>> make_sink(const LogOptions& options,
+                                                std::atomic<std::uint64_t>& lost) {
   std::shared_ptr<sink> made;
   if (options.file.empty()) {
     made = std::make_shared<spdlog::sinks::stdout_sink_mt>();
   } else {
-    made = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
+    const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
+    std::error_code ignored;  // open() reports it
+    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    base::FileDescriptor fd(
+        ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (fd.get() < 0) {
+      return base::fail(fmt::format("--log-file {}: {}", options.file, std::strerror(errno)));
+    }
+    made = std::make_shared<FileSink>(std::move(fd), options.file, lost);
   }
   made->set_formatter(std::make_unique<spdlog::pattern_formatter>(
       pattern_of(options.format), spdlog::pattern_time_type::utc, "\n"));
   return made;
-}
-
-base::Expected<std::shared_ptr<sink>> try_to_make_sink(const LogOptions& options) {
-  try {
-    return make_sink(options);
-  } catch (const spdlog::spdlog_ex& e) {
-    return base::fail(fmt::format("--log-file {}: {}", options.file, std::strerror(errno)));
-  }
 }
 
 // Splits what complain() writes: "serve: warning: no live socket".
@@ -132,14 +178,15 @@ struct Log::Impl {
   }
 
   const LogOptions options;
+  std::atomic<std::uint64_t> lost{0};  // lines that the file had no room for
   std::shared_ptr<spdlog::sinks::dist_sink_mt> sinks;
   spdlog::logger logger;
 };
 
 base::Expected<std::unique_ptr<Log>> Log::open(const LogOptions& options) {
-  auto made = try_to_make_sink(options);
-  if (!made) return tl::unexpected(made.error());
   auto impl = std::make_unique<Impl>(options);
+  auto made = make_sink(options, impl->lost);
+  if (!made) return tl::unexpected(made.error());
   impl->sinks->add_sink(std::move(*made));
   return std::unique_ptr<Log>(new Log(std::move(impl)));
 }
@@ -155,6 +202,15 @@ void Log::take_complaints() {
 
 Log::~Log() {
   complain_to({});
+}
+
+bool Log::finish() {
+  complain_to({});
+  const std::uint64_t lost = impl_->lost;
+  if (lost == 0) return true;
+  complain(fmt::format("--log-file {}: {} line{} not written", impl_->options.file, lost,
+                       lost == 1 ? " was" : "s were"));
+  return false;
 }
 
 void Log::write(LogLevel level, std::string_view message, const nlohmann::ordered_json& fields) {
@@ -187,7 +243,7 @@ void Log::set_level(LogLevel level) {
 
 base::Expected<void> Log::reopen() {
   if (impl_->options.file.empty()) return {};
-  auto made = try_to_make_sink(impl_->options);
+  auto made = make_sink(impl_->options, impl_->lost);
   if (!made) return tl::unexpected(made.error());
   impl_->sinks->set_sinks({std::move(*made)});
   return {};

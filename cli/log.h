@@ -62,6 +62,10 @@ class Log {
   // keeps a service from its start belongs on stderr.
   void take_complaints();
 
+  // Call it last. Returns false, after a line on stderr, if lines were not written to the file.
+  // (The first one was reported there at once.)
+  [[nodiscard]] bool finish();
+
   void set_level(LogLevel level);
   // Opens the file anew, after another program has renamed it. Without success the old one stays in
   // use. Nothing to do for standard output.

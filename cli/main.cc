@@ -3,6 +3,7 @@
 #include "completion.h"
 #include "habits.h"
 #include "input.h"
+#include "output_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,9 +30,10 @@ namespace {
 bool output_written() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  if (errno == EPIPE) return true;
+  const int why = stdout_error() != 0 ? stdout_error() : errno;
+  if (why == EPIPE) return true;
   complain(fmt::format("standard output: {}",
-                       errno != 0 ? std::strerror(errno) : "not all output could be written"));
+                       why != 0 ? std::strerror(why) : "not all output could be written"));
   return false;
 }
 
@@ -80,7 +83,7 @@ int run_command(int argc, char** argv) {
   // they bypass the parser.
   if (argc > 1 && std::string_view(argv[1]) == "complete") {
     const std::string lines = completion_lines(complete(program, {argv + 2, argv + argc}));
-    std::fwrite(lines.data(), 1, lines.size(), stdout);
+    write_stdout(lines);
     return kOk;
   }
 
@@ -91,7 +94,7 @@ int run_command(int argc, char** argv) {
       command_line::parse(program, static_cast<int>(line.size()), line.data());
   switch (parsed.outcome) {
     case command_line::Parsed::Outcome::kShow:
-      std::fwrite(parsed.text.data(), 1, parsed.text.size(), stdout);
+      write_stdout(parsed.text);
       return kOk;
     case command_line::Parsed::Outcome::kRefused:
       if (!words.empty() && program.find_command(words[0]) == nullptr) {
@@ -120,6 +123,11 @@ int main(int argc, char** argv) {
     return rpcrdma::cli::output_written() ? status : rpcrdma::cli::kUnreadable;
   } catch (const std::bad_alloc&) {
     std::fputs("rpcrdma: out of memory\n", stderr);
+    return rpcrdma::cli::kUnreadable;
+  } catch (const std::system_error& e) {
+    // fmt::print() throws it, without a name.
+    rpcrdma::cli::complain(std::ferror(stdout) != 0 ? "standard output: " + e.code().message()
+                                                    : std::string(e.what()));
     return rpcrdma::cli::kUnreadable;
   } catch (const std::exception& e) {
     rpcrdma::cli::complain(e.what());

@@ -5,6 +5,7 @@
 #include "colour.h"
 #include "filter_option.h"
 #include "input.h"
+#include "output_file.h"
 #include "parse.h"
 
 #include <algorithm>
@@ -113,7 +114,7 @@ class Printer final : public MessagePrinter,
   void write(const std::string& text) {
     if (text.empty() || done()) return;
     ++written_;
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    write_stdout(text);
   }
 
   [[nodiscard]] model::ModelOptions model_options() const {

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
-
-#include <fmt/core.h>
 
 namespace rpcrdma::cli {
 
@@ -18,6 +16,8 @@ namespace {
 
 // Output is megabytes, and stdio's default buffer one page.
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 18;
+
+std::atomic<int> first_stdout_error{0};
 
 }  // namespace
 
@@ -33,27 +33,24 @@ Write buffered_stdout() {
   // glibc honours the size only if it is given the memory.
   static std::array<char, kOutputBuffer> buffer;
   std::setvbuf(stdout, buffer.data(), _IOFBF, buffer.size());
-  return [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  return write_stdout;
+}
+
+void write_stdout(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && first_stdout_error == 0) {
+    first_stdout_error = errno;
+  }
+}
+
+int stdout_error() {
+  return first_stdout_error;
 }
 
 bool write_file(const std::string& path, const std::function<void(const Write&)>& produce) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  int error = errno;
-  bool good = file != nullptr;
-  if (good) {
-    produce([&](std::string_view text) {
-      if (good && std::fwrite(text.data(), 1, text.size(), file) != text.size()) {
-        error = errno;
-        good = false;
-      }
-    });
-    if (std::fclose(file) != 0 && good) {
-      error = errno;
-      good = false;
-    }
-  }
-  if (!good) complain(fmt::format("{}: {}", path, std::strerror(error)));
-  return good;
+  const auto written = base::write_whole(path, produce);
+  if (!written) complain(written.error().message);
+  return written.has_value();
 }
 
 }  // namespace rpcrdma::cli

@@ -57,6 +57,11 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
   options.recording_failed = [command](const std::string& error) {
     complain(fmt::format("{}: --record: {}", command, error));
   };
+  options.recording_losing = [command](const std::string& file) {
+    complain(fmt::format(
+        "{}: --record: {} is slower than the events: what it has no room for is lost and counted",
+        command, file));
+  };
   auto hub = trace::Hub::start(options);
   if (!hub) {
     complain(fmt::format("{}: {}", command, hub.error().message));
@@ -122,6 +127,7 @@ void Tracing::rotate() const {
   for (const trace::RecordCounters& r : hub_->end_recordings(before)) {
     inform(fmt::format("{}: {} events recorded, {} lost, in the file that was {}", command_,
                        r.events, r.lost, r.file));
+    if (!r.error.empty() || r.not_taken != 0) *incomplete_ = true;
   }
 }
 
@@ -132,15 +138,16 @@ int Tracing::finish_packets(int status) const {
     complain(fmt::format("{}: --pcapng: {} of {} packets were not written to {}", command_, c.lost,
                          c.written + c.lost, packet_file_->file));
   }
-  return c.error.empty() ? status : kUnreadable;
+  return c.lost == 0 && c.error.empty() ? status : kUnreadable;
 }
 
 int Tracing::finish(int status) {
   status = finish_packets(status);
+  if (*incomplete_) status = kUnreadable;
   if (hub_ == nullptr) return status;
   hub_->stop();
   for (const trace::RecordCounters& r : hub_->recordings()) {
-    if (!r.error.empty()) status = kUnreadable;
+    if (!r.error.empty() || r.not_taken != 0) status = kUnreadable;
     if (!emit_ && r.error.empty()) continue;
     inform(fmt::format("{} events recorded{}, {} lost: {}", r.events,
                        r.error.empty() ? "" : " before that", r.lost, r.file));

@@ -2,6 +2,7 @@
 // processes of this user can read, and with --record written to a file.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -86,6 +87,8 @@ class Tracing {
   std::string record_;  // empty: no recording, or a ring, which has no end
   bool emit_ = true;
   std::shared_ptr<const PacketFile> packet_file_;
+  // A recording that rotate() ended is.
+  std::unique_ptr<std::atomic<bool>> incomplete_ = std::make_unique<std::atomic<bool>>(false);
   std::unique_ptr<trace::Hub> hub_;  // null: tracing is off
   std::vector<trace::Tracer*> tracers_;
 };

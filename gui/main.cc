@@ -107,5 +107,10 @@ int main(int argc, char** argv) {
   QObject::connect(&window.document(), &rpcrdma::gui::Document::reset,
                    [&] { opened = opened || !window.document().is_empty(); });
   const int status = QApplication::exec();
+  settings.sync();
+  if (settings.status() != QSettings::NoError) {
+    complain(settings.fileName() + ": the settings cannot be written");
+    return 2;
+  }
   return status == 0 && asked && !opened ? 2 : status;
 }

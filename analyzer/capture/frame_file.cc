@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -10,6 +12,8 @@
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/base/pcapng/block_file.h>
 #include <rpcrdma/base/pcapng/blocks.h>
+#include <rpcrdma/base/whole_file.h>
+#include <rpcrdma/base/write_all.h>
 #include <rpcrdma/capture/frame_file.h>
 
 namespace rpcrdma::capture {
@@ -20,8 +24,9 @@ struct FrameFile::Impl {
     LinkType link;
   };
 
-  base::FileDescriptor fd;
-  std::string name;  // for errors
+  base::FileDescriptor fd;               // of a temporary file
+  std::optional<base::WholeFile> whole;  // else
+  std::string name;                      // for errors
   std::string path;
   base::PcapngBlocks blocks;
   std::uint64_t written = 0;  // bytes
@@ -72,9 +77,9 @@ Expected<std::unique_ptr<FrameFile>> FrameFile::temporary(const std::string& fol
 Expected<std::unique_ptr<FrameFile>> FrameFile::create(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->name = impl->path = path;
-  impl->fd = base::FileDescriptor(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, base::kFileMode));
-  if (impl->fd.get() < 0) return fail(path + ": " + std::strerror(errno));
+  auto whole = base::WholeFile::create(path, {.mode = base::kFileMode});
+  if (!whole) return tl::unexpected(whole.error());
+  impl->whole.emplace(std::move(*whole));
   impl->blocks.section();
   return std::unique_ptr<FrameFile>(new FrameFile(std::move(impl)));
 }
@@ -94,15 +99,20 @@ Expected<void> FrameFile::write(const Frame& frame, const std::string& comment) 
 Expected<void> FrameFile::flush() {
   Impl& s = *impl_;
   const std::vector<std::uint8_t>& bytes = s.blocks.bytes();
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::write(s.fd.get(), bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(s.name + ": " + std::strerror(errno));
-    at += static_cast<std::size_t>(n);
+  if (s.whole) {
+    s.whole->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (s.whole->failed()) return s.whole->finish();
+  } else if (const int error = base::write_all(s.fd.get(), bytes).error; error != 0) {
+    return fail(s.name + ": " + std::strerror(error));
   }
   s.written += bytes.size();
   s.blocks.clear();
   return {};
+}
+
+Expected<void> FrameFile::finish() {
+  if (auto flushed = flush(); !flushed || !impl_->whole) return flushed;
+  return impl_->whole->finish();
 }
 
 Expected<void> FrameFile::discard(std::uint64_t from, std::uint64_t to) {

@@ -61,7 +61,7 @@ TEST(FrameFile, IsACaptureFileForOthers) {
     const auto file = FrameFile::create(path);
     ASSERT_TRUE(file) << file.error().message;
     ASSERT_TRUE((*file)->write(frame(1'000'000'007, 0, 3, LinkType::kRaw, data)));
-    ASSERT_TRUE((*file)->flush());
+    ASSERT_TRUE((*file)->finish());
   }
   const Walk w = walk(open_file(path));
   std::remove(path.c_str());
@@ -82,9 +82,9 @@ TEST(FrameFile, AFullDiskIsReportedAndNotFatal) {
   ASSERT_TRUE(file) << file.error().message;
   const ByteVector data(1000);
   ASSERT_TRUE((*file)->write(frame(1, 0, 0, LinkType::kEthernet, data)));
-  const auto flushed = (*file)->flush();
-  ASSERT_FALSE(flushed);
-  EXPECT_THAT(flushed.error().message, HasSubstr("/dev/full: No space left"));
+  const auto done = (*file)->finish();
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("/dev/full: No space left"));
 }
 
 }  // namespace

@@ -56,8 +56,13 @@ class Mapping {
   std::size_t size_;
 };
 
-std::string remark_of(const tracepoints::Translator& translator, const EventStream& stream,
-                      std::uint64_t not_understood) {
+base::Expected<std::string> remark_of(const tracepoints::Translator& translator,
+                                      const EventStream& stream, std::uint64_t not_understood) {
+  // A reader that has exited got what it wanted.
+  if (stream.error() == EPIPE) return std::string{};
+  if (stream.error() != 0) {
+    return fail(std::string("cannot write: ") + std::strerror(stream.error()));
+  }
   std::string text;
   const auto add = [&text](const std::string& sentence) {
     text += text.empty() ? sentence : "; " + sentence;
@@ -171,10 +176,10 @@ base::Expected<std::string> convert_text(int input, std::vector<std::uint8_t> st
     is_trace |= not_understood < lines;
     if (!is_trace && (not_understood > kMostForeignLines || bytes > kMostForeignBytes)) break;
     stream.flush();
-    if (stream.broken()) return std::string{};
+    if (stream.broken()) break;
   }
   translator.finish();
-  if (!is_trace) {
+  if (!is_trace && !stream.broken()) {
     return fail("it is neither a trace.dat nor the text of trace-cmd report or trace_pipe");
   }
   stream.finish();

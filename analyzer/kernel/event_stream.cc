@@ -1,12 +1,10 @@
 #include "event_stream.h"
 
-#include <cerrno>
 #include <cstring>
-
-#include <unistd.h>
 
 #include <rpcrdma/base/frame.h>
 #include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/write_all.h>
 #include <rpcrdma/trace/upper_pdu.h>
 
 namespace rpcrdma::trace_dat {
@@ -62,7 +60,7 @@ void EventStream::put(trace::EventHeader header, std::span<const std::uint8_t> f
 void EventStream::event(const trace::EventHeader& header, std::span<const std::uint8_t> fixed,
                         std::span<const std::uint8_t> payload,
                         std::span<const std::uint8_t> extra_payload) {
-  if (broken_) return;
+  if (broken()) return;
   if (!begun_) begin(header.time);
   last_ = header.time;
   if (loss_changed_) put_loss();
@@ -107,16 +105,7 @@ void EventStream::finish() {
 }
 
 void EventStream::write() {
-  std::span<const std::uint8_t> bytes = blocks_.bytes();
-  while (!bytes.empty() && !broken_) {
-    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      broken_ = true;
-    } else {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-  }
+  if (error_ == 0) error_ = base::write_all(fd_, blocks_.bytes()).error;
   blocks_.clear();
 }
 

@@ -32,8 +32,9 @@ class EventStream final : public kernel::EventSink {
   // Writes the sums and the end.
   void finish();
   [[nodiscard]] std::uint64_t events() const { return received_; }
-  // The reader has gone: nothing more is written.
-  [[nodiscard]] bool broken() const { return broken_; }
+  // The reader has gone, or there is no room: nothing more is written.
+  [[nodiscard]] bool broken() const { return error_ != 0; }
+  [[nodiscard]] int error() const { return error_; }  // errno; 0: all was written
 
  private:
   static constexpr std::uint32_t kRing = 1;
@@ -49,7 +50,7 @@ class EventStream final : public kernel::EventSink {
   base::PcapngBlocks blocks_;
   std::vector<std::uint8_t> bytes_;  // the event that is being put
   bool begun_ = false;
-  bool broken_ = false;
+  int error_ = 0;
   bool loss_changed_ = false;
   std::int64_t first_ = 0, last_ = 0;
   std::uint64_t received_ = 0, lost_ = 0;

@@ -1,8 +1,13 @@
 #include <chrono>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <support/trace_dat_builder.h>
+#include <sys/mman.h>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/write_all.h>
+#include <rpcrdma/trace_dat/convert.h>
 #include <rpcrdma/trace_dat/trace_dat.h>
 
 namespace rpcrdma::trace_dat {
@@ -269,6 +274,17 @@ TEST(TraceDat, AnUnknownCompressionIsNamed) {
   TraceBytes bytes = two_cpus().version7(true);
   std::memcpy(bytes.data() + 10 + 2 + 2 + 4, "zzzz", 4);
   EXPECT_THAT(visit(bytes).failure, HasSubstr("\"zzzz\" is not supported"));
+}
+
+TEST(TraceDat, AFullDiskIsReported) {
+  const TraceBytes bytes = two_cpus().version6();
+  const base::FileDescriptor input(::memfd_create("trace", MFD_CLOEXEC));
+  ASSERT_EQ(base::write_all(input.get(), bytes).error, 0);
+  ASSERT_EQ(::lseek(input.get(), 0, SEEK_SET), 0);
+  const base::FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  const auto converted = convert(input.get(), full.get(), "trace");
+  ASSERT_FALSE(converted);
+  EXPECT_EQ(converted.error().message, "cannot write: No space left on device");
 }
 
 TEST(TraceDat, MillionsOfEvents) {

@@ -157,7 +157,8 @@ int run_agent(const AgentText& text) {
   if (!log) return failed(log.error().message);
   fleet::BusOptions named = *bus;
   named.name = "rpcrdma agent on " + options.host;
-  return publish(text, options, named, **log);
+  const int status = publish(text, options, named, **log);
+  return (*log)->finish() ? status : kUnreadable;
 }
 
 }  // namespace

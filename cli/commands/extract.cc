@@ -5,9 +5,6 @@
 #include "input.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,6 +13,8 @@
 #include <fmt/core.h>
 
 #include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/context.h>
 #include <rpcrdma/report/file_text.h>
@@ -183,13 +182,15 @@ class Extractor final : private model::Observer {
 
   bool write(const std::string& name, std::span<const std::uint8_t> bytes) {
     const std::string path = (std::filesystem::path(options_.directory) / name).string();
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    const bool written =
-        file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    const int error = errno;
-    const bool closed = file != nullptr && std::fclose(file) == 0;
-    if (!written || !closed) {
-      complain(fmt::format("{}: {}", path, std::strerror(written ? errno : error)));
+    // The payload is users' data. The name comes from the capture: what stands there, such as a
+    // symbolic link, is replaced and not written to.
+    constexpr base::WholeFileOptions kPayload{.existing = base::Existing::kReplaceName,
+                                              .mode = base::kFileMode};
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto written = base::write_whole(
+        path, [&](const base::Write& to) { to(text); }, kPayload);
+    if (!written) {
+      complain(written.error().message);
       failed_ = true;
       return false;
     }

@@ -1,6 +1,7 @@
 // rpcrdma header: decodes one header from hexadecimal.
 #include "commands.h"
 #include "input.h"
+#include "output_file.h"
 #include "parse.h"
 
 #include <array>
@@ -110,7 +111,7 @@ int header(const HeaderOptions& options) {
   std::string out;
   Watching<decode::TextSink> sink(header_only, out);
   decode_as(options.kind, *bytes, dialect, sink);
-  std::fwrite(out.data(), 1, out.size(), stdout);
+  write_stdout(out);
   return sink.malformed() ? kFindings : kOk;
 }
 

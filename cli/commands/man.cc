@@ -3,10 +3,8 @@
 
 #include "commands.h"
 #include "input.h"
+#include "output_file.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -23,12 +21,7 @@ struct ManOptions {
 
 bool write_page(const command_line::Command& command, const std::string& directory) {
   const std::string path = fmt::format("{}/{}.1", directory, man_name(command));
-  const std::string page = man_page(command);
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  bool written = file != nullptr && std::fwrite(page.data(), 1, page.size(), file) == page.size();
-  written = file != nullptr && std::fclose(file) == 0 && written;
-  if (!written) complain(fmt::format("{}: {}", path, std::strerror(errno)));
-  return written;
+  return write_file(path, [&](const Write& write) { write(man_page(command)); });
 }
 
 int man(const command_line::Command& program, const ManOptions& options) {

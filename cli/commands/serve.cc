@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -33,6 +32,7 @@
 
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/command_line/config_file.h>
 #include <rpcrdma/command_line/parse.h>
 #include <rpcrdma/decode/programs.h>
@@ -656,13 +656,11 @@ int show_config(const ServeOptions& options, const command_line::Command& comman
     fmt::print("{}", text);
     return kOk;
   }
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(options.write_config.c_str(), "wxe"),
-                                                   std::fclose);
-  if (file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-      std::fflush(file.get()) == 0) {
-    return kOk;
-  }
-  complain(fmt::format("serve: --write-config {}: {}", options.write_config, std::strerror(errno)));
+  const auto written =
+      base::write_whole(options.write_config, [&](const base::Write& write) { write(text); },
+                        {.existing = base::Existing::kRefuse});
+  if (written) return kOk;
+  complain(fmt::format("serve: --write-config {}", written.error().message));
   return kUnreadable;
 }
 
@@ -686,7 +684,8 @@ int run_server(const ServeOptions& options, const command_line::Command& command
       plan->endpoint.tracing,
       fmt::format("server on {}", server_text(plan->address, plan->endpoint.port)), "serve");
   if (!tracing) return kUnreadable;
-  const int status = tracing->finish(serve(options, *plan, *tracing, **log, command));
+  int status = tracing->finish(serve(options, *plan, *tracing, **log, command));
+  if (!(*log)->finish()) status = kUnreadable;
   // A reader of the log may have exited, which is no failure of the server.
   if (is_pipe(STDOUT_FILENO)) std::clearerr(stdout);
   return status;

@@ -192,7 +192,7 @@ int report(const TracerSink& sink, const trace::Hub& hub, int status) {
   complain(fmt::format("{} events, {} lost in the kernel, {} lost to readers", sink.events(),
                        sink.lost(), hub.lost_to_readers()));
   for (const trace::RecordCounters& r : hub.recordings()) {
-    if (!r.error.empty()) status = kFailed;
+    if (!r.error.empty() || r.not_taken != 0) status = kFailed;
     complain(fmt::format("{} events recorded{}, {} lost: {}", r.events,
                          r.error.empty() ? "" : " before that", r.lost, r.file));
   }
@@ -282,6 +282,11 @@ int run_opened(const Plan& plan, kernel::Source& source,
   // There is no reader before the socket is open, and the loop is made before that.
   options.listening = [&loop](bool on) { loop->want(on); };
   options.recording_failed = [](const std::string& error) { complain("--record: " + error); };
+  options.recording_losing = [](const std::string& file) {
+    complain(fmt::format(
+        "--record: {} is slower than the events: what it has no room for is lost and counted",
+        file));
+  };
   auto hub = trace::Hub::start(std::move(options));
   if (!hub) return refused(hub.error().message);
   trace::Tracer& tracer = *(*hub)->add();

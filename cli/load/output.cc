@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -50,14 +51,28 @@ void add_load_output(command_line::Command& command, LoadOutputOptions& options)
       .value("FILE");
 }
 
-bool LoadOutput::open_file(File& file, const char* option, const std::string& path) {
+bool LoadOutput::open_file(Growing& file, const std::string& path) {
   if (path.empty()) return true;
-  const bool standard = path == "-";
-  file.name = fmt::format("{}: {}", option, standard ? "standard output" : path);
-  file.file.reset(standard ? stdout : std::fopen(path.c_str(), "we"));
-  if (file.file != nullptr) return true;
-  complain(fmt::format("load: {}: {}", file.name, std::strerror(errno)));
-  return false;
+  file.standard = path == "-";
+  if (file.standard) return true;
+  auto opened = base::LineFile::create(path);
+  if (!opened) {
+    complain(fmt::format("load: {}: {}", file.option, opened.error().message));
+    return false;
+  }
+  file.file.emplace(std::move(*opened));
+  return true;
+}
+
+bool LoadOutput::open_file(Whole& file, const std::string& path) {
+  if (path.empty()) return true;
+  auto opened = base::WholeFile::create(path);
+  if (!opened) {
+    complain(fmt::format("load: {}: {}", file.option, opened.error().message));
+    return false;
+  }
+  file.file.emplace(std::move(*opened));
+  return true;
 }
 
 std::optional<LoadOutput> LoadOutput::open(const LoadOutputOptions& options, bool json) {
@@ -79,10 +94,8 @@ std::optional<LoadOutput> LoadOutput::open(const LoadOutputOptions& options, boo
     complain(fmt::format("load: {} -: give a file; standard output has the report", option));
     return std::nullopt;
   }
-  if (!open_file(out.stream_, "--json-stream", options.json_stream) ||
-      !open_file(out.hgrm_, "--hgrm", options.hgrm) ||
-      !open_file(out.hlog_, "--hlog", options.hlog) ||
-      !open_file(out.html_, "--html", options.html)) {
+  if (!open_file(out.stream_, options.json_stream) || !open_file(out.hgrm_, options.hgrm) ||
+      !open_file(out.hlog_, options.hlog) || !open_file(out.html_, options.html)) {
     return std::nullopt;
   }
   // A reader that exits is an error of write(), not the end of the process.
@@ -91,22 +104,46 @@ std::optional<LoadOutput> LoadOutput::open(const LoadOutputOptions& options, boo
 }
 
 bool LoadOutput::wants_intervals() const {
-  return lines_ != nullptr || stream_.file != nullptr || hgrm_.file != nullptr ||
-         hlog_.file != nullptr;
+  return lines_ != nullptr || stream_.on() || hgrm_.file || hlog_.on();
 }
 
-bool LoadOutput::write(File& file, const std::string& text) {
-  if (file.file == nullptr) return true;
+void LoadOutput::failed(const char* option, const std::string& why) {
+  complain(fmt::format("load: {}: {}", option, why));
+  complete_ = false;
+}
+
+bool LoadOutput::write(Growing& file, const std::string& text) {
+  if (file.file) {
+    const auto written = file.file->write(text);
+    if (written) return true;
+    failed(file.option, written.error().message);
+    file.file.reset();
+    return false;
+  }
+  if (!file.standard) return true;
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), file.file.get()) == text.size() &&
-      std::fflush(file.file.get()) == 0) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return true;
   }
-  complain(fmt::format("load: {}: {}", file.name,
-                       errno != 0 ? std::strerror(errno) : "not all could be written"));
-  std::clearerr(file.file.get());
+  failed(file.option, fmt::format("standard output: {}",
+                                  errno != 0 ? std::strerror(errno) : "not all could be written"));
+  std::clearerr(stdout);
+  file.standard = false;
+  return false;
+}
+
+void LoadOutput::finish(Growing& file) {
+  if (!file.file) return;
+  if (const auto closed = file.file->finish(); !closed) failed(file.option, closed.error().message);
   file.file.reset();
-  return complete_ = false;
+}
+
+void LoadOutput::finish(Whole& file, const std::string& text) {
+  if (!file.file) return;
+  file.file->write(text);
+  const auto finished = file.file->finish();
+  if (!finished) failed(file.option, finished.error().message);
+  file.file.reset();
 }
 
 void LoadOutput::begin() {
@@ -120,10 +157,10 @@ bool LoadOutput::add(const load::Interval& interval, Time end) {
   const load::IntervalTime time{epoch_ + end, end, end - last_};
   last_ = end;
   whole_.merge(interval.latency);
-  if (hlog_.file != nullptr) write(hlog_, load::hlog_line(begun, time.length, interval.latency));
+  if (hlog_.on()) write(hlog_, load::hlog_line(begun, time.length, interval.latency));
   bool read = true;
-  if (stream_.file != nullptr) {
-    const bool standard = stream_.file.get() == stdout;
+  if (stream_.on()) {
+    const bool standard = stream_.standard;
     read = write(stream_, load::interval_json(interval, time) + '\n') || !standard;
   }
   if (lines_ != nullptr) {
@@ -138,14 +175,10 @@ bool LoadOutput::add(const load::Interval& interval, Time end) {
 }
 
 bool LoadOutput::finish() {
-  if (hgrm_.file != nullptr) write(hgrm_, whole_.to_hgrm());
-  if (html_.file != nullptr) write(html_, page_);
-  for (File* const file : {&stream_, &hgrm_, &hlog_, &html_}) {
-    std::FILE* const closing = file->file.release();
-    if (closing == nullptr || closing == stdout || std::fclose(closing) == 0) continue;
-    complain(fmt::format("load: {}: {}", file->name, std::strerror(errno)));
-    complete_ = false;
-  }
+  if (hgrm_.file) finish(hgrm_, whole_.to_hgrm());
+  if (!page_.empty()) finish(html_, page_);
+  finish(stream_);
+  finish(hlog_);
   return complete_;
 }
 

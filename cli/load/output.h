@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include <rpcrdma/base/line_file.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/command_line/command.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/load/interval.h>
@@ -44,28 +45,36 @@ class LoadOutput {
   // For --hgrm: all latencies, if they are more than the sum of the intervals.
   void set_whole(load::HdrHistogram whole) { whole_ = std::move(whole); }
   // Whether --html needs set_page(): the page of the whole (load/page.h), which finish() writes.
-  [[nodiscard]] bool wants_page() const { return html_.file != nullptr; }
+  [[nodiscard]] bool wants_page() const { return html_.file.has_value(); }
   void set_page(std::string page) { page_ = std::move(page); }
   // Writes the whole. Returns false if something could not be written; it was reported then.
   [[nodiscard]] bool finish();
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const {
-      if (file != stdout) std::fclose(file);
-    }
+  // A file that grows with the load, or standard output.
+  struct Growing {
+    std::optional<base::LineFile> file = {};
+    bool standard = false;
+    const char* option = "";
+
+    [[nodiscard]] bool on() const { return file || standard; }
   };
-  struct File {
-    std::unique_ptr<std::FILE, Close> file;
-    std::string name;  // of the option and of the file
+  struct Whole {
+    std::optional<base::WholeFile> file = {};
+    const char* option = "";
   };
-  [[nodiscard]] static bool open_file(File& file, const char* option, const std::string& path);
+  [[nodiscard]] static bool open_file(Growing& file, const std::string& path);
+  [[nodiscard]] static bool open_file(Whole& file, const std::string& path);
   // Returns false after an error, which it reports; the file is closed then.
-  bool write(File& file, const std::string& text);
+  bool write(Growing& file, const std::string& text);
+  void finish(Growing& file);
+  void finish(Whole& file, const std::string& text);
+  void failed(const char* option, const std::string& why);
 
   fabric::Time interval_ = fabric::kSecond;
   std::FILE* lines_ = nullptr;
-  File stream_, hgrm_, hlog_, html_;
+  Growing stream_{.option = "--json-stream"}, hlog_{.option = "--hlog"};
+  Whole hgrm_{.option = "--hgrm"}, html_{.option = "--html"};
   std::string page_;
   load::HdrHistogram whole_;
   fabric::Time epoch_ = 0, last_ = 0;

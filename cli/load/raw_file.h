@@ -2,13 +2,14 @@
 // for each Call with a correct answer.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <tl/expected.hpp>
 
+#include <rpcrdma/base/line_file.h>
 #include <rpcrdma/fabric/time.h>
 
 namespace rpcrdma::cli {
@@ -25,13 +26,13 @@ class RawFile {
   [[nodiscard]] tl::expected<void, std::string> finish();
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
+  explicit RawFile(base::LineFile file) : file_(std::move(file)) {}
+  void flush();
 
-  std::string path_;
   std::mutex mutex_;
-  std::unique_ptr<std::FILE, Close> file_;
+  base::LineFile file_;
+  std::string lines_;  // not yet written
+  base::Expected<void> written_;
 };
 
 }  // namespace rpcrdma::cli

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/write_all.h>
 #include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::load_mpi {
@@ -24,14 +25,6 @@ constexpr fabric::Time kUnasked = 150 * fabric::kMillisecond;
 constexpr fabric::Time kSurelyAlive = 1100 * fabric::kMillisecond;
 
 constexpr unsigned kPrintSeconds = 10;
-
-void write_all(int file, const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = ::write(file, text.data() + at, text.size() - at);
-    if (n <= 0) return;
-    at += static_cast<std::size_t>(n);
-  }
-}
 
 // Prints from a process of its own: while mpirun ends a job it reads no output, and then kills the
 // ranks. What does not fit into the terminal that it gives them, 4 KiB, would be lost.
@@ -43,8 +36,9 @@ void print_surviving(const std::string& out, const std::string& err) {
     ::close_range(3, ~0U, 0);  // mpirun's daemon sees this rank's connections end with it
     ::alarm(kPrintSeconds);
   }
-  write_all(STDERR_FILENO, err);
-  write_all(STDOUT_FILENO, out);
+  // Nobody is left to be informed of a failure.
+  (void)base::write_all(STDERR_FILENO, err);
+  (void)base::write_all(STDOUT_FILENO, out);
   if (child == 0) ::_exit(0);
 }
 

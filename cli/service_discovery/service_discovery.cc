@@ -1,20 +1,23 @@
-#include "write_whole.h"
-
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/decode/utf8.h>
 #include <rpcrdma/service_discovery/service_discovery.h>
@@ -54,6 +57,25 @@ bool is_loopback(const std::string& host) {
 
 std::string joined(const std::string& host, const std::string& port) {
   return is_ipv6(host) ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+// Whether the file holds this text, and nothing else.
+bool holds(const std::string& path, const std::string& text) {
+  const base::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size != static_cast<off_t>(text.size())) {
+    return false;
+  }
+  std::string read(text.size(), '\0');
+  std::size_t length = 0;
+  while (length < read.size()) {
+    const ssize_t n = ::read(fd.get(), read.data() + length, read.size() - length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    length += static_cast<std::size_t>(n);
+  }
+  return read == text;
 }
 
 }  // namespace
@@ -176,9 +198,10 @@ base::Expected<File::Update> File::update(std::span<const RunningEndpoint> endpo
   update.targets = targets.size();
   const std::string text = to_json(targets);
   if (holds(options_.file, text)) return update;
-  if (const auto written = write_whole(options_.file, text); !written) {
-    return tl::unexpected(written.error());
-  }
+  // Prometheus is another user: readable as umask allows.
+  const auto written = base::write_whole(
+      options_.file, [&](const base::Write& write) { write(text); }, {.to_disk = true});
+  if (!written) return tl::unexpected(written.error());
   update.written = true;
   return update;
 }

@@ -1,6 +1,4 @@
 // Targets for Prometheus, from endpoints that state anything at all; and the file.
-#include "write_whole.h"
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,21 +1,15 @@
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <rpcrdma/base/clock.h>
-#include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/fleet/fetch.h>
 #include <rpcrdma/fleet/random_id.h>
 #include <rpcrdma/fleet/record.h>
@@ -41,53 +35,6 @@ std::string plain(std::string_view text) {
   }
   return name;
 }
-
-// The file while it grows: beside the place where it will be, removed unless it becomes whole.
-class PartialFile {
- public:
-  [[nodiscard]] static base::Expected<PartialFile> create(const std::string& file) {
-    std::string path = file + ".XXXXXX";
-    base::FileDescriptor fd(::mkostemp(path.data(), O_CLOEXEC));
-    if (fd.get() < 0) return base::fail(fmt::format("{}: {}", file, std::strerror(errno)));
-    return PartialFile(file, std::move(path), std::move(fd));
-  }
-  ~PartialFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  PartialFile(PartialFile&& other) noexcept
-      : file_(std::move(other.file_)),
-        path_(std::exchange(other.path_, {})),
-        fd_(std::move(other.fd_)) {}
-  PartialFile& operator=(PartialFile&&) = delete;
-
-  [[nodiscard]] base::Expected<void> write(std::string_view data) {
-    while (!data.empty()) {
-      const ssize_t n = ::write(fd_.get(), data.data(), data.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return failed();
-      data.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
-  }
-  [[nodiscard]] base::Expected<void> finish() {
-    if (::fchmod(fd_.get(), kMode) != 0 || ::fsync(fd_.get()) != 0 ||
-        std::rename(path_.c_str(), file_.c_str()) != 0) {
-      return failed();
-    }
-    path_.clear();
-    return {};
-  }
-
- private:
-  PartialFile(std::string file, std::string path, base::FileDescriptor fd)
-      : file_(std::move(file)), path_(std::move(path)), fd_(std::move(fd)) {}
-  [[nodiscard]] base::Expected<void> failed() const {
-    return base::fail(fmt::format("{}: cannot write: {}", file_, std::strerror(errno)));
-  }
-
-  std::string file_, path_;
-  base::FileDescriptor fd_;
-};
 
 class Fetch {
  public:
@@ -129,7 +76,8 @@ class Fetch {
   }
 
   base::Expected<Fetched> receive(Subscription& messages) {
-    auto file = PartialFile::create(fetched_.file);
+    auto file = base::WholeFile::create(
+        fetched_.file, {.existing = base::Existing::kReplaceName, .mode = kMode, .to_disk = true});
     if (!file) return tl::unexpected(file.error());
     std::int64_t heard = base::monotonic_ns();
     for (;;) {
@@ -157,20 +105,21 @@ class Fetch {
     }
   }
 
-  base::Expected<void> take(const RecordChunk& chunk, PartialFile& file) {
+  base::Expected<void> take(const RecordChunk& chunk, base::WholeFile& file) {
     if (chunk.offset != fetched_.bytes) return failed("a part of the recording was lost");
     // The agent notices its limit after it has written what it had read.
     constexpr std::uint64_t kSlack = std::uint64_t{16} << 20;
     if (fetched_.bytes + chunk.data.size() > options_.most_bytes + kSlack) {
       return failed("it sends more than was requested");
     }
-    if (const auto written = file.write(chunk.data); !written) return written;
+    file.write(chunk.data);
+    if (file.failed()) return file.finish();
     checksum_.add(chunk.data);
     fetched_.bytes += chunk.data.size();
     return bus_.send(control_, to_json(Request(RecordAck{id_, fetched_.bytes})));
   }
 
-  base::Expected<Fetched> finish(const RecordEnd& end, PartialFile& file) {
+  base::Expected<Fetched> finish(const RecordEnd& end, base::WholeFile& file) {
     if (end.bytes != fetched_.bytes || end.crc != checksum_.value()) {
       return failed("the recording does not match its checksum");
     }

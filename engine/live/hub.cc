@@ -139,7 +139,7 @@ class Hub::Impl {
     try {
       const std::lock_guard lock(mutex_);
       recording = &recordings_.emplace_back(std::move(*file), options_.recording_bytes,
-                                            options_.recording_failed);
+                                            options_.recording_failed, options_.recording_losing);
     } catch (const std::system_error& error) {
       return no_thread(error);
     }

@@ -15,6 +15,7 @@
 namespace rpcrdma::trace {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -118,7 +119,11 @@ TEST_F(TraceRecordingThreads, ASlowDiskCostsReadersNothing) {
   constexpr std::uint64_t kRounds = 400, kOfARound = 100;
   ASSERT_EQ(::mkfifo(path("slow").c_str(), 0600), 0);
   const int pipe = ::open(path("slow").c_str(), O_RDWR | O_CLOEXEC);
-  Hub& hub = start_with_socket({.recording_bytes = 1 << 20});
+  std::vector<std::string> losing;
+  HubOptions options;
+  options.recording_bytes = 1 << 20;
+  options.recording_losing = [&](const std::string& file) { losing.push_back(file); };
+  Hub& hub = start_with_socket(options);
   Tracer& tracer = *hub.add();
   ASSERT_TRUE(hub.record(path("slow")));
   EventStream live = connect();
@@ -142,6 +147,7 @@ TEST_F(TraceRecordingThreads, ASlowDiskCostsReadersNothing) {
   const std::uint64_t lost = hub.recordings()[0].lost;
   EXPECT_EQ(hub.recordings()[0].not_taken, lost);
   hub_.reset();
+  EXPECT_THAT(losing, ElementsAre(path("slow"))) << "once";
   reader.join();
   EXPECT_EQ(recorded.emitted, kRounds * kOfARound);
   EXPECT_GT(recorded.lost, 0U);

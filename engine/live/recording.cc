@@ -18,8 +18,12 @@ constexpr const char* kOutOfMemory = "out of memory";
 }  // namespace
 
 Recording::Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
-                     std::function<void(const std::string& error)> failed)
-    : file_(std::move(file)), failed_(std::move(failed)), queue_(most_bytes) {
+                     std::function<void(const std::string& error)> failed,
+                     std::function<void(const std::string& file)> losing)
+    : file_(std::move(file)),
+      failed_(std::move(failed)),
+      losing_(std::move(losing)),
+      queue_(most_bytes) {
   counters_.file = file_->file();
   thread_ = start_signal_masked_thread([this] { run(); });
 }
@@ -35,13 +39,17 @@ void Recording::begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_
 
 void Recording::take(const EventBatch& batch) {
   bool wake = false;
+  std::string losing;  // the name of the file
   {
     const std::lock_guard lock(mutex_);
     const std::size_t before = queue_.waiting().size();
-    counters_.not_taken += queue_.add(batch);
+    const std::uint64_t lost = queue_.add(batch);
+    if (lost != 0 && counters_.not_taken == 0) losing = counters_.file;
+    counters_.not_taken += lost;
     wake = before < kWakeBytes && queue_.waiting().size() >= kWakeBytes;
   }
   if (wake) wake_.notify_one();
+  if (losing_ && !losing.empty()) losing_(losing);
 }
 
 void Recording::emit_sums(std::int64_t now) {

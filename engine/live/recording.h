@@ -21,9 +21,10 @@ namespace rpcrdma::trace {
 class Recording final : public Sink {
  public:
   // `failed`: called once, by the writing thread, with the reason why nothing more can be written;
-  // may be empty.
+  // may be empty. `losing`: HubOptions::recording_losing.
   Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
-            std::function<void(const std::string& error)> failed);
+            std::function<void(const std::string& error)> failed,
+            std::function<void(const std::string& file)> losing);
   ~Recording() override;
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
@@ -44,7 +45,7 @@ class Recording final : public Sink {
   [[nodiscard]] base::Expected<void> write_waiting(bool last);
 
   const std::unique_ptr<RecordedFile> file_;  // used by its thread only
-  const std::function<void(const std::string&)> failed_;
+  const std::function<void(const std::string&)> failed_, losing_;
   std::vector<std::uint8_t> writing_;  // used by its thread only
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -173,7 +173,7 @@ std::string as_stream(const std::vector<std::string>& paths) {
       if (!more || !*more || !(*to)->write(frame)) break;
     }
   }
-  if (!(*to)->flush()) return {};
+  if (!(*to)->finish()) return {};
   std::ifstream file(made, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   std::remove(made.c_str());

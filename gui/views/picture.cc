@@ -1,12 +1,23 @@
 #include <QAbstractScrollArea>
-#include <QFileInfo>
+#include <QBuffer>
 #include <QPainter>
 #include <QPixmap>
 #include <QSvgGenerator>
 
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/views/picture.h>
 
 namespace rpcrdma::gui {
+namespace {
+
+QString write(const QString& path, const QByteArray& picture) {
+  const std::string_view bytes(picture.constData(), static_cast<std::size_t>(picture.size()));
+  const auto written =
+      base::write_whole(path.toStdString(), [&](const base::Write& to) { to(bytes); });
+  return written ? QString() : QString::fromStdString(written.error().message);
+}
+
+}  // namespace
 
 QString save_png(QWidget& widget, const QString& path) {
   constexpr qreal kScale = 2;
@@ -14,13 +25,15 @@ QString save_png(QWidget& widget, const QString& path) {
   picture.setDevicePixelRatio(kScale);
   picture.fill(widget.palette().color(QPalette::Window));
   widget.render(&picture);
-  if (!picture.save(path, "PNG")) return QObject::tr("%1: cannot be written").arg(path);
-  return {};
+  QBuffer buffer;
+  if (!picture.save(&buffer, "PNG")) return QObject::tr("%1: cannot be written").arg(path);
+  return write(path, buffer.data());
 }
 
 QString save_svg(QWidget& widget, const QString& path) {
+  QBuffer buffer;
   QSvgGenerator svg;
-  svg.setFileName(path);
+  svg.setOutputDevice(&buffer);
   svg.setSize(widget.size());
   svg.setViewBox(QRect(QPoint(0, 0), widget.size()));
   svg.setTitle(widget.accessibleName());
@@ -29,9 +42,7 @@ QString save_svg(QWidget& widget, const QString& path) {
   painter.fillRect(QRect(QPoint(0, 0), widget.size()), widget.palette().color(QPalette::Window));
   widget.render(&painter);
   painter.end();
-  // QSvgGenerator does not report a full disk.
-  if (QFileInfo(path).size() == 0) return QObject::tr("%1: cannot be written").arg(path);
-  return {};
+  return write(path, buffer.data());
 }
 
 }  // namespace rpcrdma::gui

@@ -84,7 +84,7 @@ capture::Expected<SavedMessages> save_messages(const Document& document, const Q
     if (!written) return tl::unexpected(written.error());
     ++saved.frames;
   }
-  if (auto flushed = (*file)->flush(); !flushed) return tl::unexpected(flushed.error());
+  if (auto done = (*file)->finish(); !done) return tl::unexpected(done.error());
   return saved;
 }
 
@@ -104,7 +104,7 @@ capture::Expected<std::uint64_t> save_frames(capture::Source& from, const QStrin
     if (auto written = (*file)->write(frame); !written) return tl::unexpected(written.error());
     ++frames;
   }
-  if (auto flushed = (*file)->flush(); !flushed) return tl::unexpected(flushed.error());
+  if (auto done = (*file)->finish(); !done) return tl::unexpected(done.error());
   return frames;
 }
 

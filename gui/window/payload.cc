@@ -5,10 +5,11 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/gui_text/plain_text.h>
 #include <rpcrdma/model/rebuild.h>
 
@@ -114,14 +115,11 @@ QString save_payload(const Payload& payload, const QString& path) {
   if (!payload.missing.isEmpty()) {
     return PayloadDialog::tr("%1 is not complete: %2").arg(payload.title, payload.missing);
   }
-  QSaveFile file(path);
-  const auto size = static_cast<qint64>(payload.bytes.size());
-  if (!file.open(QIODevice::WriteOnly) ||
-      file.write(reinterpret_cast<const char*>(payload.bytes.data()), size) != size ||
-      !file.commit()) {
-    return path + ": " + file.errorString();
-  }
-  return {};
+  const std::string_view bytes(reinterpret_cast<const char*>(payload.bytes.data()),
+                               payload.bytes.size());
+  const auto written = base::write_whole(
+      path.toStdString(), [&](const base::Write& to) { to(bytes); }, {.mode = base::kFileMode});
+  return written ? QString() : QString::fromStdString(written.error().message);
 }
 
 PayloadDialog::PayloadDialog(Document& document, QWidget* parent)

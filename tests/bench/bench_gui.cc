@@ -90,7 +90,7 @@ class Maker {
       const std::int64_t took = i % 1000 == 0 ? 1500 : 300 + static_cast<std::int64_t>(i % 97) * 5;
       if (!put(**file, exchanges_[i % 10 == 0 ? 1 : 0], i, time, took)) return false;
     }
-    return static_cast<bool>((*file)->flush());
+    return static_cast<bool>((*file)->finish());
   }
 
  private:

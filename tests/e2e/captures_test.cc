@@ -2,9 +2,12 @@
 #include "support/command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -240,6 +243,39 @@ TEST(Captures, PartsOfAFileJoinInTheOrderOfTheirNames) {
     const Result sum = run("cd " + folder.path() + " && cat " + parts + " | md5sum");
     EXPECT_EQ(sum.out.substr(0, 32), md5) << name << " " << parts;
   }
+}
+
+// The names come from the capture: who can write to the folder may have put anything there.
+TEST(Captures, ExtractedFilesArePrivateAndNothingIsWrittenThroughALink) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const std::string command =
+      "umask 0; RPCRDMA extract " + capture("linux-nfs3.pcap") + " -d " + folder.file("out");
+  ASSERT_EQ(run(command).status, 0);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder.file("out"))) files.push_back(entry);
+  ASSERT_GE(files.size(), 2U);
+  std::vector<std::string> contents;
+  for (const fs::path& file : files) {
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write)
+        << file;
+    contents.push_back(read_file(file.string()));
+    fs::remove(file);
+  }
+  write_file(folder.file("victim"), "keep me");
+  fs::create_symlink(folder.file("victim"), files[0]);
+  fs::create_symlink(folder.file("nowhere"), files[1]);
+  ASSERT_EQ(run(command).status, 0);
+  EXPECT_EQ(read_file(folder.file("victim")), "keep me");
+  EXPECT_FALSE(fs::exists(folder.file("nowhere")));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(files[i]))) << files[i];
+    EXPECT_EQ(read_file(files[i].string()), contents[i]) << files[i];
+  }
+  // A named pipe would have hung.
+  fs::remove(files[0]);
+  ASSERT_EQ(run("mkfifo '" + files[0].string() + "'; " + command).status, 0);
+  EXPECT_EQ(read_file(files[0].string()), contents[0]);
 }
 
 TEST(Captures, RebuiltMessagesHoldTheirChunks) {

@@ -18,7 +18,8 @@ namespace rpcrdma::report {
 
 namespace {
 
-// If the capture lost more than one packet in this many, missing messages may be its losses.
+// If the capture lost more than one packet or event in this many, missing messages may be its
+// losses.
 constexpr std::uint64_t kLossyShare = 50;
 // The number of peers that a verdict names.
 constexpr std::size_t kPeersNamed = 3;
@@ -259,7 +260,13 @@ Verdict judged(const Report& r, const VerdictNumbers& n) {
     return of(Health::kNothing, nothing_found(r), false);
   }
   const std::uint64_t packets = p.roce + p.iwarp;
-  const bool lossy = p.lost_capture > packets / kLossyShare;
+  // What the file counts as dropped is known to be missing, whatever the packets show.
+  const bool of_events = packets == 0 && r.recording.any();
+  const std::uint64_t present = of_events ? r.capture.events : packets;
+  const std::uint64_t lost = std::max(
+      p.lost_capture,
+      r.capture.dropped > r.capture.frames / kLossyShare ? r.capture.dropped : std::uint64_t{0});
+  const bool lossy = lost > present / kLossyShare;
   std::string text;
   std::string refused = refused_text(r);
   if (!refused.empty()) refused = fmt::format(" {}.", refused);
@@ -273,8 +280,9 @@ Verdict judged(const Report& r, const VerdictNumbers& n) {
     return of(errors ? Health::kErrors : Health::kLossy, text + stalled(r), false);
   }
   if (lossy) {
-    text += fmt::format("{}The capture lost {} of {} packets; missing messages cannot be judged.",
-                        text.empty() ? "" : " ", p.lost_capture, packets + p.lost_capture);
+    text += fmt::format("{}The {} lost {} of {} {}; missing messages cannot be judged.",
+                        text.empty() ? "" : " ", of_events ? "recording" : "capture", lost,
+                        present + lost, of_events ? "events" : "packets");
     text += stalled(r) + not_decoded(r);
     return of(errors ? Health::kErrors : Health::kLossy, text, false);
   }

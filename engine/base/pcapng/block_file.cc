@@ -1,5 +1,3 @@
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -7,6 +5,7 @@
 
 #include <rpcrdma/base/pcapng/block_file.h>
 #include <rpcrdma/base/pcapng/read_blocks.h>
+#include <rpcrdma/base/write_all.h>
 
 namespace rpcrdma::base {
 namespace {
@@ -22,16 +21,8 @@ std::int64_t place_in(int fd) {
 BlockFile::BlockFile(FileDescriptor fd) : fd_(std::move(fd)), base_(place_in(fd_.get())) {}
 
 int BlockFile::write(std::span<const std::uint8_t> blocks) {
-  std::size_t written = 0;
-  int why = 0;
-  while (written < blocks.size() && why == 0) {
-    const ssize_t n = ::write(fd_.get(), blocks.data() + written, blocks.size() - written);
-    if (n >= 0) {
-      written += static_cast<std::size_t>(n);
-    } else if (errno != EINTR) {
-      why = errno;
-    }
-  }
+  const Written done = write_all(fd_.get(), blocks);
+  const std::size_t written = done.bytes;
   for (std::size_t at = 0; at < blocks.size();) {
     const std::size_t length = pcapng::word(blocks, at + pcapng::kLengthAt);
     if (length > written - at) break;
@@ -44,7 +35,11 @@ int BlockFile::write(std::span<const std::uint8_t> blocks) {
     torn_ = written - at;
   }
   if (written < blocks.size() && pcapng::word(blocks, pcapng::kLengthAt) > written) torn_ = written;
-  return why;
+  return done.error;
+}
+
+int BlockFile::late_error() const {
+  return late_write_error(fd_.get());
 }
 
 void BlockFile::end_full(const std::function<PcapngBlocks::Statistics()>& statistics) {

@@ -104,7 +104,10 @@ class FileRecorder final : public Recorder {
     }
     blocks_.statistics(statistics());
     dropped_before_ = dropped();
-    return flush();
+    if (auto flushed = flush(); !flushed) return flushed;
+    const int late = out_->late_error();
+    if (late == 0) return {};
+    return fail(file_ + ": cannot write: " + std::strerror(late));
   }
 
   const std::string& file() const override { return file_; }

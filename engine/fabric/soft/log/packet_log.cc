@@ -48,6 +48,7 @@ class PacketLog::Writer {
       : file_(std::move(fd)),
         name_(std::move(name)),
         most_(options.buffer_bytes),
+        losing_(options.losing),
         failed_(options.failed),
         ended_(options.ended) {
     waiting_.reserve(most_);
@@ -80,12 +81,14 @@ class PacketLog::Writer {
            wire::Bytes datagram) {
     bool full = datagram.size() > kMaxDatagramBytes;
     bool wake = false;
+    bool first = false;
     const EthernetFrame frame = ethernet_frame(flow, ip_id, full ? wire::Bytes() : datagram);
     {
       const std::lock_guard lock(mutex_);
       const std::size_t before = waiting_.bytes().size();
       full = full || !counters_.error.empty() || before + packet_block_bytes(frame) > most_;
       if (full) {
+        first = counters_.lost == 0 && counters_.error.empty();
         ++counters_.lost;
       } else {
         put_packet(waiting_, time_ns, direction, frame);
@@ -95,6 +98,7 @@ class PacketLog::Writer {
       }
     }
     if (wake) wake_.notify_one();
+    if (first && losing_) losing_();
   }
 
   void flush() {
@@ -127,9 +131,11 @@ class PacketLog::Writer {
       waiting_.statistics(statistics(counters_.written, counters_.lost));
       write_waiting(lock);
     }
+    const bool full = !counters_.error.empty();
+    if (const int late = full ? 0 : file_.late_error(); late != 0) stop(lock, late);
     const PacketLogCounters counters = counters_;
     lock.unlock();
-    if (!counters.error.empty()) {
+    if (full) {
       file_.end_full([&] { return statistics(counters.written, counters.lost); });
     }
     if (ended_) ended_(counters);
@@ -157,12 +163,13 @@ class PacketLog::Writer {
     writing_.clear();
     counters_.lost += counters_.written + packets - file_.packets();
     counters_.written = file_.packets();
-    if (error != 0) {
-      counters_.error = fmt::format("{}: cannot write: {}", name_, std::strerror(error));
-    }
     done_.notify_all();
-    if (error == 0) return;
-    const std::string why = counters_.error;
+    if (error != 0) stop(lock, error);
+  }
+
+  void stop(std::unique_lock<std::mutex>& lock, int error) {
+    const std::string why = fmt::format("{}: cannot write: {}", name_, std::strerror(error));
+    counters_.error = why;
     lock.unlock();
     if (failed_) failed_(why);
     lock.lock();
@@ -171,6 +178,7 @@ class PacketLog::Writer {
   base::BlockFile file_;  // used by the thread only
   const std::string name_;
   const std::size_t most_;  // bytes in each buffer
+  const std::function<void()> losing_;
   const std::function<void(const std::string&)> failed_;
   const std::function<void(const PacketLogCounters&)> ended_;
   std::mutex mutex_;

@@ -404,9 +404,17 @@ TEST_F(PacketLogPipeTest, WhatASlowFileHasNoRoomForIsCountedAndEmitted) {
   std::thread reader;
   std::uint64_t lost = 0;
   {
-    PacketLog log = create({.buffer_bytes = 100'000});
-    for (std::uint64_t i = 0; i < kPackets; ++i) log.sent(kTime, kLoggedPath4, 0, datagram);
+    std::vector<std::uint64_t> losing;  // packets before
+    std::uint64_t sent = 0;
+    PacketLogOptions options;
+    options.buffer_bytes = 100'000;
+    options.losing = [&] { losing.push_back(sent); };
+    PacketLog log = create(options);
+    for (; sent < kPackets; ++sent) log.sent(kTime, kLoggedPath4, 0, datagram);
     lost = log.counters().lost;
+    ASSERT_THAT(losing, SizeIs(1)) << "at once, and once";
+    EXPECT_GT(losing[0], 80U);  // one buffer at least
+    EXPECT_LE(losing[0], kPackets - lost);
     reader = std::thread([&] {
       std::array<std::uint8_t, 4096> part;
       for (ssize_t n = 0; (n = ::read(reader_, part.data(), part.size())) > 0;) {

@@ -3,16 +3,15 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include <rpcrdma/base/error.h>
+#include <rpcrdma/base/whole_file.h>
 
 namespace rpcrdma::batch {
 
-using Write = std::function<void(std::string_view)>;
+using base::Write;
 
-// Writes a file beside `path`, forces it to the disk, and renames it. Errors name the file and the
-// reason, such as a full disk; nothing is left then.
+// A base::WholeFile that is forced to the disk.
 [[nodiscard]] base::Expected<void> write_whole(const std::string& path,
                                                const std::function<void(const Write&)>& produce);
 

@@ -15,7 +15,8 @@ class FrameFile {
   // Creates a file without a name that disappears with this object. It lies in `folder`, which
   // should be on a disk. Errors: the folder does not exist or is not writable.
   [[nodiscard]] static Expected<std::unique_ptr<FrameFile>> temporary(const std::string& folder);
-  // Replaces a file of that name; only the user may read it. Errors: it cannot be created.
+  // A base::WholeFile, which replaces a file of that name when finish() is called; only the user
+  // may read a new one. Errors: it cannot be created.
   [[nodiscard]] static Expected<std::unique_ptr<FrameFile>> create(const std::string& path);
   ~FrameFile();
   FrameFile(const FrameFile&) = delete;
@@ -26,6 +27,9 @@ class FrameFile {
   // `comment`: the frame's comment in UTF-8, shortened to what pcapng can have; empty: none.
   [[nodiscard]] Expected<void> write(const Frame& frame, const std::string& comment = {});
   [[nodiscard]] Expected<void> flush();
+  // Writes all, and gives a file that is not temporary its name. Call it last. Errors: as for
+  // write(); the file does not appear then.
+  [[nodiscard]] Expected<void> finish();
   // Frees the disk space between two places of the file that mark() named and that are flushed. The
   // other marks stay valid. Errors: the file system cannot free a part of a file.
   [[nodiscard]] Expected<void> discard(std::uint64_t from, std::uint64_t to);

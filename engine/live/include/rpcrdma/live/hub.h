@@ -45,6 +45,9 @@ struct HubOptions {
   // Called with the error, by the writing thread, when a recording cannot be continued. May be
   // empty.
   std::function<void(const std::string& error)> recording_failed = {};
+  // Called with the name of the file, by the hub's thread, for the first event that a recording has
+  // no room for because the disk is slower. Must neither block nor call the hub. May be empty.
+  std::function<void(const std::string& file)> recording_losing = {};
   // Called by the hub's thread when the first reader or recording has got its snapshot, and when
   // the last one has gone, for an owner whose events come from elsewhere. Must neither block nor
   // call the hub. May be empty.

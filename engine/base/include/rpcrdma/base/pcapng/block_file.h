@@ -26,6 +26,8 @@ class BlockFile {
 
   // Writes whole blocks. Returns 0, or the errno of a failure; nothing can be written after one.
   [[nodiscard]] int write(std::span<const std::uint8_t> blocks);
+  // late_write_error(): call it after the last write.
+  [[nodiscard]] int late_error() const;
 
   // Ends a file after a failed write: removes the incomplete block and appends these statistics in
   // the space already allocated. If that is too small, they replace the last packet, and

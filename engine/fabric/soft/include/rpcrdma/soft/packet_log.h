@@ -22,8 +22,11 @@ struct PacketLogCounters {
 struct PacketLogOptions {
   std::string interface = "soft";                   // its name in the capture
   std::size_t buffer_bytes = std::size_t{4} << 20;  // that may wait for the file
+  // Called for the first packet that is lost because the file is slower, by the thread that logs:
+  // the writing thread may hang in a write.
+  std::function<void()> losing = {};
   // Called by the writing thread: `failed` as soon as writing has stopped, `ended` when all is
-  // written. May be empty.
+  // written. All three may be empty.
   std::function<void(const std::string& error)> failed = {};
   std::function<void(const PacketLogCounters& counters)> ended = {};
 };
