@@ -1,4 +1,4 @@
-// --metrics HOST:PORT of the commands that run an endpoint (docs/metrics.md).
+// --metrics HOST:PORT and --metrics-config FILE of the commands that run an endpoint (docs/metrics.md).
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,17 @@
 
 namespace rpcrdma::cli {
 
-// Adds the option if this build has metrics.
-void add_metrics_option(command_line::Command& command, std::string& text);
+struct MetricsText {
+  std::string address;
+  std::string config;
+};
 
-// Parses a text that is not empty; on an error prints a line on stderr and returns nothing.
-[[nodiscard]] std::optional<MetricsAddress> parse_metrics(const std::string& text,
+// Adds the options if this build has metrics.
+void add_metrics_options(command_line::Command& command, MetricsText& text);
+
+// Parses an address that is not empty, and reads the configuration; on an error prints a line on
+// stderr and returns nothing.
+[[nodiscard]] std::optional<MetricsAddress> parse_metrics(const MetricsText& text,
                                                           const char* command);
 
 // Serves the metrics of one or more loops while it exists. The loops run as usual.

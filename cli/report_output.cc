@@ -134,6 +134,14 @@ void add_report_output(command_line::Command& command, ReportOutput& output) {
   command.flag("--no-plots", output.no_plots, "Print no plots").excludes(plots);
 }
 
+std::vector<std::string> outputs_of(const ReportOutput& output) {
+  std::vector<std::string> all;
+  for (const std::string& path : {output.html, output.csv}) {
+    if (!path.empty()) all.push_back(path);
+  }
+  return all;
+}
+
 bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,
                const char* command) {
   if (output.html.empty() || !is_input(output.html, paths)) return true;

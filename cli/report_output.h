@@ -37,6 +37,9 @@ void add_report_output(command_line::Command& command, ReportOutput& output);
 [[nodiscard]] int write_report(const report::Report& report, const std::vector<std::string>& paths,
                                const ReportOutput& output, unsigned jobs);
 
+// The files and folders that write_report() writes.
+[[nodiscard]] std::vector<std::string> outputs_of(const ReportOutput& output);
+
 // Returns false, after reporting it, if an output would overwrite an input. Called before anything
 // is read.
 [[nodiscard]] bool may_write(const ReportOutput& output, const std::vector<std::string>& paths,

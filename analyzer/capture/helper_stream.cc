@@ -17,11 +17,14 @@
 #include <unistd.h>
 
 #include <rpcrdma/base/helper_program.h>
+#include <rpcrdma/capture/helpers.h>
 
 namespace rpcrdma::capture {
 namespace {
 
 using base::FileDescriptor;
+
+std::atomic<bool> helper_was_started = false;
 
 // Copies a stream to the helper. The thread may wait for the stream's input for long, so nobody
 // waits for the thread: it owns what it uses.
@@ -181,9 +184,14 @@ Expected<std::unique_ptr<ByteStream>> run_helper(
       ::posix_spawn(&child, program_path.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail(program_path + ": " + std::strerror(error));
+  helper_was_started = true;
   if (pumped) std::thread(pump, pumped).detach();
   return std::make_unique<HelperStream>(std::string(program), name, child, std::move(output.read),
                                         std::move(errors.read), std::move(pumped));
+}
+
+bool runs_helpers() {
+  return helper_was_started;
 }
 
 }  // namespace rpcrdma::capture

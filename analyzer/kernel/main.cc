@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/confinement.h>
 #include <rpcrdma/trace_dat/convert.h>
 
 namespace {
@@ -85,6 +86,10 @@ int main(int argc, char** argv) {
   const std::size_t slash = name.rfind('/');
   constexpr std::size_t kLongestName = 255;
   const std::string base = name.substr(slash == std::string::npos ? 0 : slash + 1, kLongestName);
+  rpcrdma::base::confine({.processes = rpcrdma::base::Processes::kNone,
+                          .files = true,
+                          .read = {},
+                          .written = {}});
   const auto converted = rpcrdma::trace_dat::convert(input, STDOUT_FILENO, base);
   if (!converted) {
     std::fprintf(stderr, "%s: %s\n", name.c_str(), converted.error().message.c_str());

@@ -1,6 +1,7 @@
 // rpcrdma analyze: reports the verdict, findings and statistics of a capture.
 #include "commands.h"
 #include "filter_option.h"
+#include "confined_input.h"
 #include "input.h"
 #include "report_output.h"
 #include "slow_option.h"
@@ -31,7 +32,7 @@ int analyze(const AnalyzeOptions& options) {
   const auto limits = parse_slow(options.limits, "analyze");
   if (!limits) return kUnreadable;
   if (!may_write(options.output, options.paths, "analyze")) return kUnreadable;
-  const auto source = open_input(options.paths);
+  const auto source = open_confined_input(options.paths, outputs_of(options.output));
   if (!source) return kUnreadable;
   // Never destroyed: the process exits with the command, and the kernel reclaims its memory faster
   // than destructors could free it piece by piece.

@@ -3,12 +3,15 @@
 #include "input.h"
 #include "live_view.h"
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -238,6 +241,71 @@ int refused(const capture::Error& error) {
   return kUnreadable;
 }
 
+// What remains of root's privileges once the interface is open.
+struct Rights {
+  std::optional<Identity> become;  // nothing: stays who it is
+  bool chosen = false;             // by the user, or by sudo
+  bool limited = false;            // as root, which stays: without capabilities
+  KeptRights kept = KeptRights::kNone;
+  bool open_first = false;  // the file that is written
+};
+
+// Whether that user can create the file, or replace it.
+bool may_write_as(const Identity& identity, const std::string& path) {
+  const EffectiveUser as(identity);
+  std::error_code ignored;
+  const std::string folder = std::filesystem::absolute(path, ignored).parent_path().string();
+  return ::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 &&
+         (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 || errno == ENOENT);
+}
+
+base::Expected<Rights> rights_after_opening(const CaptureOptions& options, bool ring) {
+  const auto identity = identity_after_opening(options.user);
+  if (!identity) return tl::unexpected(identity.error());
+  Rights rights;
+  rights.become = *identity;
+  // Files are created as that user, who then owns them.
+  rights.chosen = identity->has_value() || !options.user.empty();
+  if (rights.chosen || ::geteuid() != 0) return rights;
+  rights.become = default_identity();
+  const bool writes = !options.write.empty() && options.write != "-";
+  if (!writes || (rights.become && may_write_as(*rights.become, options.write))) {
+    rights.limited = !rights.become;
+    return rights;
+  }
+  // The folder is root's, or another user's. One file can be opened first; a ring creates files
+  // later, for which root stays.
+  rights.open_first = true;
+  if (ring) rights.become.reset();
+  rights.limited = !rights.become;
+  if (ring) rights.kept = KeptRights::kFiles;
+  return rights;
+}
+
+base::Expected<void> give_up(const Rights& rights) {
+  if (!rights.limited) {
+    const auto given_up = give_up_privileges(rights.become);
+    if (given_up && rights.become) {
+      inform(fmt::format("runs as user {} from here (--user root stays root)",
+                         rights.become->user));
+    }
+    // In a container, the default user may not exist.
+    if (given_up || rights.chosen || !rights.become) return given_up;
+  }
+  if (const auto limited = limit_root(rights.kept); !limited) return limited;
+  inform(rights.kept == KeptRights::kFiles
+             ? "stays root to create the files of the ring, without other capabilities (--user "
+               "NAME becomes that user)"
+             : "stays root without capabilities (--user NAME becomes that user)");
+  return {};
+}
+
+std::string as_whom(const Rights& rights) {
+  if (!rights.become) return {};
+  return fmt::format(" (written as user {} after dropping root privileges; --user root keeps them)",
+                     rights.become->user);
+}
+
 int capture_live(const CaptureOptions& options) {
   if (options.list) return list_interfaces();
   const auto limits = parse(options);
@@ -248,35 +316,32 @@ int capture_live(const CaptureOptions& options) {
     if (!printer) return kUnreadable;
     view = std::make_unique<LiveView>(std::move(printer));
   }
-  const auto identity = identity_after_opening(options.user);
-  if (!identity) return refused(identity.error());
+  const auto rights = rights_after_opening(options, limits->ring.on());
+  if (!rights) return refused(rights.error());
 
   const auto source = capture::open_live(options.live);
   if (!source) return refused(source.error());
-  if (const auto given_up = give_up_privileges(*identity); !given_up) {
-    return refused(given_up.error());
-  }
-
-  // Created as that user, who then owns the files.
   std::unique_ptr<base::Recorder> recorder;
-  if (!options.write.empty()) {
+  const auto open_output = [&]() -> base::Expected<void> {
+    if (options.write.empty()) return {};
     auto opened = base::open_recorder({.path = options.write,
                                        .ring = limits->ring,
                                        .interface = (*source)->interface(),
                                        .dropped = [&] { return (*source)->stats().dropped; }},
                                       base::wall_clock_ns());
-    if (!opened) {
-      complain(
-          opened.error().message +
-          (*identity
-               ? fmt::format(
-                     " (written as user {} after dropping root privileges; --user root keeps them)",
-                     (*identity)->user)
-               : std::string()));
-      return kUnreadable;
-    }
+    if (!opened) return tl::unexpected(opened.error());
     recorder = std::move(*opened);
     std::signal(SIGPIPE, SIG_IGN);
+    return {};
+  };
+  if (rights->open_first) {
+    if (const auto opened = open_output(); !opened) return refused(opened.error());
+  }
+  if (const auto given_up = give_up(*rights); !given_up) return refused(given_up.error());
+  if (!rights->open_first) {
+    if (const auto opened = open_output(); !opened) {
+      return refused({opened.error().message + as_whom(*rights)});
+    }
   }
 
   complain(fmt::format("listening on {}, Ctrl-C ends", options.live.interface));
@@ -334,7 +399,7 @@ Run add_capture(command_line::Command& command) {
   command
       .option("--user", options->user,
               "When run as root: switch to this user once the interface is open (the user who "
-              "called sudo)")
+              "called sudo; else the user rpcrdma or tcpdump, if there is one)")
       .value("USER");
   add_print_options(command, options->print);
   add_icrc(command, options->print.no_icrc);

@@ -1,6 +1,7 @@
 // rpcrdma compare: compares two captures or reports.
 #include "colour.h"
 #include "commands.h"
+#include "confined_input.h"
 #include "filter_option.h"
 #include "input.h"
 #include "output_file.h"
@@ -91,6 +92,7 @@ int compare(const ComparedOptions& o) {
   }
   bool load_before = false;
   bool load_after = false;
+  confine_opening();
   const auto before = read_either(o, o.before, load_before);
   if (!before) return kUnreadable;
   const auto after = read_either(o, o.after, load_after);

@@ -1,5 +1,6 @@
 // rpcrdma decode: prints the messages of a capture.
 #include "commands.h"
+#include "confined_input.h"
 #include "input.h"
 #include "message_printer.h"
 
@@ -84,6 +85,7 @@ bool prepare(DecodeOptions& options, FieldOutput& columns) {
     complain("decode: --last: standard input cannot be read twice; give a file");
     return false;
   }
+  confine_opening();
   const auto end = last_time(options.paths);
   if (!end) return false;
   options.print.since_ns = *end < INT64_MIN + *ns ? INT64_MIN : *end - *ns;
@@ -107,7 +109,7 @@ int decode(DecodeOptions& options) {
   if (!prepare(options, columns)) return kUnreadable;
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
-  const auto source = open_input(options.paths);
+  const auto source = open_confined_input(options.paths, {});
   if (!source) return kUnreadable;
   session::Pipeline& pipeline = printer->pipeline();
   if (columns.header && options.print.fields != nullptr) {

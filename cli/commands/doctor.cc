@@ -30,6 +30,7 @@ int examine(bool json) {
   doctor::Build build;
   build.verbs = verbs::VerbsProvider::available();
   build.kernel = doctor::find_kernel_program();
+  build.confinement = base::confinement_support();
   if (const auto interfaces = capture::list_interfaces()) {
     build.live = true;
     for (const auto& i : *interfaces) build.interfaces.push_back(i.name);

@@ -1,6 +1,7 @@
 // rpcrdma export: writes a timeline for other tools.
 #include "commands.h"
 #include "filter_option.h"
+#include "confined_input.h"
 #include "input.h"
 #include "output_file.h"
 
@@ -58,7 +59,7 @@ int export_timeline(const ExportOptions& options) {
     complain(fmt::format("export: {}: is an input, so it cannot be the output", options.output));
     return kUnreadable;
   }
-  const auto source = open_input(options.paths);
+  const auto source = open_confined_input(options.paths, {options.output});
   if (!source) return kUnreadable;
   bool done = false;
   const auto write = [&](const Write& to) {

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "file_names.h"
 #include "filter_option.h"
+#include "confined_input.h"
 #include "input.h"
 
 #include <algorithm>
@@ -227,7 +228,7 @@ int extract(const ExtractOptions& options) {
         "decode --filter and select them with --xid");
     return kUnreadable;
   }
-  const auto source = open_input(options.paths);
+  const auto source = open_confined_input(options.paths, {options.directory});
   if (!source) return kUnreadable;
   std::error_code error;
   std::filesystem::create_directories(options.directory, error);

@@ -108,7 +108,7 @@ int make_load(const LoadOptions& o, const LoadPlan& plan, Tracing& tracing) {
     if (metrics == nullptr) return kUnreadable;
     tracing.announce_metrics(metrics->address());
     if (plan.metrics->port == 0) {
-      complain(fmt::format("load: metrics at http://{}/metrics", metrics->address()));
+      complain("load: metrics at " + metrics_url(*plan.metrics, metrics->address()));
     }
   }
   if (const auto connected = (*runner)->connect(); !connected) return fail(connected.error());

@@ -1,5 +1,6 @@
 // rpcrdma merge: merges JSON reports.
 #include "commands.h"
+#include "confined_input.h"
 #include "input.h"
 #include "report_input.h"
 #include "report_output.h"
@@ -28,6 +29,7 @@ struct MergeOptions {
 
 int merge(const MergeOptions& options) {
   if (!may_write(options.output, options.paths, "merge")) return kUnreadable;
+  confine_reading(options.paths, outputs_of(options.output));
   // Pipes cannot be read twice.
   std::map<std::size_t, report::Report> from_pipes;
   const auto read = [&](std::size_t i) -> tl::expected<report::Report, std::string> {

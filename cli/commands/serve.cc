@@ -69,7 +69,7 @@ struct ServeOptions {
   std::uint32_t max_write_chunks = protocol::kAcceptedWriteChunks;
   std::string idle;
   std::vector<std::string> null_programs;
-  std::string metrics;
+  MetricsText metrics;
   std::uint32_t drc_entries = service::DuplicateCacheOptions{}.entries;
   std::string drc_bytes = "16Mi";
   std::uint32_t reverse_credits = 8;
@@ -363,7 +363,7 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
   if (!address) return std::nullopt;
   if (!choose_provider(*endpoint, *address, "serve")) return std::nullopt;
   std::optional<MetricsAddress> metrics_address;
-  if (!options.metrics.empty()) {
+  if (!options.metrics.address.empty()) {
     metrics_address = parse_metrics(options.metrics, "serve");
     if (!metrics_address) return std::nullopt;
   }
@@ -386,9 +386,13 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
   server_options.max_calls = options.max_calls;
   server_options.duplicates.entries = options.drc_entries;
   server_options.duplicates.bytes = *drc_bytes;
-  return ServePlan{*endpoint,      *address,       *bulk,
-                   *memory,        server_options, std::move(*null_programs),
-                   metrics_address};
+  return ServePlan{*endpoint,
+                   *address,
+                   *bulk,
+                   *memory,
+                   server_options,
+                   std::move(*null_programs),
+                   std::move(metrics_address)};
 }
 
 // Serving does not depend on the service manager: a failed notification is only reported.
@@ -624,7 +628,7 @@ int serve(const ServeOptions& options, const ServePlan& plan, Tracing& tracing, 
                     p->name(), p->number(), p->version(), options.credits,
                     options.endpoint.no_private_data ? 1024 : plan.endpoint.inline_threshold));
   }
-  if (metrics) log.info(fmt::format("metrics at http://{}/metrics", metrics->address()));
+  if (metrics) log.info("metrics at " + metrics_url(*plan.metrics, metrics->address()));
   RunningServer running(options, plan, command, tracing, provider, **server, doorkeeper, log);
   running.ready();
   fabric::Expected<void> result;
@@ -786,7 +790,7 @@ void describe(command_line::Command& command, ServeOptions& options) {
       .value("PROGRAM:VERSION")
       .delimiter(',')
       .one_word();
-  add_metrics_option(command, options.metrics);
+  add_metrics_options(command, options.metrics);
   command.flag("--rpcbind", options.rpcbind,
                "Register with this machine's rpcbind, for netid rdma or rdma6, while serving");
   add_log_options(command, options.log);

@@ -49,6 +49,7 @@ class Judge {
     soft();
     rpcbind();
     capture();
+    confinement();
     kernel();
     wireshark();
     return std::move(lines_);
@@ -213,6 +214,26 @@ class Judge {
     add(subject, Health::kNote,
         "not supported by libpcap, and its Ethernet interface does not show its RDMA traffic",
         "capture at a mirror port of the switch, or record trace events at an endpoint (--record)");
+  }
+
+  // Of the commands that decode files.
+  void confinement() {
+    const base::ConfinementSupport& c = build_.confinement;
+    if (!c.system_calls) {
+      return add("confined decoders", Health::kNote,
+                 c.why_not.empty() ? "unknown" : fmt::format("off: {}", c.why_not),
+                 "decode files that you do not trust in a container or as another user");
+    }
+    if (c.landlock == 0) {
+      return add("confined decoders", Health::kNote,
+                 "a seccomp filter keeps them from programs, sockets and other processes, but not "
+                 "from your files",
+                 "use a kernel with Landlock, enabled by lsm= on its command line");
+    }
+    add("confined decoders", Health::kGood,
+        fmt::format("by a seccomp filter and Landlock {}: no programs, sockets, other processes or "
+                    "other files",
+                    c.landlock));
   }
 
   // Linux's own NFS/RDMA client and server. Not everybody traces them, so nothing is missing.

@@ -180,9 +180,15 @@ void add_options(command_line::Command& command, OptionText& text) {
       .option(
           "--metrics", text.metrics,
           "With --sums: serve metrics for Prometheus over HTTP at this address or name of this "
-          "machine: 127.0.0.1:9464, [::1]:9464, or :9464 for all addresses; port 0: any that is "
-          "free (docs/metrics.md)")
+          "machine: 10.0.0.1:9464, [::1]:9464, 9464 for the loopback address, or :9464 for all "
+          "addresses; port 0: any that is free (docs/metrics.md)")
       .value("HOST:PORT");
+  command
+      .option("--metrics-config", text.metrics_config,
+              "With --metrics: TLS and users, in the format of Prometheus's --web.config.file "
+              "(docs/metrics.md)")
+      .value("FILE")
+      .needs("--metrics");
   command
       .option(
           "--user", text.user,
@@ -228,6 +234,7 @@ std::vector<std::string> words(const OptionText& text) {
   add_value(all, "--record-size", text.ring.size);
   add_value(all, "--record-time", text.ring.time);
   add_value(all, "--metrics", text.metrics);
+  add_value(all, "--metrics-config", text.metrics_config);
   add_value(all, "--user", text.user);
   add_value(all, "--kernel-ring", text.kernel_ring);
   add_flag(all, "--verbose", text.verbose);
@@ -265,7 +272,7 @@ Expected<Plan> parse(const OptionText& text) {
   plan.ring = *ring;
   if (!text.metrics.empty()) {
     if (!text.sums) return fail("--metrics: needs --sums, since metrics are sums");
-    const auto address = cli::parse_metrics_address(text.metrics);
+    const auto address = cli::parse_metrics_address(text.metrics, text.metrics_config);
     if (!address) return tl::unexpected(address.error());
     plan.metrics = *address;
   }

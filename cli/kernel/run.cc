@@ -217,7 +217,8 @@ class Metrics {
         [this](const trace::EventHeader& header, std::span<const std::uint8_t> fixed,
                std::span<const std::uint8_t> payload) { figures_.take(header, fixed, payload); });
     auto exposer = metrics::Exposer::open_figures(
-        where.host, where.port, [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); });
+        where.host, where.port, [this, &sink, &hub, &tracer] { return take(sink, hub, tracer); },
+        where.web);
     if (!exposer) {
       return base::fail(
           fmt::format("--metrics {}: {}", cli::to_text(where), exposer.error().message));
@@ -308,7 +309,7 @@ int run_opened(const Plan& plan, kernel::Source& source,
     if (const auto served = metrics.open(*plan.metrics, loop->sink(), **hub, tracer); !served) {
       return refused(served.error().message);
     }
-    complain(fmt::format("metrics at http://{}/metrics", metrics.address()));
+    complain("metrics at " + cli::metrics_url(*plan.metrics, metrics.address()));
     if (const auto announced = (*hub)->announce_metrics(metrics.address()); !announced) {
       complain("warning: `rpcrdma ls` does not list the metrics: " + announced.error().message);
     }

@@ -164,7 +164,7 @@ std::optional<LoadPlan> parse(const LoadOptions& o, const std::vector<std::strin
   const auto timeout = limit_option(o.timeout, "load", "--timeout");
   if (!timeout) return std::nullopt;
   plan.timeout = *timeout;
-  if (!o.metrics.empty()) {
+  if (!o.metrics.address.empty()) {
     plan.metrics = parse_metrics(o.metrics, "load");
     if (!plan.metrics) return std::nullopt;
   }
@@ -319,7 +319,7 @@ void add_load_options(command_line::Command& command, LoadOptions& options) {
       .value("LIMIT")
       .delimiter(',')
       .one_word();
-  add_metrics_option(command, options.metrics);
+  add_metrics_options(command, options.metrics);
   command.flag("--json", options.json, "Print one JSON object (docs/load.md)");
   add_load_output(command, options.output);
   command

@@ -37,7 +37,7 @@ struct LoadOptions {
   std::uint64_t seed = 1;
   std::string timeout = "10s";
   std::vector<std::string> limits;
-  std::string metrics;
+  MetricsText metrics;
   bool rpcbind = false;
   bool reverse = false;
   bool no_offer = false;

@@ -79,7 +79,7 @@ fabric::Time collect_before_kill(const char* seconds) {
 
 tl::expected<JobPlan, std::string> parse_job(const JobOptions& o) {
   JobPlan plan;
-  if (!o.load.metrics.empty()) {
+  if (!o.load.metrics.address.empty()) {
     return tl::unexpected(std::string("--metrics: ranks serve no metrics"));
   }
   const auto pattern = load_ranks::pattern_of(o.pattern);

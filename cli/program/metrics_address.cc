@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -21,7 +22,8 @@ bool belongs_into_brackets(char c) {
 
 }  // namespace
 
-base::Expected<MetricsAddress> parse_metrics_address(const std::string& text) {
+base::Expected<MetricsAddress> parse_metrics_address(const std::string& text,
+                                                     const std::string& config) {
   const auto wrong = [&](const char* why) {
     return base::fail(
         fmt::format("--metrics {}: {}; give HOST:PORT, [IPV6]:PORT or :PORT, such as "
@@ -29,7 +31,7 @@ base::Expected<MetricsAddress> parse_metrics_address(const std::string& text) {
                     text, why));
   };
   const std::size_t colon = text.rfind(':');
-  std::string host = colon == std::string::npos ? std::string() : text.substr(0, colon);
+  std::string host = colon == std::string::npos ? "127.0.0.1" : text.substr(0, colon);
   const auto port = base::parse_u32(colon == std::string::npos ? text : text.substr(colon + 1));
   if (!port || *port > UINT16_MAX) return wrong("no port");
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
@@ -41,12 +43,22 @@ base::Expected<MetricsAddress> parse_metrics_address(const std::string& text) {
   } else if (!std::ranges::all_of(host, belongs_into_a_host)) {
     return wrong("not a host");
   }
-  return MetricsAddress{host, static_cast<std::uint16_t>(*port)};
+  MetricsAddress address{host, static_cast<std::uint16_t>(*port)};
+  if (!config.empty()) {
+    auto web = metrics::read_web_config(config);
+    if (!web) return base::fail("--metrics-config " + web.error().message);
+    address.web = std::move(*web);
+  }
+  return address;
 }
 
 std::string to_text(const MetricsAddress& address) {
   const bool ipv6 = address.host.find(':') != std::string::npos;
   return fmt::format(fmt::runtime(ipv6 ? "[{}]:{}" : "{}:{}"), address.host, address.port);
+}
+
+std::string metrics_url(const MetricsAddress& address, const std::string& bound) {
+  return fmt::format("{}://{}/metrics", address.web.tls ? "https" : "http", bound);
 }
 
 }  // namespace rpcrdma::cli

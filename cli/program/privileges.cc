@@ -39,10 +39,19 @@ std::optional<unsigned> number(const char* variable) {
 }
 
 // Without libcap, all capabilities are dropped, which needs no computation.
-bool drop_capabilities() {
+// Keeps those of `kept` that the process has.
+bool set_capabilities(std::uint32_t kept) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> none{};
-  return ::syscall(SYS_capset, &header, none.data()) == 0;
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (kept != 0 && ::syscall(SYS_capget, &header, sets.data()) != 0) return false;
+  const std::uint32_t has = sets[0].permitted & kept;
+  sets = {};
+  sets[0].effective = sets[0].permitted = has;
+  return ::syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+bool drop_capabilities() {
+  return set_capabilities(0);
 }
 
 // sudo removes the variable, or leaves that of root. The user's other programs look for sockets in
@@ -97,6 +106,23 @@ base::Expected<void> give_up_privileges(const std::optional<Identity>& become) {
         "root privileges were dropped but can be regained; this system behaves unexpectedly");
   }
   return {};
+}
+
+std::optional<Identity> default_identity() {
+  for (const char* const name : {"rpcrdma", "tcpdump"}) {
+    const passwd* const entry = ::getpwnam(name);
+    if (entry != nullptr && entry->pw_uid != 0) return Identity{name, entry->pw_uid, entry->pw_gid};
+  }
+  return std::nullopt;
+}
+
+base::Expected<void> limit_root(KeptRights kept) {
+  constexpr std::uint32_t kFiles = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH |
+                                   1U << CAP_FOWNER | 1U << CAP_NET_BIND_SERVICE;
+  // Otherwise an execve() of root regains all.
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (set_capabilities(kept == KeptRights::kFiles ? kFiles : 0)) return {};
+  return fail(fmt::format("cannot drop capabilities: {}", std::strerror(errno)));
 }
 
 EffectiveUser::EffectiveUser(const Identity& identity) : uid_(::geteuid()), gid_(::getegid()) {

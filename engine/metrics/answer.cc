@@ -107,7 +107,7 @@ HttpResponse answer(const HttpRequest& request, const Collect& collect) {
   if (request.method != "HEAD" && request.method != "GET") {
     return {405, kMessageType, "Only GET and HEAD are supported.\n", {{"Allow", "GET, HEAD"}}};
   }
-  return content(wanted_format(request.accept, has_protobuf()), collect());
+  return content(wanted_format(request.accept, has_protobuf()), *collect());
 }
 
 }  // namespace rpcrdma::metrics

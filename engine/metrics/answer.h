@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 namespace rpcrdma::metrics {
@@ -24,8 +25,8 @@ enum class Format : std::uint8_t {
 // it. `protobuf`: whether this build has that format.
 [[nodiscard]] Format wanted_format(std::string_view accept, bool protobuf);
 
-// Collects the metrics; called by any thread, also concurrently.
-using Collect = std::function<Collected()>;
+// Collects the metrics, for one or more answers.
+using Collect = std::function<std::shared_ptr<const Collected>()>;
 
 // Returns the answer. GET and HEAD of /metrics collect the metrics;
 // other methods get 405, and other paths 404 (RFC 9110 section 15.5).

@@ -15,7 +15,8 @@ struct Figures {
     ++collected;
     prometheus::ClientMetric m;
     m.counter.value = 7;
-    return Collected{{{"calls_total", "Calls.", prometheus::MetricType::Counter, {m}}}};
+    return std::make_shared<const Collected>(
+        Collected{{{"calls_total", "Calls.", prometheus::MetricType::Counter, {m}}}});
   };
   int collected = 0;
 };
@@ -56,7 +57,7 @@ TEST(Answer, IsInTheFormatThatTheRequestNames) {
   EXPECT_EQ(binary.status, 200U);
   if (has_protobuf()) {
     EXPECT_EQ(binary.type, kProtobufType);
-    EXPECT_EQ(binary.body, protobuf(figures.collect()));
+    EXPECT_EQ(binary.body, protobuf(*figures.collect()));
   } else {
     EXPECT_EQ(binary.body, kText);
   }
@@ -81,12 +82,12 @@ TEST(Answer, ToHeadIsThatToGet) {
 
 TEST(Answer, ToAnythingElseIsARefusalThatCollectsNothing) {
   Figures figures;
-  for (const std::string_view method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {
+  for (const std::string method : {"POST", "PUT", "DELETE", "OPTIONS", "get", ""}) {
     const HttpResponse a = answer({method, "/metrics", ""}, figures.collect);
     EXPECT_EQ(a.status, 405U) << method;
     EXPECT_EQ(fields_of(a), (Fields{{"Allow", "GET, HEAD"}})) << method;
   }
-  for (const std::string_view path : {"/", "", "/metric", "/metrics/", "/metrics/x", "/Metrics"}) {
+  for (const std::string path : {"/", "", "/metric", "/metrics/", "/metrics/x", "/Metrics"}) {
     EXPECT_EQ(answer({"GET", path, "text/plain"}, figures.collect).status, 404U) << path;
   }
   EXPECT_EQ(figures.collected, 0);

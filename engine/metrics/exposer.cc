@@ -50,16 +50,25 @@ Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) 
 }  // namespace
 
 struct Exposer::Impl {
-  // Error: the address cannot be listened on.
+  // Error: the address cannot be listened on, or `web` is invalid.
   static Expected<std::unique_ptr<Impl>> open(const std::string& host, std::uint16_t port,
-                                              Take take) {
+                                              const WebConfig& web, Take take) {
     const auto collect = [take = std::move(take)] {
       const std::vector<Snapshot> snapshots = take();
       const ProcessFigures process = read_process();
       return families(snapshots, base::monotonic_ns(), &process);
     };
-    auto http = HttpServer::open(
-        host, port, [collect](const HttpRequest& request) { return answer(request, collect); });
+    // Requests that came together share one collection: many of them do not wait for a stopped loop
+    // one after the other.
+    auto http = HttpServer::open(host, port, web, [collect]() -> HttpServer::Handler {
+      const auto shared = std::make_shared<std::shared_ptr<const Collected>>();
+      return [collect, shared](const HttpRequest& request) {
+        return answer(request, [&] {
+          if (!*shared) *shared = std::make_shared<const Collected>(collect());
+          return *shared;
+        });
+      };
+    });
     if (!http) return tl::unexpected(http.error());
     auto impl = std::make_unique<Impl>();
     impl->http = std::move(*http);
@@ -78,17 +87,19 @@ bool Exposer::has_native_histograms() {
 }
 
 Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& host, std::uint16_t port,
-                                                 std::span<Source* const> sources) {
-  auto impl = Impl::open(host, port, ask_all(sources, kPatience));
+                                                 std::span<Source* const> sources,
+                                                 const WebConfig& web) {
+  auto impl = Impl::open(host, port, web, ask_all(sources, kPatience));
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }
 
 Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& host,
                                                          std::uint16_t port,
-                                                         std::function<Snapshot()> take) {
+                                                         std::function<Snapshot()> take,
+                                                         const WebConfig& web) {
   auto impl =
-      Impl::open(host, port, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+      Impl::open(host, port, web, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }

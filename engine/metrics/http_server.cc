@@ -1,38 +1,40 @@
-// Runs libmicrohttpd on a socket of our own, so that any address and port 0 can be listened on.
+// Runs libmicrohttpd. Its threads only read and write sockets; whatever takes time happens in
+// others, while the connection is suspended: passwords (passwords.h) and answers.
 #include "http_server.h"
 
-#include <array>
-#include <cerrno>
+#include "door.h"
+#include "listen.h"
+#include "passwords.h"
+#include "tls.h"
+
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <vector>
 
-#include <fmt/core.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include <rpcrdma/base/file_descriptor.h>
 
 namespace rpcrdma::metrics {
 
-using base::FileDescriptor;
 using fabric::Errc;
 using fabric::Expected;
 
 namespace {
 
-// A handler may have to wait a second for a loop.
-constexpr unsigned kServingThreads = 4;
-// Clients at a time; more wait for the kernel to accept them.
-constexpr unsigned kMostClients = 64;
-constexpr unsigned kSilenceSeconds = 2;
+constexpr unsigned kServingThreads = 2;
+// Of libmicrohttpd, which divides them among its threads: far above what the door lets in, so that
+// each thread always accepts.
+constexpr unsigned kMostSockets = 512;
+constexpr unsigned kSilenceSeconds = 5;
 // For the header of a request.
 constexpr std::size_t kMostHeaderBytes = std::size_t{16} << 10;
-constexpr int kBacklog = 64;
+constexpr const char* kShortTextType = "text/plain; charset=utf-8";
 
 // While it exists, started threads receive no signals, which belong to the program.
 class SignalsKept {
@@ -50,61 +52,91 @@ class SignalsKept {
   sigset_t mask_{};
 };
 
-// Returns a listening socket, or errno.
-tl::expected<FileDescriptor, int> listen_at(const addrinfo& at) {
-  FileDescriptor fd(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1, no = 0;
-  if (fd.get() < 0 || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) {
-    return tl::unexpected(errno);
-  }
-  // All addresses of IPv6 include those of IPv4, whatever the system's default is.
-  if (at.ai_family == AF_INET6) {
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  }
-  if (::bind(fd.get(), at.ai_addr, at.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0) {
-    return tl::unexpected(errno);
-  }
-  return fd;
+HttpResponse unauthorized() {
+  return {401, kShortTextType, "Unauthorized\n", {{"WWW-Authenticate", "Basic"}}};
 }
 
-// Listens on the first address of the host that can be listened on.
-Expected<FileDescriptor> listen_on(const std::string& host, std::uint16_t port) {
-  const std::string name = host.empty() ? "::" : host;
-  const std::string service = fmt::format("{}", port);
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(name.c_str(), service.c_str(), &hints, &found); error != 0) {
-    return fabric::fail(Errc::kSystem, ::gai_strerror(error));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
-  int error = EADDRNOTAVAIL;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    auto fd = listen_at(*at);
-    if (fd) return std::move(*fd);
-    error = fd.error();
-  }
-  // A kernel without IPv6.
-  if (host.empty() && error != EADDRINUSE) return listen_on("0.0.0.0", port);
-  return fabric::fail(Errc::kSystem, std::strerror(error));
+HttpResponse busy() {
+  return {503, kShortTextType, "Busy\n", {{"Retry-After", "1"}}};
 }
 
-std::string address_of(int fd) {
-  sockaddr_storage own{};
-  socklen_t length = sizeof own;
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  auto* const any = reinterpret_cast<sockaddr*>(&own);
-  if (::getsockname(fd, any, &length) != 0 ||
-      ::getnameinfo(any, length, host.data(), host.size(), port.data(), port.size(),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {};
+// A request, from its header to the end of its answer.
+struct Exchange {
+  MHD_Connection* connection = nullptr;
+  HttpRequest request;
+  std::optional<HttpResponse> answer;
+  Exchange* next = nullptr;  // in the queue of Answers
+};
+
+// Gives the answer that `produce` returns, and resumes the connection, after which the exchange may
+// exist no longer.
+template <typename Produce>
+void settle(Exchange& exchange, const Produce& produce) noexcept {
+  try {
+    exchange.answer = produce();
+  } catch (const std::exception&) {
+    exchange.answer.emplace();  // without memory, too
+    exchange.answer->status = 500;
   }
-  return own.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port.data())
-                                   : fmt::format("{}:{}", host.data(), port.data());
+  ::MHD_resume_connection(exchange.connection);
 }
+
+// One thread that answers requests, whose connections are suspended until then.
+class Answers {
+ public:
+  explicit Answers(HttpServer::MakeHandler make)
+      : make_(std::move(make)), thread_([this] { work(); }) {}
+  ~Answers() { stop(); }
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+
+  // Returns false after stop(). Otherwise the thread resumes the connection. For any thread.
+  [[nodiscard]] bool take(Exchange& exchange) noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (stops_) return false;
+    exchange.next = std::exchange(waiting_, &exchange);
+    changed_.notify_all();
+    return true;
+  }
+  void stop() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stops_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return stops_ || waiting_ != nullptr; });
+      if (waiting_ == nullptr) return;
+      Exchange* const all = std::exchange(waiting_, nullptr);
+      lock.unlock();
+      answer(all);
+      lock.lock();
+    }
+  }
+  void answer(Exchange* all) {
+    HttpServer::Handler handler;
+    while (all != nullptr) {
+      Exchange& e = *std::exchange(all, all->next);
+      settle(e, [&] {
+        if (!handler) handler = make_();
+        return handler(e.request);
+      });
+    }
+  }
+
+  const HttpServer::MakeHandler make_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Exchange* waiting_ = nullptr;  // the latest first
+  bool stops_ = false;
+  std::thread thread_;
+};
 
 // Joins all fields of that name, which form one list (RFC 9110 section 5.2).
 MHD_Result add_accept(void* all, MHD_ValueKind /*kind*/, const char* name, const char* value) {
@@ -117,69 +149,197 @@ MHD_Result add_accept(void* all, MHD_ValueKind /*kind*/, const char* name, const
   return MHD_YES;
 }
 
+int socket_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info != nullptr ? info->connect_fd : -1;
+}
+
+PeerKey peer_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info =
+      ::MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  return info != nullptr ? peer_key(*info->client_addr) : PeerKey{};
+}
+
+struct Credentials {
+  std::string user;
+  std::string password;
+};
+
+std::optional<Credentials> credentials_of(MHD_Connection* connection) {
+  char* password = nullptr;
+  char* const user = ::MHD_basic_auth_get_username_password(connection, &password);
+  std::optional<Credentials> credentials;
+  if (user != nullptr && password != nullptr) credentials = {user, password};
+  ::MHD_free(user);
+  ::MHD_free(password);
+  return credentials;
+}
+
+MHD_Result send(MHD_Connection* connection, HttpResponse& answer) noexcept {
+  MHD_Response* const response = ::MHD_create_response_from_buffer(
+      answer.body.size(), answer.body.data(), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  if (!answer.type.empty()) {
+    ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
+  }
+  ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  for (const auto& [name, value] : answer.fields) {
+    ::MHD_add_response_header(response, name, value);
+  }
+  const MHD_Result queued = ::MHD_queue_response(connection, answer.status, response);
+  ::MHD_destroy_response(response);
+  return queued;
+}
+
 }  // namespace
 
 struct HttpServer::Impl {
-  explicit Impl(Handler answers) : handler(std::move(answers)) {}
+  Impl(WebConfig config, MakeHandler make)
+      : web(std::move(config)),
+        door(DoorLimits{}, [](int fd) { ::shutdown(fd, SHUT_RDWR); }),
+        answers(std::move(make)) {
+    if (!web.users.empty()) passwords.emplace(web.users);
+  }
+  // Connections must not be suspended when the daemon stops.
   ~Impl() {
+    if (passwords) passwords->stop();
+    answers.stop();
     if (daemon != nullptr) ::MHD_stop_daemon(daemon);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // Called by libmicrohttpd's threads from C code: must not throw. The first call for a request
-  // comes before its body, which is not waited for.
+  Expected<void> start(int listening_socket);
+
+  // The following are called by libmicrohttpd's threads from C code: they must not throw.
+
+  static void connection_changes(void* self, MHD_Connection* connection, void** /*context*/,
+                                 MHD_ConnectionNotificationCode code) noexcept {
+    auto& impl = *static_cast<Impl*>(self);
+    const int fd = socket_of(connection);
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return impl.door.leaves(fd);
+    impl.door.came(fd, peer_of(connection));
+    if (impl.tls) impl.tls->prepare(connection);
+  }
+
+  // The first call for a request comes before its body, which is not waited for. The second one
+  // comes when the connection is resumed.
   static MHD_Result request_comes(void* self, MHD_Connection* connection, const char* path,
                                   const char* method, const char* /*version*/,
                                   const char* /*upload*/, std::size_t* /*upload_bytes*/,
-                                  void** /*state*/) noexcept {
-    HttpResponse answer;
+                                  void** state) noexcept {
     try {
-      HttpRequest request{method, path, {}};
-      ::MHD_get_connection_values(connection, MHD_HEADER_KIND, &add_accept, &request.accept);
-      answer = static_cast<Impl*>(self)->handler(request);
+      if (*state == nullptr) {
+        auto* const exchange = new Exchange{connection, {method, path, {}}, {}};
+        *state = exchange;
+        // Suspended, another thread has the exchange.
+        if (!static_cast<Impl*>(self)->begin(*exchange)) return MHD_YES;
+      }
+      auto& exchange = *static_cast<Exchange*>(*state);
+      return exchange.answer ? send(connection, *exchange.answer) : MHD_YES;
     } catch (const std::exception&) {
-      answer = {};
-      answer.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+      return MHD_NO;
     }
-    return send(connection, answer);
   }
 
-  static MHD_Result send(MHD_Connection* connection, HttpResponse& answer) noexcept {
-    MHD_Response* const response = ::MHD_create_response_from_buffer(
-        answer.body.size(), answer.body.data(), MHD_RESPMEM_MUST_COPY);
-    if (response == nullptr) return MHD_NO;
-    if (!answer.type.empty()) {
-      ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
-    }
-    ::MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    for (const auto& [name, value] : answer.fields) {
-      ::MHD_add_response_header(response, name, value);
-    }
-    const MHD_Result queued = ::MHD_queue_response(connection, answer.status, response);
-    ::MHD_destroy_response(response);
-    return queued;
+  static void request_ends(void* /*self*/, MHD_Connection* /*connection*/, void** state,
+                           MHD_RequestTerminationCode /*why*/) noexcept {
+    delete static_cast<Exchange*>(*state);
+    *state = nullptr;
   }
 
-  Handler handler;
+  // Answers at once, or suspends the connection and returns false: then another thread has the
+  // exchange.
+  [[nodiscard]] bool begin(Exchange& exchange);
+  void check_password(Exchange& exchange, const Credentials& credentials);
+  void answer_later(Exchange& exchange);
+
+  const WebConfig web;
+  std::optional<TlsOptions> tls;
+  Door door;
+  Answers answers;
+  std::optional<Passwords> passwords;
   std::string where;
   MHD_Daemon* daemon = nullptr;
 };
 
+Expected<void> HttpServer::Impl::start(int listening_socket) {
+  std::vector<MHD_OptionItem> options{
+      {MHD_OPTION_LISTEN_SOCKET, listening_socket, nullptr},
+      {MHD_OPTION_THREAD_POOL_SIZE, kServingThreads, nullptr},
+      {MHD_OPTION_CONNECTION_LIMIT, kMostSockets, nullptr},
+      {MHD_OPTION_CONNECTION_TIMEOUT, kSilenceSeconds, nullptr},
+      {MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostHeaderBytes, nullptr},
+  };
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+  if (web.tls) {
+    auto created = TlsOptions::create(*web.tls);
+    if (!created) return tl::unexpected(created.error());
+    tls.emplace(std::move(*created));
+    tls->add_to(options);
+    flags |= MHD_USE_TLS;
+  }
+  options.push_back({MHD_OPTION_END, 0, nullptr});
+  daemon = ::MHD_start_daemon(flags, 0, nullptr, nullptr, &Impl::request_comes, this,
+                              MHD_OPTION_NOTIFY_CONNECTION, &Impl::connection_changes, this,
+                              MHD_OPTION_NOTIFY_COMPLETED, &Impl::request_ends, this,
+                              MHD_OPTION_ARRAY, options.data(), MHD_OPTION_END);
+  if (daemon == nullptr) return fabric::fail(Errc::kSystem, "the HTTP server did not start");
+  return {};
+}
+
+bool HttpServer::Impl::begin(Exchange& exchange) {
+  door.requested(socket_of(exchange.connection));
+  ::MHD_get_connection_values(exchange.connection, MHD_HEADER_KIND, &add_accept,
+                              &exchange.request.accept);
+  if (passwords) {
+    const auto credentials = credentials_of(exchange.connection);
+    const auto verdict = credentials ? passwords->known(credentials->user, credentials->password)
+                                     : Verdict::kWrong;
+    if (!verdict) {
+      check_password(exchange, *credentials);
+      return false;
+    }
+    if (*verdict != Verdict::kRight) {
+      exchange.answer = unauthorized();
+      return true;
+    }
+  }
+  answer_later(exchange);
+  return false;
+}
+
+void HttpServer::Impl::check_password(Exchange& exchange, const Credentials& credentials) {
+  const auto done = [this, &exchange](Verdict verdict) {
+    if (verdict == Verdict::kRight && answers.take(exchange)) return;
+    settle(exchange, verdict == Verdict::kWrong ? &unauthorized : &busy);
+  };
+  ::MHD_suspend_connection(exchange.connection);
+  bool asked = false;
+  try {
+    asked = passwords->ask(credentials.user, credentials.password, peer_of(exchange.connection),
+                           done);
+  } catch (const std::exception&) {
+    asked = false;
+  }
+  if (!asked) settle(exchange, &busy);
+}
+
+void HttpServer::Impl::answer_later(Exchange& exchange) {
+  ::MHD_suspend_connection(exchange.connection);
+  if (!answers.take(exchange)) settle(exchange, &busy);
+}
+
 Expected<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& host, std::uint16_t port,
-                                                       Handler handler) {
+                                                       const WebConfig& web, MakeHandler make) {
   auto fd = listen_on(host, port);
   if (!fd) return tl::unexpected(fd.error());
-  auto impl = std::make_unique<Impl>(std::move(handler));
-  impl->where = address_of(fd->get());
   const SignalsKept kept;
-  impl->daemon = ::MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, &Impl::request_comes, impl.get(),
-      MHD_OPTION_LISTEN_SOCKET, fd->get(), MHD_OPTION_THREAD_POOL_SIZE, kServingThreads,
-      MHD_OPTION_CONNECTION_LIMIT, kMostClients, MHD_OPTION_CONNECTION_TIMEOUT, kSilenceSeconds,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostHeaderBytes, MHD_OPTION_END);
-  if (impl->daemon == nullptr) {
-    return fabric::fail(Errc::kSystem, "the HTTP server did not start");
+  auto impl = std::make_unique<Impl>(web, std::move(make));
+  impl->where = address_of(fd->get());
+  if (const auto started = impl->start(fd->get()); !started) {
+    return tl::unexpected(started.error());
   }
   (void)fd->release();  // MHD_stop_daemon() closes it
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));

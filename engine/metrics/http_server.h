@@ -1,23 +1,24 @@
-// Answers HTTP requests on one address, by libmicrohttpd.
+// Answers HTTP requests on one address, by libmicrohttpd. Clients that are silent, slow or deaf
+// delay nobody (door.h).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <rpcrdma/fabric/error.h>
+#include <rpcrdma/metrics/web_config.h>
 
 namespace rpcrdma::metrics {
 
 // A peer's request: arbitrary bytes, of a total length that libmicrohttpd bounds.
 struct HttpRequest {
-  std::string_view method;
-  std::string_view path;  // decoded, without a query
-  std::string accept;     // all header fields of that name, which form one list
+  std::string method;
+  std::string path;    // decoded, without a query
+  std::string accept;  // all header fields of that name, which form one list
 };
 
 struct HttpResponse {
@@ -29,16 +30,19 @@ struct HttpResponse {
 
 class HttpServer {
  public:
-  // Returns the answer; the connection ends with it. Called by several threads concurrently.
-  // Exceptions are answered with 500.
+  // Returns the answer; the connection ends with it. Exceptions are answered with 500.
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
+  // Makes a handler for the requests that wait. One thread calls it, and then the handler for each
+  // of them; it may take its time.
+  using MakeHandler = std::function<Handler()>;
 
   // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
   // its addresses. `port`: 0: one that is free. Its threads receive no signals of the process.
-  // Error: kSystem if it cannot be listened on.
+  // Error: kSystem if it cannot be listened on, or a certificate of `web` is invalid.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<HttpServer>> open(const std::string& host,
                                                                           std::uint16_t port,
-                                                                          Handler handler);
+                                                                          const WebConfig& web,
+                                                                          MakeHandler make);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

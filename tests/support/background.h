@@ -60,6 +60,7 @@ class Background {
     return true;
   }
 
+  [[nodiscard]] pid_t id() const { return child_; }
   void signal(int number) const { ::kill(child_, number); }
 
   // Waits for the end; returns the exit status, or 128 plus the signal.

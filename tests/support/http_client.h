@@ -16,11 +16,22 @@ namespace rpcrdma::metrics::testing {
 // A connection that is closed by the destructor.
 class TcpConnection {
  public:
-  TcpConnection(const std::string& address, std::uint16_t port)
+  // `from`: the own address; empty: any. `receive_buffer`: its size; 0: the system's choice.
+  TcpConnection(const std::string& address, std::uint16_t port, const std::string& from = {},
+                int receive_buffer = 0)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     // Turns a hang into a failure.
     const timeval patience{30, 0};
     ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (receive_buffer != 0) {
+      ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    }
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    if (!from.empty()) {
+      ::inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+      if (::bind(fd_, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) return;
+    }
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(port);

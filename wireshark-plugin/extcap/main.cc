@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/confinement.h>
 #include <rpcrdma/command_line/parse.h>
 #include <rpcrdma/version/version.h>
 
@@ -71,6 +72,8 @@ int capture(const Options& options, bool all_events) {
   const auto fifo = open_fifo(options.fifo, signals->get(), kPatienceMs);
   if (!fifo) return failed(fifo.error());
   if (fifo->get() < 0) return 0;
+  // Wireshark's own process cannot be confined; what reads the endpoint can.
+  base::confine({.processes = base::Processes::kNone, .files = true, .read = {}, .written = {}});
   const auto done = pump(from->fd, *fifo, signals->get(), StreamEdit(edit));
   if (!done) return failed(fmt::format("{}: {}", options.interface, done.error()));
   return 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/base/confinement.h>
 #include <rpcrdma/doctor/kernel.h>
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/verbs/system.h>
@@ -18,6 +19,7 @@ struct Build {
   bool live = false;                    // can capture from interfaces
   std::vector<std::string> interfaces;  // that libpcap can capture from
   KernelProgram kernel = {};
+  base::ConfinementSupport confinement = {};
 };
 
 struct Netdev {

@@ -40,6 +40,7 @@ struct OptionText {
   std::string record = {};
   cli::RingText ring = {};
   std::string metrics = {};
+  std::string metrics_config = {};
   std::string user = {};
   std::string kernel_ring = {};
   bool verbose = false;

@@ -1,6 +1,7 @@
 // Drops privileges that only opening a capture, or a kernel source, needs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,20 @@ struct Identity {
 // unless it stays root. Verifies that none of it can be regained. As another user, the environment
 // names that user's runtime folder, if there is one. For programs with one thread.
 [[nodiscard]] base::Expected<void> give_up_privileges(const std::optional<Identity>& become);
+
+// Returns the user for whom a distribution made it to be switched to from root: "rpcrdma", else
+// "tcpdump", as Debian's tcpdump does; nothing if neither exists. Not "nobody": files of nobody
+// belong to every program that runs as it.
+[[nodiscard]] std::optional<Identity> default_identity();
+
+// Rights of a root that stays.
+enum class KeptRights : std::uint8_t {
+  kNone,
+  kFiles,  // to files of other users, and to ports below 1024
+};
+// Drops all other capabilities, for a program that stays root. Those that are kept cannot be used
+// to regain others.
+[[nodiscard]] base::Expected<void> limit_root(KeptRights kept);
 
 // While it exists, files are opened and sockets connected as that user. The environment names the
 // user's runtime folder from then on. Without success nothing changes.

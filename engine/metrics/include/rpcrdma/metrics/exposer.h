@@ -12,26 +12,30 @@
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/metrics/source.h>
+#include <rpcrdma/metrics/web_config.h>
 
 namespace rpcrdma::metrics {
 
 class Exposer {
  public:
-  // False in a build without prometheus-cpp or libmicrohttpd.
+  // False in a build without prometheus-cpp, libmicrohttpd or yaml-cpp.
   [[nodiscard]] static bool available();
   // Whether histograms are native, too; false in a build without protozero.
   [[nodiscard]] static bool has_native_histograms();
 
   // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
   // its addresses. `port`: 0: one that is free. The sources outlive it; figures of several sources
-  // are added up. Its threads receive no signals of the process. Error: kSystem if it cannot be
-  // listened on, or in a build without the libraries.
+  // are added up. `web`: TLS and users, if any. Its threads receive no signals of the process. Error:
+  // kSystem if it cannot be listened on, a certificate is invalid, or in a build without the
+  // libraries.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
-      const std::string& host, std::uint16_t port, std::span<Source* const> sources);
+      const std::string& host, std::uint16_t port, std::span<Source* const> sources,
+      const WebConfig& web = {});
   // The same for an owner without loops: `take` returns its figures, and is called by any of the
   // Exposer's threads.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_figures(
-      const std::string& host, std::uint16_t port, std::function<Snapshot()> take);
+      const std::string& host, std::uint16_t port, std::function<Snapshot()> take,
+      const WebConfig& web = {});
   ~Exposer();
   Exposer(const Exposer&) = delete;
   Exposer& operator=(const Exposer&) = delete;
