@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <rpcrdma/command_line/parse.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/version/version.h>
 
 namespace rpcrdma::extcap {
@@ -31,7 +32,7 @@ struct Options {
 };
 
 int failed(const std::string& why) {
-  fmt::print(stderr, "rpcrdma-extcap: {}\n", why);
+  fmt::print(stderr, "rpcrdma-extcap: {}\n", plot::escape_terminal(why));
   return kFailed;
 }
 
