@@ -19,7 +19,6 @@
 #include <rpcrdma/kernel_launch/launch.h>
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/load/echo_requests.h>
-#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/rules/rule.h>
 
 namespace rpcrdma::cli {
@@ -31,6 +30,14 @@ using command_line::Option;
 using command_line::OptionKind;
 using command_line::OptionSpec;
 
+// Returns whether a shell takes the text literally, without quoting.
+bool is_literal(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_.,:+@%/").find(c) != std::string_view::npos;
+  });
+}
+
 // A word being completed. Candidates that start with `prefix` are added, preceded by `before`, an
 // earlier part of the word.
 struct Word {
@@ -38,11 +45,12 @@ struct Word {
   std::string prefix;
   Completions& found;
 
-  // Skips names that a terminal cannot display, since the shell would show something else.
+  // Skips names that are no literal words, such as `$(id)`: bash inserts what it is offered, and
+  // interfaces, users and endpoints choose their names.
   void add(const std::string& text, const std::string& description = {}) const {
-    if (plot::escape_terminal(text) != text) return;
+    if (!is_literal(text)) return;
     if (lower_case(text).starts_with(lower_case(prefix))) {
-      found.candidates.push_back({before + text, plot::escape_terminal(description)});
+      found.candidates.push_back({before + text, description});
     }
   }
 };
@@ -54,20 +62,13 @@ void interfaces(const Word& word) {
   for (const capture::ListedInterface& i : *all) word.add(i.name, i.description);
 }
 
-// Returns whether a shell takes the text literally, without quoting.
-bool is_plain_word(const std::string& text) {
-  return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_.,:+@%/").find(c) != std::string_view::npos;
-  });
-}
-
-// An endpoint chooses its own name, so it is offered only if it is a plain word.
+// An endpoint whose name is no literal word, or looks like an option, is offered by its process ID.
 void endpoints(const Word& word) {
   const auto all = trace::list_endpoints();
   if (!all) return;
   for (const trace::RunningEndpoint& e : *all) {
-    word.add(is_plain_word(e.name) ? e.name : std::to_string(e.process), e.role);
+    const bool plain = is_literal(e.name) && e.name.front() != '-';
+    word.add(plain ? e.name : std::to_string(e.process), e.role);
   }
   if (std::ranges::none_of(*all, [](const auto& e) { return e.name == kernel::kEndpointName; })) {
     word.add(kernel::kEndpointName, "Linux's own NFS/RDMA, traced from now on");

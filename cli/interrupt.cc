@@ -1,5 +1,7 @@
 #include "interrupt.h"
 
+#include "last_words.h"
+
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -13,15 +15,22 @@ constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
 std::atomic<bool> interrupted{false};
 std::span<service::Loop* const> loops_to_wake;
 
-void on_signal(int) {
+// Ends the program as the signal does by default.
+void on_second_signal(int number) {
+  LastWords::say();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void on_signal(int number) {
   interrupted.store(true);
   for (service::Loop* loop : loops_to_wake) loop->wake();
+  if (number != 0) std::signal(number, on_second_signal);
 }
 
 void set_handlers(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : kSignals) sigaction(signal, &action, nullptr);
 }
 

@@ -218,9 +218,10 @@ void Log::write(LogLevel level, std::string_view message, const nlohmann::ordere
   if (!impl_->logger.should_log(theirs)) return;
   switch (impl_->options.format) {
     case LogFormat::kText:
-      return impl_->logger.log(theirs, spdlog::string_view_t(message.data(), message.size()));
+      return impl_->logger.log(theirs, "{}", plot::escape_terminal(message));
     case LogFormat::kJournal:
-      return impl_->logger.log(theirs, "{}{}", journal_prefix(level), message);
+      return impl_->logger.log(theirs, "{}{}", journal_prefix(level),
+                               plot::escape_terminal(message));
     case LogFormat::kJson:
       break;
   }

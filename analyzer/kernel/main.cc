@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/base/confinement.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/trace_dat/convert.h>
 
 namespace {
@@ -44,6 +45,15 @@ void limit_process(int input, int output) {
 #endif
   rlim_t ignored = 0;
   if (!is_regular(output, ignored) && !is_regular(STDERR_FILENO, ignored)) limit(RLIMIT_FSIZE, 0);
+}
+
+// On a terminal nothing is raw. A program that started this one knows the file's name, and escapes
+// what it shows.
+void complain(const std::string& file, const std::string& what) {
+  const std::string line = file + ": " + what;
+  const std::string shown =
+      ::isatty(STDERR_FILENO) != 0 ? rpcrdma::plot::escape_terminal(line) : line;
+  std::fprintf(stderr, "%s\n", shown.c_str());
 }
 
 int usage() {
@@ -77,7 +87,7 @@ int main(int argc, char** argv) {
   if (!path.empty() && path != "-") {
     input = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (input < 0) {
-      std::fprintf(stderr, "%s: %s\n", path.c_str(), std::strerror(errno));
+      complain(path, std::strerror(errno));
       return 1;
     }
   }
@@ -92,9 +102,9 @@ int main(int argc, char** argv) {
                           .written = {}});
   const auto converted = rpcrdma::trace_dat::convert(input, STDOUT_FILENO, base);
   if (!converted) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), converted.error().message.c_str());
+    complain(name, converted.error().message);
     return 1;
   }
-  if (!converted->empty()) std::fprintf(stderr, "%s: %s\n", name.c_str(), converted->c_str());
+  if (!converted->empty()) complain(name, *converted);
   return 0;
 }

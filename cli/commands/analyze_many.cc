@@ -30,6 +30,7 @@
 #include <rpcrdma/batch/work.h>
 #include <rpcrdma/batch_run/runner.h>
 #include <rpcrdma/capture/link.h>
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::cli {
 
@@ -363,7 +364,8 @@ int coordinate(const ManyOptions& options, const batch::Folder& folder) {
   state.others = plan->others.size();
   state.units = plan->units.size();
   if (options.only_plan) {
-    fmt::print("{}: {} files in {} units\n", folder.plan(), state.files, state.units);
+    fmt::print("{}: {} files in {} units\n", plot::escape_terminal(folder.plan()), state.files,
+               state.units);
   } else if (!plan->units.empty()) {
     run_rounds(options, folder, *plan, state);
   }

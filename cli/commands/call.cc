@@ -23,6 +23,7 @@
 
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/load/split.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/service/rpc_message.h>
 
 namespace rpcrdma::cli {
@@ -279,7 +280,7 @@ int call(const CallOptions& o) {
     return outcome->right ? kOk : kFindings;
   }
   fmt::print("{}, from {}\n{}\n{}\n", server_text(peers->server, endpoint->port),
-             peers->from.to_string(), view.text(), outcome->result);
+             peers->from.to_string(), view.text(), plot::escape_terminal(outcome->result));
   if (recorded != kOk) return recorded;
   return outcome->right ? kOk : kFindings;
 }

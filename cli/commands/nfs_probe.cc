@@ -3,10 +3,15 @@
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
+#include "last_words.h"
 #include "parse.h"
 
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 #include <random>
 
 #include <fmt/core.h>
@@ -107,9 +112,18 @@ class StepPrinter {
       steps_.push_back({{"step", s.name}, {"good", s.good}, {"detail", s.detail}, {"ns", s.took}});
       return;
     }
-    fmt::print("{:<7} {:<32} {:>9}  {}\n", s.good ? "ok" : "FAILED", s.name,
-               base::format_duration(s.took), plot::escape_terminal(s.detail));
-    std::fflush(stdout);
+    write_out(fmt::format("{:<7} {:<32} {:>9}  {}\n", s.good ? "ok" : "FAILED", s.name,
+                          base::format_duration(s.took), plot::escape_terminal(s.detail)));
+  }
+
+  // Reports that not all was printed; returns the exit status. A reader that has exited is no
+  // fault.
+  [[nodiscard]] int finish(int status) const {
+    if (error_ == 0) return status;
+    std::clearerr(stdout);
+    if (error_ == EPIPE) return status;
+    complain(fmt::format("standard output: {}", std::strerror(error_)));
+    return kUnreadable;
   }
 
   void end(const nfs_probe::Verdict& v, const std::string& file) {
@@ -129,25 +143,31 @@ class StepPrinter {
                     {"replies", v.server.replies},
                     {"invalidated", v.server.invalidated}}}};
       if (v.left_behind) out["left_behind"] = file;
-      fmt::print("{}\n", out.dump());
+      write_out(out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
       return;
     }
-    fmt::print("\nthe server: {}; {}; grants {} credits; {}\n", threshold_text(t),
-               private_data_text(t), v.server.granted, invalidation_text(v.server));
-    if (v.left_behind)
-      fmt::print("{} may still exist: it could not be removed\n", plot::escape_terminal(file));
+    write_out(fmt::format("\nthe server: {}; {}; grants {} credits; {}\n", threshold_text(t),
+                          private_data_text(t), v.server.granted, invalidation_text(v.server)));
     if (v.interrupted) {
-      fmt::print("interrupted\n");
+      write_out("interrupted\n");
     } else if (v.good) {
-      fmt::print("NFS version 3 over RPC-over-RDMA works\n");
+      write_out("NFS version 3 over RPC-over-RDMA works\n");
     } else {
-      fmt::print("NFS version 3 over RPC-over-RDMA does not work: {} failed{}\n", failed_,
-                 version_hint(v.server.connection));
+      write_out(fmt::format("NFS version 3 over RPC-over-RDMA does not work: {} failed{}\n",
+                            failed_, plot::escape_terminal(version_hint(v.server.connection))));
     }
   }
 
  private:
+  // The disk of standard output may be full, or its reader gone: the steps continue all the same.
+  void write_out(const std::string& text) {
+    errno = 0;
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if ((std::fflush(stdout) != 0 || !written) && error_ == 0) error_ = errno != 0 ? errno : EIO;
+  }
+
   const bool json_;
+  int error_ = 0;  // of the first text that was not written
   json steps_ = json::array();
   std::string failed_;
 };
@@ -169,6 +189,10 @@ int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, S
   apply(endpoint, plan.client);
   plan.client.requester.credits = 128;  // as Linux requests
   plan.interrupted = &Interrupt::came;
+  // It prints when the program ends in whatever way, except by SIGKILL.
+  LastWords last_words(
+      fmt::format("nfs-probe: {} may still exist in the directory: it was not removed", plan.file));
+  plan.may_exist = &last_words.pending;
   const auto verdict =
       nfs_probe::probe(**loop, plan, [&](const nfs_probe::Step& s) { printer.step(s); });
   if (!verdict) {
@@ -179,6 +203,29 @@ int probe(const Peers& peers, const Endpoint& endpoint, nfs_probe::Plan& plan, S
   printer.end(*verdict, plan.file);
   return verdict->good ? kOk : kFindings;
 }
+
+// Asks MOUNT to forget this client when the program ends in an orderly way or by an exception.
+class Unmount {
+ public:
+  Unmount(const nfs_probe::MountServer& server, std::string path)
+      : server_(server), path_(std::move(path)) {}
+  ~Unmount() {
+    try {
+      if (const auto done = nfs_probe::unmount(server_, path_); !done) {
+        complain(fmt::format("nfs-probe: MOUNT may still list this client for {}: {}", path_,
+                             done.error().message));
+      }
+    } catch (const std::exception&) {
+      std::fputs("rpcrdma: nfs-probe: MOUNT may still list this client\n", stderr);
+    }
+  }
+  Unmount(const Unmount&) = delete;
+  Unmount& operator=(const Unmount&) = delete;
+
+ private:
+  const nfs_probe::MountServer server_;
+  const std::string path_;
+};
 
 int run_nfs_probe(const NfsProbeOptions& o) {
   const auto target = parse_target(o.target);
@@ -202,15 +249,18 @@ int run_nfs_probe(const NfsProbeOptions& o) {
     plan.sizes.push_back(*size);
   }
 
+  // The file is removed although nobody reads the output.
+  std::signal(SIGPIPE, SIG_IGN);
   StepPrinter printer(o.json);
   nfs_probe::MountServer mount_server{peers->server, static_cast<std::uint16_t>(o.mount_port),
                                       *timeout};
+  const fabric::Time begun = service::Loop::read_clock();
+  std::optional<Unmount> unmount;
   if (!o.handle.empty()) {
     const auto handle = parse_handle(o.handle);
     if (!handle) return kUnreadable;
     plan.folder = *handle;
   } else {
-    const fabric::Time begun = service::Loop::read_clock();
     const auto mounted = nfs_probe::mount(mount_server, target->path);
     if (!mounted) {
       complain(fmt::format("nfs-probe: {}: {}", o.target, mounted.error().message));
@@ -218,19 +268,21 @@ int run_nfs_probe(const NfsProbeOptions& o) {
     }
     plan.folder = mounted->handle;
     mount_server.port = mounted->port;
+    unmount.emplace(mount_server, target->path);
     printer.step(
         {"MOUNT", true,
          fmt::format("TCP port {}, a handle of {} bytes", mounted->port, mounted->handle.size),
          service::Loop::read_clock() - begun});
   }
+  if (plan.whole != fabric::kNever) plan.whole -= service::Loop::read_clock() - begun;
   auto tracing = Tracing::start(
       endpoint->tracing, fmt::format("nfs-probe of {}", server_text(peers->server, endpoint->port)),
       "nfs-probe");
   int status = kUnreadable;
   if (tracing) {
     status = tracing->finish(probe(*peers, *endpoint, plan, printer, tracing->add()));
+    status = printer.finish(status);
   }
-  if (o.handle.empty()) nfs_probe::unmount(mount_server, target->path);
   return status;
 }
 
@@ -256,7 +308,8 @@ Run add_nfs_probe(command_line::Command& command) {
       .delimiter(',');
   command
       .option("--timeout", options->timeout,
-              "Timeout of each Call; the whole run is limited to 20 times this")
+              "Timeout of each Call; all steps together are limited to 20 times this, and removing "
+              "the file to once more")
       .value("DURATION")
       .show_default();
   command.flag("--json", options->json, "Print one JSON object at the end");
@@ -265,7 +318,8 @@ Run add_nfs_probe(command_line::Command& command) {
       "Tests an NFS version 3 server: MOUNT over TCP, then over RPC-over-RDMA NULL, GETATTR, "
       "FSINFO, and READDIRPLUS with a Reply chunk. It then creates a file of its own in the "
       "directory, writes it with Read chunks and inline, reads it with Write chunks and inline, "
-      "compares the data, commits, and removes the file, also after Ctrl-C.\n"
+      "compares the data, commits, and removes the file, also after Ctrl-C. Whatever it could not "
+      "remove it names on standard error.\n"
       "Exit status: 0 success, 1 a step failed, 2 the server cannot be reached or an argument is "
       "invalid.");
   return [options] { return run_nfs_probe(*options); };

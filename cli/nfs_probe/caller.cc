@@ -1,10 +1,12 @@
 #include "caller.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/service/program.h>
 
 namespace rpcrdma::nfs_probe {
@@ -16,6 +18,8 @@ using fabric::Time;
 
 namespace {
 
+// How long after its timeout a Call may end.
+constexpr Time kLateOutcome = 500 * fabric::kMillisecond;
 constexpr std::uint32_t kHeaderBytes = 28;  // an RPC-over-RDMA header without chunks
 
 std::vector<std::uint8_t> own_credential() {
@@ -73,7 +77,7 @@ std::uint32_t Caller::call_bytes(const std::function<void(wire::XdrWriter&)>& ar
                                     w.size());
 }
 
-std::optional<std::string> Caller::make(const Call& call) {
+std::optional<std::string> Caller::make(const Call& call, Time until) {
   wire::XdrWriter w(arguments_);
   if (call.arguments) call.arguments(w);
   const protocol::Piece message[] = {header(call.proc).piece(),
@@ -83,23 +87,31 @@ std::optional<std::string> Caller::make(const Call& call) {
   spec.message = std::span(message).first(call.data.empty() ? 2 : 3);
   if (call.space.length != 0) spec.results = {&call.space, 1};
   spec.max_reply = service::kReplyHeaderBytes + call.most_results;
-  spec.timeout = timeout_;
-  call_ = &call;
-  ended_ = false;
-  problem_ = "the program ended";
+  const Time now = service::Loop::read_clock();
+  spec.timeout = std::clamp(until - now, Time{1}, timeout_);
+  spec.cookie = ++number_;
+  // The outcome may run out of memory, too.
+  problem_ = fabric::kOutOfMemory;
+  // An outcome that comes later has nobody waiting for it.
+  const CallInFlight in_flight(*this, call);
   if (const auto called = client_->call(spec); !called) return called.error().message;
   // The Call uses the memory that `this` points to until it has ended.
-  while (!ended_) {
-    if (const auto going = loop_.run_once(); !going) return going.error().message;
+  // Without any memory the outcome does not come.
+  const Time give_up = now + spec.timeout + kLateOutcome;
+  while (!in_flight.ended()) {
+    const auto going = loop_.run_once(std::max(give_up - loop_.now(), Time{0}));
+    if (!going) return going.error().message;
+    if (loop_.now() >= give_up) return fabric::kOutOfMemory;
   }
   return std::exchange(problem_, std::nullopt);
 }
 
 void Caller::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {
-  ended_ = true;
+  if (call_ == nullptr || outcome.cookie != number_) return;
+  const Call& call = *std::exchange(call_, nullptr);
   took_ = outcome.times.ended - outcome.times.called;
-  const auto spaces = call_->space.length != 0
-                          ? std::span<const protocol::ResultSpace>(&call_->space, 1)
+  const auto spaces = call.space.length != 0
+                          ? std::span<const protocol::ResultSpace>(&call.space, 1)
                           : std::span<const protocol::ResultSpace>();
   service::ReplyReader reply(outcome, spaces);
   if (reply.status() != service::RpcStatus::kSuccess) {
@@ -109,7 +121,7 @@ void Caller::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*co
     }
     return;
   }
-  if (call_->results ? call_->results(reply.results()) : reply.results().at_end()) {
+  if (call.results ? call.results(reply.results()) : reply.results().at_end()) {
     problem_.reset();
   } else {
     problem_ = "the results cannot be decoded";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,9 +40,10 @@ class Caller : service::ClientObserver {
     // be decoded.
     std::function<bool(protocol::StreamReader&)> results = {};
   };
-  // Waits until the Call ends. Returns nothing if the results were read; else a clause that says
-  // what is wrong.
-  [[nodiscard]] std::optional<std::string> make(const Call& call);
+  // Waits until the Call ends, at the latest at `until`. Returns nothing if the results were read;
+  // else a clause that says what is wrong. Until then the Call uses the memory of `data` and
+  // `space`; after an error of the loop, until this is destroyed.
+  [[nodiscard]] std::optional<std::string> make(const Call& call, fabric::Time until);
 
   [[nodiscard]] const service::Client& client() const { return *client_; }
   [[nodiscard]] fabric::Time took() const { return took_; }  // duration of the last Call
@@ -50,6 +52,19 @@ class Caller : service::ClientObserver {
   [[nodiscard]] std::uint32_t call_bytes(const std::function<void(wire::XdrWriter&)>& arguments);
 
  private:
+  // Forgets the Call at the end of its scope, also by an exception.
+  class CallInFlight {
+   public:
+    CallInFlight(Caller& caller, const Call& call) : caller_(caller) { caller.call_ = &call; }
+    ~CallInFlight() { caller_.call_ = nullptr; }
+    CallInFlight(const CallInFlight&) = delete;
+    CallInFlight& operator=(const CallInFlight&) = delete;
+    [[nodiscard]] bool ended() const { return caller_.call_ == nullptr; }
+
+   private:
+    Caller& caller_;
+  };
+
   void on_outcome(const protocol::CallOutcome& outcome, std::uint32_t connection) override;
   void on_connected(const service::ConnectionInfo& connection) override;
   void on_lost(std::uint32_t connection, std::string_view what, fabric::Time retry) override;
@@ -58,12 +73,12 @@ class Caller : service::ClientObserver {
   service::Loop& loop_;
   const fabric::Time timeout_;
   const std::vector<std::uint8_t> credential_;
-  std::vector<std::pair<Proc, service::CallHeader>> headers_;
+  std::deque<std::pair<Proc, service::CallHeader>> headers_;  // Calls in flight refer to them
   std::unique_ptr<service::Client> client_;
   std::array<std::uint8_t, 1024> arguments_{};
   const Call* call_ = nullptr;  // the Call in flight
+  std::uint64_t number_ = 0;    // its cookie
   bool connected_ = false;
-  bool ended_ = false;
   std::string lost_;  // why the connection failed
   std::optional<std::string> problem_;
   fabric::Time took_ = 0;

@@ -116,14 +116,14 @@ Expected<Mounted> mount(const MountServer& server, const std::string& path) {
   return mounted;
 }
 
-void unmount(const MountServer& server, const std::string& path) {
+Expected<void> unmount(const MountServer& server, const std::string& path) {
   auto client = connect(server);
-  if (!client) return;
+  if (!client) return tl::unexpected(client.error());
   std::string copy = path;
   char* argument = copy.data();
   char nothing = 0;
   const auto no_result = [](XDR*, char*) -> bool_t { return 1; };
-  (void)client->call({kMount, kMountVersion, kUmnt}, &xdr_path, &argument, +no_result, &nothing);
+  return client->call({kMount, kMountVersion, kUmnt}, &xdr_path, &argument, +no_result, &nothing);
 }
 
 }  // namespace rpcrdma::nfs_probe

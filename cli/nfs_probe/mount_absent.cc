@@ -9,6 +9,8 @@ fabric::Expected<Mounted> mount(const MountServer& /*server*/, const std::string
                       "an export; specify it with --handle");
 }
 
-void unmount(const MountServer& /*server*/, const std::string& /*path*/) {}
+fabric::Expected<void> unmount(const MountServer& /*server*/, const std::string& /*path*/) {
+  return {};
+}
 
 }  // namespace rpcrdma::nfs_probe

@@ -135,9 +135,14 @@ TEST(Mount, NobodyThereIsAnError) {
   EXPECT_THAT(mounted.error().message, HasSubstr("Connection refused"));
 }
 
+TEST(Mount, UnmountReportsThatNobodyAnswered) {
+  MountOnce closes({}, true);
+  EXPECT_FALSE(unmount(closes.server, "/export"));
+}
+
 TEST(Mount, UnmountAsksForIt) {
   MountOnce once({});
-  unmount(once.server, "/export");
+  EXPECT_TRUE(unmount(once.server, "/export"));
   ASSERT_GE(once.call.size(), 24U);
   EXPECT_EQ(wire::load_be32(once.call.data() + 20), 3U);
 }

@@ -2,7 +2,9 @@
 #include "caller.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <set>
 
@@ -40,6 +42,14 @@ std::string status_text(std::uint32_t status) {
   return name != nullptr ? name : fmt::format("nfsstat3 {}", status);
 }
 
+// Returns whether a CREATE that ends with this status certainly made nothing. After an error of the
+// server's own, such as NFS3ERR_IO, the file may be there.
+bool made_nothing(std::uint32_t status) {
+  constexpr std::array<std::uint32_t, 10> kRefusals{1,  13, 17, 20, 22,
+                                                    28, 30, 63, 69, 70};  // PERM ... STALE
+  return std::ranges::find(kRefusals, status) != kRefusals.end();
+}
+
 // File content: differs with the size and with the offset.
 std::uint8_t content(std::uint32_t size, std::uint32_t at) {
   return static_cast<std::uint8_t>((size * 2654435761U + at * 40503U) >> 8U);
@@ -70,31 +80,41 @@ class Way {
 class Probe {
  public:
   Probe(service::Loop& loop, const Plan& plan, const std::function<void(const Step&)>& step)
-      : loop_(loop), plan_(plan), report_(step), caller_(loop, plan.timeout) {}
+      : loop_(loop),
+        plan_(plan),
+        report_(step),
+        may_exist_(plan.may_exist != nullptr ? *plan.may_exist : own_may_exist_),
+        caller_(loop, plan.timeout) {}
 
   Expected<Verdict> run() {
+    // The clock itself: the loop's may be from before MOUNT.
+    const fabric::Time now = service::Loop::read_clock();
+    run_until_ = plan_.whole < fabric::kNever - now ? now + plan_.whole : fabric::kNever;
     const auto connected = caller_.connect(plan_.client, plan_.interrupted);
     if (!connected) return tl::unexpected(connected.error());
-    run_until_ =
-        plan_.whole < fabric::kNever - loop_.now() ? loop_.now() + plan_.whole : fabric::kNever;
     if (caller_.client().up() != 0) {
       all_good_ =
           or_report([this] { return look() && make_file() && write_and_read() && commit(); });
-      // Always, even if it is unknown whether the file was created.
+      // Always, even if it is unknown whether the file was created, and with a time of its own.
+      run_until_ = fabric::kNever;
       if (may_exist_) all_good_ = or_report([this] { return remove(); }) && all_good_;
-      look_at_server();
+      all_good_ = or_report([this] { return look_at_server(); }) && all_good_;
     }
-    caller_.disconnect();
+    all_good_ = or_report([this] {
+                  caller_.disconnect();
+                  return true;
+                }) &&
+                all_good_;
     Verdict verdict;
     verdict.good = all_good_ && !plan_.interrupted();
     verdict.interrupted = plan_.interrupted();
     verdict.left_behind = may_exist_;
-    verdict.server = server_;
+    verdict.server = std::move(server_);
     return verdict;
   }
 
  private:
-  // A step that runs out of memory counts as failed.
+  // A step that runs out of memory counts as failed: what follows removes the file.
   template <typename Steps>
   bool or_report(Steps&& steps) {
     try {
@@ -124,15 +144,20 @@ class Probe {
       if (status == nfs3::kOk) said = say(result->value, way);
       return true;
     };
-    const auto problem = caller_.make(call);
-    refused_ = !problem && status != nfs3::kOk;
+    const auto problem = caller_.make(call, run_until_);
+    refusal_ = problem ? nfs3::kOk : status;
     if (problem) return recorded(name, false, *problem);
-    if (refused_) return recorded(name, false, status_text(status));
+    if (refusal_ != nfs3::kOk) return recorded(name, false, status_text(status));
     if (failed_.empty()) return recorded(name, true, said);
     return recorded(name, false, std::exchange(failed_, {}));
   }
+  // Whatever becomes of the report, the file is removed.
   bool recorded(const std::string& name, bool good, const std::string& detail) {
-    report_({name, good, detail, caller_.took()});
+    try {
+      report_({name, good, detail, caller_.took()});
+    } catch (const std::exception&) {
+      return false;
+    }
     return good;
   }
   [[nodiscard]] bool goes_on() {
@@ -144,7 +169,7 @@ class Probe {
   }
 
   bool look() {
-    const auto problem = caller_.make({});
+    const auto problem = caller_.make({}, run_until_);
     if (!recorded("NULL", !problem, problem.value_or("")) || !goes_on()) return false;
     Caller::Call call = call_of(Proc::kGetattr);
     call.arguments = [&](wire::XdrWriter& w) { nfs3::put_handle(w, plan_.folder); };
@@ -202,7 +227,7 @@ class Probe {
       // A refused CREATE made nothing, and a file of that name is not ours. But after a resent
       // CREATE, or without an answer, the file may be ours.
       const bool asked_again = caller_.client().requester(0).counters().resent != 0;
-      if (refused_ && !asked_again) may_exist_ = false;
+      if (made_nothing(refusal_) && !asked_again) may_exist_ = false;
       return false;
     }
     if (!made) {
@@ -237,11 +262,11 @@ class Probe {
   }
 
   bool write(std::uint32_t size) {
-    std::vector<std::uint8_t> data(size);
-    for (std::uint32_t i = 0; i < size; ++i) data[i] = content(size, i);
+    written_.resize(size);
+    for (std::uint32_t i = 0; i < size; ++i) written_[i] = content(size, i);
     Caller::Call call = call_of(Proc::kWrite);
     call.arguments = [&](wire::XdrWriter& w) { nfs3::put_write(w, file_, 0, size); };
-    call.data = data;
+    call.data = written_;
     return step<nfs3::Written>(fmt::format("WRITE {}", size), call, &nfs3::read_write,
                                [&](const nfs3::Written& w, const Way& way) {
                                  if (w.count != size)
@@ -301,31 +326,34 @@ class Probe {
       return result.has_value();
     };
     constexpr std::uint32_t kNoEntry = 2;
-    const auto problem = caller_.make(call);
+    const auto problem = caller_.make(call, run_until_);
     if (problem) return recorded("REMOVE", false, *problem);
     may_exist_ = status != nfs3::kOk && status != kNoEntry;
     // A refused CREATE has made nothing, so there is nothing to remove.
-    if (status == kNoEntry) return file_.size == 0;
+    if (status == kNoEntry && file_.size == 0) return true;
     return recorded("REMOVE", status == nfs3::kOk, status == nfs3::kOk ? "" : status_text(status));
   }
 
-  void look_at_server() {
+  bool look_at_server() {
     const service::Client& client = caller_.client();
     server_.connection = client.info(0);
     server_.granted = client.requester(0).granted();
     server_.replies = client.requester(0).counters().replies;
     server_.invalidated = client.requester(0).counters().invalidated;
+    return true;
   }
 
   service::Loop& loop_;
   const Plan& plan_;
   const std::function<void(const Step&)>& report_;
+  std::atomic<bool> own_may_exist_{false};
+  std::atomic<bool>& may_exist_;
+  std::vector<std::uint8_t> written_;  // the data of WRITE, which outlives the Call
   Caller caller_;
   Handle file_;
   std::optional<nfs3::Verifier> verifier_;
-  std::string failed_;    // what is wrong with results that can be decoded
-  bool refused_ = false;  // the server refused the last step
-  bool may_exist_ = false;
+  std::string failed_;                 // what is wrong with results that can be decoded
+  std::uint32_t refusal_ = nfs3::kOk;  // nfsstat3 of the last step, if the server refused it
   fabric::Time run_until_ = fabric::kNever;
   bool all_good_ = false;
   Server server_;

@@ -3,6 +3,7 @@
 #include "tiny_nfs_for_tests.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <optional>
 
@@ -189,6 +190,144 @@ TEST_F(Probing, WhenTheTimeOfAllStepsIsOverNothingMoreIsBegun) {
   EXPECT_THAT(nfs.log, Not(Contains("CREATE")));
 }
 
+// What a server may answer in place of the truth, and how the probe takes it.
+TEST_F(Probing, LiesAreFoundOrHarmless) {
+  constexpr std::uint32_t kAll = UINT32_MAX;
+  struct Lie {
+    const char* what;
+    Proc proc;
+    std::vector<std::uint32_t> results;
+    std::string found;  // what failed first; empty: nothing
+    bool left_behind = false;
+  };
+  // Entries until the Reply chunk is full, each with a name of one octet and no attributes.
+  std::vector<std::uint32_t> endless{0, 0, 0, 0};
+  for (int i = 0; i < 900; ++i) {
+    for (const std::uint32_t w : {1U, 0U, 7U, 1U, 0x41000000U, 0U, 1U, 0U, 0U})
+      endless.push_back(w);
+  }
+  const std::string undecodable = "the results cannot be decoded";
+  std::vector<std::uint32_t> attributes(22);
+  const std::vector<Lie> lies{
+      {"a status that does not exist", Proc::kGetattr, {kAll}, "GETATTR: nfsstat3 4294967295"},
+      {"a file as the directory", Proc::kGetattr, attributes, "GETATTR: it is not a directory"},
+      {"attributes cut short", Proc::kGetattr, {0, 2}, "GETATTR: " + undecodable},
+      {"a flag that is none", Proc::kFsinfo, {0, 2}, "FSINFO: " + undecodable},
+      {"sizes of nothing", Proc::kFsinfo, std::vector<std::uint32_t>(14), ""},
+      {"preferred sizes of 4 GiB",
+       Proc::kFsinfo,
+       {0, 0, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll},
+       ""},
+      {"more results than FSINFO has", Proc::kFsinfo, std::vector<std::uint32_t>(20),
+       "FSINFO: " + undecodable},
+      {"a list that does not end", Proc::kReaddirplus, endless, "READDIRPLUS: " + undecodable},
+      {"a name of 4 GiB",
+       Proc::kReaddirplus,
+       {0, 0, 0, 0, 1, 0, 7, kAll},
+       "READDIRPLUS: " + undecodable},
+      {"a handle of 65 octets in a list",
+       Proc::kReaddirplus,
+       {0, 0, 0, 0, 1, 0, 7, 1, 0x41000000, 0, 1, 0, 1, 65},
+       "READDIRPLUS: " + undecodable},
+      {"a handle of no octets", Proc::kCreate, {0, 1, 0, 0, 0, 0}, "CREATE probe: " + undecodable},
+      {"a handle of 4 GiB", Proc::kCreate, {0, 1, kAll, 0, 0, 0}, "CREATE probe: " + undecodable},
+      {"an error after the file was made", Proc::kCreate, {5, 0, 0}, "CREATE probe: NFS3ERR_IO"},
+      {"an unknown error after the file was made",
+       Proc::kCreate,
+       {12345, 0, 0},
+       "CREATE probe: nfsstat3 12345"},
+      {"4 GiB written",
+       Proc::kWrite,
+       {0, 0, 0, kAll, 0, 1, 1},
+       "WRITE 5: 4294967295 of 5 bytes were written"},
+      {"nothing written",
+       Proc::kWrite,
+       {0, 0, 0, 0, 0, 1, 1},
+       "WRITE 5: 0 of 5 bytes were written"},
+      {"data of 4 GiB", Proc::kRead, {0, 0, kAll, 1, kAll}, "READ 5: " + undecodable},
+      {"more data than asked for", Proc::kRead, {0, 0, 8, 1, 8, 1, 2}, "READ 5: " + undecodable},
+      {"another count than data", Proc::kRead, {0, 0, 5, 1, 4, 1}, "READ 5: " + undecodable},
+      {"a verifier cut short", Proc::kCommit, {0, 0, 0, 1}, "COMMIT: " + undecodable},
+      {"that the file is not there", Proc::kRemove, {2, 0, 0}, "REMOVE: NFS3ERR_NOENT"},
+      {"garbage", Proc::kRemove, {7}, "REMOVE: " + undecodable, true},
+  };
+  plan.sizes = {5};
+  for (const Lie& lie : lies) {
+    SCOPED_TRACE(lie.what);
+    steps.clear();
+    nfs.lies = {{lie.proc, lie.results}};
+    nfs.files.erase("probe");
+    const std::vector<std::string> failed = run();
+    EXPECT_EQ(failed.empty() ? "" : failed.front(), lie.found);
+    EXPECT_EQ(verdict.good, lie.found.empty());
+    EXPECT_EQ(verdict.left_behind, lie.left_behind);
+    if (lie.proc != Proc::kRemove) {
+      EXPECT_FALSE(nfs.files.contains("probe"));
+    }
+  }
+}
+
+// The whole time bounds the Calls themselves, too.
+TEST_F(Probing, ACallEndsWithTheTimeOfAllSteps) {
+  plan.whole = 300 * fabric::kMillisecond;
+  nfs.silent = Proc::kFsinfo;
+  EXPECT_THAT(run(), ElementsAre(HasSubstr("FSINFO: timed out")));
+}
+
+// A report can fail: its reader is gone, or memory ran out.
+TEST_F(Probing, WithoutAReportTheFileIsRemovedAllTheSame) {
+  plan.sizes = {5};
+  for (const char* const fails_at : {"CREATE probe", "WRITE 5", "READ 5", "REMOVE"}) {
+    nfs.log.clear();
+    const auto result = must(probe(*loop, plan, [&](const Step& s) {
+      if (s.name == fails_at) throw std::bad_alloc();
+    }));
+    EXPECT_FALSE(result.good) << fails_at;
+    EXPECT_FALSE(result.left_behind) << fails_at;
+    EXPECT_THAT(nfs.log, Contains("REMOVE")) << fails_at;
+    EXPECT_FALSE(nfs.files.contains("probe")) << fails_at;
+  }
+}
+
+TEST_F(Probing, WhileTheFileMayExistThePlanSaysSo) {
+  plan.sizes = {5};
+  std::atomic<bool> may_exist{false};
+  plan.may_exist = &may_exist;
+  std::vector<std::string> during;
+  (void)must(probe(*loop, plan, [&](const Step& s) {
+    if (may_exist) during.push_back(s.name);
+  }));
+  EXPECT_THAT(during, ElementsAre("CREATE probe", "WRITE 5", "READ 5", "COMMIT"));
+  EXPECT_FALSE(may_exist);
+}
+
+// From CREATE on no allocation succeeds any more, not even those of REMOVE.
+TEST_F(Probing, AFileThatIsLeftBehindIsKnownWithoutAnyMemory) {
+  using wire::testing::FailingNew;
+  plan.sizes = {5};
+  plan.timeout = 100 * fabric::kMillisecond;
+  std::atomic<bool> may_exist{false};
+  plan.may_exist = &may_exist;
+  // Two runs: the first also warms what is allocated once.
+  std::size_t until_created = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t before = wire::testing::allocations();
+    (void)must(probe(*loop, plan, [&](const Step& s) {
+      if (s.name == "CREATE probe") until_created = wire::testing::allocations() - before;
+    }));
+  }
+  FailingNew failing(until_created, FailingNew::kAll);
+  try {
+    failing.in([&] { (void)probe(*loop, plan, [](const Step&) {}); });
+  } catch (const std::bad_alloc&) {
+    // The program then reports what `may_exist` says.
+  }
+  EXPECT_TRUE(failing.hit());
+  failing.stop();
+  EXPECT_EQ(may_exist, nfs.files.contains("probe"));
+  EXPECT_TRUE(may_exist);
+}
+
 // Wherever memory runs out: the file is removed, or the verdict says that it may still exist.
 TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
   plan.sizes = {5000};
@@ -199,6 +338,8 @@ TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
     steps.clear();
     nfs.files.erase("probe");
     steps.reserve(100);
+    std::atomic<bool> may_exist{false};
+    plan.may_exist = &may_exist;
     wire::testing::FailingNew failing(allocation);
     std::optional<fabric::Expected<Verdict>> result;
     try {
@@ -210,8 +351,11 @@ TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
     }
     hit = failing.hit();
     failing.stop();
-    const bool said = result && result->has_value() && (*result)->left_behind;
+    const bool said = may_exist;
     EXPECT_TRUE(said || !nfs.files.contains("probe")) << "at allocation " << allocation;
+    if (result && result->has_value()) {
+      EXPECT_EQ((*result)->left_behind, said);
+    }
   }
 }
 

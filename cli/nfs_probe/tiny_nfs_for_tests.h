@@ -20,15 +20,16 @@ class TinyNfs : public service::Program {
   TinyNfs() : Program(service::nfs3::kProgram, service::nfs3::kVersion, "nfs", table()) {}
 
   std::map<std::string, std::vector<std::uint8_t>> files{{"other", {1, 2, 3}}};
-  std::map<Proc, std::uint32_t> refuses;  // nfsstat3
-  Proc silent = Proc::kNull;              // procedure that is never answered; kNull: none
-  bool hides_handles = false;             // CREATE does not return them
-  bool forgets = false;                   // COMMIT returns another verifier than WRITE
-  std::uint32_t short_by = 0;             // bytes that WRITE does not write
-  std::uint32_t wrong_at = UINT32_MAX;    // offset of a wrong byte in READ's data
-  std::uint32_t most = 65536;             // maximum bytes of READ and WRITE
-  std::uint32_t boasts = 0;               // bytes that FSINFO claims instead; 0: the true value
-  std::vector<std::string> log;           // procedures and sizes, in order of arrival
+  std::map<Proc, std::uint32_t> refuses;            // nfsstat3
+  std::map<Proc, std::vector<std::uint32_t>> lies;  // results in place of the true ones
+  Proc silent = Proc::kNull;                        // procedure that is never answered; kNull: none
+  bool hides_handles = false;                       // CREATE does not return them
+  bool forgets = false;                             // COMMIT returns another verifier than WRITE
+  std::uint32_t short_by = 0;                       // bytes that WRITE does not write
+  std::uint32_t wrong_at = UINT32_MAX;              // offset of a wrong byte in READ's data
+  std::uint32_t most = 65536;                       // maximum bytes of READ and WRITE
+  std::uint32_t boasts = 0;      // bytes that FSINFO claims instead; 0: the true value
+  std::vector<std::string> log;  // procedures and sizes, in order of arrival
 
  private:
   static constexpr std::uint32_t kRoot = 1, kFile = 2;
@@ -42,6 +43,12 @@ class TinyNfs : public service::Program {
                        log.emplace_back(name);
                        if (proc == silent) {
                          held_.push_back(call.defer());
+                       } else if (lies.contains(proc)) {
+                         // A CREATE has made the file, whatever it says.
+                         if (proc == Proc::kCreate) files[this->name(call)] = {};
+                         answer(call, [&](wire::XdrWriter& w) {
+                           for (const std::uint32_t word : lies[proc]) w.u32(word);
+                         });
                        } else if (refuses.contains(proc)) {
                          refuse(call, proc);
                        } else {

@@ -112,7 +112,7 @@ void FindingWidget::set(const FindingCard& card, const QString& when) {
   advice_button_->setVisible(!card.advice.isEmpty());
   evidence_->setVisible(card.frame != 0);
   only_->setText(tr("Only these"));
-  only_->setToolTip(tr("Shows only the messages that break %1").arg(card.rule));
+  only_->setToolTip(tool_tip(tr("Shows only the messages that break %1").arg(card.rule)));
   setAccessibleName(
       QString("%1: %2, %3. %4").arg(sign_name(card.sign), card.title, about.join(", "), card.text));
   for (QPushButton* const button : {evidence_, advice_button_, only_}) {

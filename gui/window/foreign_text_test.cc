@@ -9,6 +9,7 @@
 
 #include <QAbstractItemView>
 #include <QDockWidget>
+#include <QInputDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -169,6 +170,24 @@ TEST_F(ForeignText, WhatARecordingHolds) {
     findings.setCurrentItem(*it);
     EXPECT_EQ(rich(), QStringList());
   }
+}
+
+// Labels that nobody declared plain are plain, too: those of the window, and of Qt's dialogs.
+TEST_F(ForeignText, NoLabelGuesses) {
+  auto* const late = new QLabel(kMarkup, window.centralWidget());
+  late->show();
+  QInputDialog dialog(&window);
+  dialog.setLabelText(kMarkup);
+  dialog.show();
+  QStringList guess;
+  for (const QWidget* const root :
+       {static_cast<QWidget*>(&window), static_cast<QWidget*>(&dialog)}) {
+    for (const QLabel* const label : root->findChildren<QLabel*>()) {
+      if (label->isVisible() && label->textFormat() == Qt::AutoText) guess << label->text();
+    }
+  }
+  EXPECT_EQ(guess, QStringList());
+  EXPECT_EQ(late->textFormat(), Qt::PlainText);
 }
 
 // Qt's own message boxes quote file names.

@@ -294,10 +294,15 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   QMainWindow::closeEvent(event);
 }
 
-// Qt's file dialogs quote file names in message boxes, which would render them as HTML.
+// No label of this program guesses whether its text is HTML, nor those of Qt's dialogs, which quote
+// names of files.
 bool MainWindow::eventFilter(QObject* object, QEvent* event) {
   if (event->type() == QEvent::Polish) {
     if (auto* const box = qobject_cast<QMessageBox*>(object)) box->setTextFormat(Qt::PlainText);
+    auto* const label = qobject_cast<QLabel*>(object);
+    if (label != nullptr && label->textFormat() == Qt::AutoText) {
+      label->setTextFormat(Qt::PlainText);
+    }
   }
   return QMainWindow::eventFilter(object, event);
 }

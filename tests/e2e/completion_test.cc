@@ -1,5 +1,6 @@
 // Completion, requested in the shells themselves, and rendered manual pages.
 #include "support/command.h"
+#include "support/terminal.h"
 
 #include <algorithm>
 #include <set>
@@ -156,6 +157,58 @@ TEST(Completion, Fish) {
   EXPECT_THAT(in_fish("rpcrdma decode --ty"), ElementsAre(StartsWith("--type\t")));
   EXPECT_THAT(in_fish("rpcrdma decode --type re"), ElementsAre("reply"));
   EXPECT_THAT(in_fish("rpcrdma decode linux-nfs4"), Contains(StartsWith("linux-nfs41.pcap")));
+}
+
+// Completed, a file's name is one literal argument, whatever it holds: the shell's own terminal is
+// typed into, in folders with one file each.
+TEST(Completion, NamesOfFilesRunNothing) {
+  struct Shell {
+    std::string name;
+    std::vector<std::string> arguments;
+    std::string setup;
+  };
+  const std::vector<Shell> shells{
+      {"bash", {"--norc", "--noprofile", "-i"}, "source <(rpcrdma completion bash)"},
+      {"zsh",
+       {"-f", "-i"},
+       "autoload -Uz compinit; compinit -u -D; source <(rpcrdma completion zsh)"},
+      {"fish", {"--no-config", "-i"}, "rpcrdma completion fish | source"}};
+  const std::vector<std::string> names{
+      "$(touch pwned)", "`touch pwned`", "a b;touch pwned",    "x&touch pwned&",
+      "|touch pwned",   "$HOME",         "a'b\"c;touch pwned", "!!"};
+  for (const Shell& shell : shells) {
+    SCOPED_TRACE(shell.name);
+    const TemporaryFolder folder;
+    Terminal terminal(shell.arguments, 200, 24, shell.name);
+    const std::string own = std::filesystem::path(RPCRDMA_COMMAND).parent_path();
+    std::string keys = " export PATH=" + own + ":$PATH\n export HOME=" + folder.path() + "\n " +
+                       shell.setup + '\n';
+    const auto complete_in = [&](const std::string& at, const std::string& file) {
+      std::filesystem::create_directory(folder.file(at));
+      write_file(folder.file(at + '/' + file), "no capture");
+      keys += " cd " + folder.file(at) + "\nrpcrdma decode \t\n";
+    };
+    for (std::size_t i = 0; i < names.size(); ++i) complete_in(std::to_string(i), names[i]);
+    // A shell may offer its parts, which name no files.
+    complete_in("lines", "a\n;touch pwned\n");
+    terminal.type(keys + "exit\n");
+    terminal.finish();
+    for (const std::string& name : names) {
+      EXPECT_THAT(terminal.all(), HasSubstr("rpcrdma: " + name + ": "));
+    }
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+      EXPECT_NE(entry.path().filename(), "pwned") << entry.path();
+    }
+  }
+}
+
+TEST(Completion, OnlyLiteralWordsAreOffered) {
+  const TemporaryFolder folder;
+  // The names of files are the shell's.
+  write_file(folder.file("$(touch pwned)"), "");
+  EXPECT_THAT(run("cd " + folder.path() + "; RPCRDMA complete decode ''").out, ":files\n");
+  // What the user typed stays as it is.
+  EXPECT_THAT(asked("decode -Y '$(id) && rpcrdma.lat'"), ElementsAre("$(id) && rpcrdma.latency"));
 }
 
 std::string page_of(const std::string& command) {

@@ -117,6 +117,51 @@ TEST_F(HostileNames, AFileThatCannotBeWritten) {
   }
 }
 
+TEST_F(HostileNames, AFileThatIsWritten) {
+  const std::string file = capture("linux-nfs3.pcap");
+  const auto named = [this](const std::string& what) {
+    return quoted(folder_.file(what + ' ' + kHostile));
+  };
+  for (const std::string& command :
+       {"analyze " + file + " --html " + named("html"),
+        "analyze " + file + " --csv " + named("csv"),
+        "export --format qlog -o " + named("qlog") + ' ' + file,
+        "extract -d " + named("d") + ' ' + file,
+        "compare --html " + named("compared") + ' ' + file + ' ' + file, "man -d " + named("man"),
+        "ls --sd " + named("sd.json"), "analyze-many --out " + named("many") + ' ' + file,
+        "analyze-many --plan --out " + named("plan") + ' ' + file}) {
+    expect_harmless("RPCRDMA " + command);
+  }
+  const std::string own = own_address(1);
+  for (const std::string& option : {std::string("--record "), std::string("--pcapng ")}) {
+    expect_harmless("RPCRDMA ping " + own_address(2) + " --from " + own + " -c 1 -W 10ms " +
+                    option + named("ping"));
+  }
+  auto hub = trace::Hub::start({.name = "plain", .role = "server"});
+  ASSERT_TRUE(hub) << hub.error().message;
+  ASSERT_TRUE((*hub)->open_socket());
+  const std::string kept = folder_.file("kept " + kHostile);
+  Background whole({"attach", "plain", "-w", kept});
+  ASSERT_TRUE(whole.wait_for("attached to plain"));
+  Background ring({"attach", "plain", "-w", kept + "2", "--ring-size", "1M"});
+  ASSERT_TRUE(ring.wait_for("attached to plain"));
+  (*hub)->stop();
+  EXPECT_EQ(whole.finish(), 0);
+  EXPECT_EQ(ring.finish(), 0);
+  EXPECT_TRUE(is_harmless(whole.out)) << whole.out;
+  EXPECT_TRUE(is_harmless(ring.out)) << ring.out;
+}
+
+TEST_F(HostileNames, ALog) {
+  const std::string own = own_address(1);
+  Background server({"serve", "--listen", own, "--record", folder_.file("r " + kHostile),
+                     "--log-level", "debug"});
+  ASSERT_TRUE(server.wait_for("listening")) << server.out;
+  server.signal(SIGINT);
+  EXPECT_EQ(server.finish(), 0) << server.out;
+  EXPECT_TRUE(is_harmless(server.out)) << server.out;
+}
+
 TEST_F(HostileNames, AnArgument) {
   const std::string name = quoted(kHostile);
   const std::string file = capture("linux-nfs3.pcap");

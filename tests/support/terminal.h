@@ -1,4 +1,4 @@
-// Runs the command rpcrdma on a pseudo terminal that the test reads.
+// Runs the command rpcrdma, or another program, on a pseudo terminal that the test reads.
 #pragma once
 
 #include "command.h"
@@ -18,7 +18,7 @@ namespace rpcrdma::e2e {
 class Terminal {
  public:
   explicit Terminal(const std::vector<std::string>& arguments, unsigned short columns = 80,
-                    unsigned short lines = 24) {
+                    unsigned short lines = 24, std::string program = RPCRDMA_COMMAND) {
     const winsize size{lines, columns, 0, 0};
     EXPECT_EQ(::openpty(&own_, &other_, nullptr, nullptr, &size), 0);
     before_ = modes();
@@ -29,12 +29,11 @@ class Terminal {
       ::setenv("TERM", "xterm", 1);
       ::setenv("LC_ALL", "C.UTF-8", 1);
       ::alarm(100);  // a hang is a failure
-      std::string program = RPCRDMA_COMMAND;
       std::vector<char*> argv{program.data()};
       std::vector<std::string> copies = arguments;
       for (std::string& argument : copies) argv.push_back(argument.data());
       argv.push_back(nullptr);
-      ::execv(program.c_str(), argv.data());
+      ::execvp(program.c_str(), argv.data());
       ::_exit(127);
     }
   }

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <rpcrdma/decode/utf8.h>
+#include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::extcap {
 namespace {
@@ -27,11 +27,14 @@ std::string interface_of(const std::string& path) {
 
 // Escapes a text for a sentence in braces, which must be one line.
 std::string in_braces(const std::string& text) {
-  std::string valid(decode::valid_utf8(text));
-  std::replace_if(
-      valid.begin(), valid.end(),
-      [](char c) { return (c >= 0 && c < ' ') || c == '{' || c == '}' || c == 0x7f; }, '_');
-  return valid;
+  std::string one_line = text;
+  std::ranges::replace_if(
+      one_line, [](char c) { return (c >= 0 && c < ' ') || c == '{' || c == '}' || c == 0x7f; },
+      '_');
+  // tshark -D prints it on a terminal.
+  one_line = plot::escape_terminal(one_line);
+  std::ranges::replace(one_line, '\\', '_');
+  return one_line;
 }
 
 std::string display(const RunningEndpoint& e, const char* what) {

@@ -2,6 +2,8 @@
 
 #include "support/live_hub.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 namespace rpcrdma::extcap {
@@ -30,6 +32,20 @@ TEST(ExtcapInterfaces, EventsAndPacketsAreOneEach) {
   on_a_device.fault = "does not answer";
   EXPECT_THAT(list_interfaces({on_a_device}),
               testing::AllOf(Not(HasSubstr("packets")), HasSubstr("does not answer")));
+}
+
+// C1 in UTF-8, a byte that is none, a change of the writing direction, and an end of the sentence.
+TEST(ExtcapInterfaces, NothingInANameOrARoleIsRaw) {
+  trace::RunningEndpoint e = kServer;
+  e.packets.clear();
+  e.name =
+      "a\xc2\x9b"
+      "2J\x9b\xe2\x80\xae";
+  e.role = "x}\ninterface {value=forged}{display=y\\";
+  const std::string text = list_interfaces({e});
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
+  EXPECT_THAT(text, HasSubstr("events of a_xc2_x9b2J_x9b_xe2_x80_xae: x__interface "
+                              "_value=forged__display=y_, process"));
 }
 
 TEST(ExtcapInterfaces, TheKernelIsAlwaysOne) {

@@ -14,6 +14,7 @@
 
 #include <rpcrdma/base/confinement.h>
 #include <rpcrdma/command_line/parse.h>
+#include <rpcrdma/plot/escape.h>
 #include <rpcrdma/version/version.h>
 
 namespace rpcrdma::extcap {
@@ -32,7 +33,7 @@ struct Options {
 };
 
 int failed(const std::string& why) {
-  fmt::print(stderr, "rpcrdma-extcap: {}\n", why);
+  fmt::print(stderr, "rpcrdma-extcap: {}\n", plot::escape_terminal(why));
   return kFailed;
 }
 

@@ -29,8 +29,8 @@ struct Mounted {
 // is not registered, the server refuses (kNotConnected), built without libtirpc (kSystem).
 [[nodiscard]] fabric::Expected<Mounted> mount(const MountServer& server, const std::string& path);
 
-// Removes the path from the server's list of mounts. This is a courtesy, so failures are not
-// reported. `server.port`: as mount() found it.
-void unmount(const MountServer& server, const std::string& path);
+// Removes the path from the server's list of mounts. `server.port`: as mount() found it. Errors as
+// above: the list, which is for people alone, may still name this client.
+[[nodiscard]] fabric::Expected<void> unmount(const MountServer& server, const std::string& path);
 
 }  // namespace rpcrdma::nfs_probe

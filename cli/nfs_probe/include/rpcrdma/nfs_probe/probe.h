@@ -2,9 +2,11 @@
 // chunk, and a file that is created, written by Read chunks and inline in sizes on both sides of
 // each threshold, committed, read back by Write chunks, compared, and removed.
 //
-// Removes what it created on the server, also when a step fails or it is interrupted.
+// Removes what it created on the server, also when a step fails, memory runs out or it is
+// interrupted, and reports what it could not remove.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,9 +25,14 @@ struct Plan {
   service::nfs3::Handle folder;   // the exported directory
   // Bytes of WRITE and READ; empty: those of default_sizes(), at most 1 MiB.
   std::vector<std::uint32_t> sizes;
-  fabric::Time timeout = 0;             // of each Call
-  fabric::Time whole = fabric::kNever;  // of the whole run: no step starts later
-  std::string file;                     // name of the file to create in the directory
+  fabric::Time timeout = 0;  // of each Call
+  // Of connecting and all steps together, whose Calls end by then. Removing the file has `timeout`
+  // of its own afterwards.
+  fabric::Time whole = fabric::kNever;
+  std::string file;  // name of the file to create in the directory
+  // Set while the file may exist on the server, for a caller that has to report it when the program
+  // ends at once; may be null.
+  std::atomic<bool>* may_exist = nullptr;
   // Called before each step; true: no further step starts.
   std::function<bool()> interrupted;
 };
@@ -54,7 +61,8 @@ struct Verdict {
   Server server;
 };
 
-// `step`: called as each step ends. Fails if there was never a connection or the provider fails.
+// `step`: called as each step ends; if it throws, the step has failed. Fails if there was never a
+// connection or the provider fails.
 [[nodiscard]] fabric::Expected<Verdict> probe(service::Loop& loop, const Plan& plan,
                                               const std::function<void(const Step&)>& step);
 

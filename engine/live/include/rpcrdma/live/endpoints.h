@@ -33,7 +33,7 @@ struct RunningEndpoint {
 };
 
 // Time in which all endpoints together must answer.
-inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milliseconds(250);
+inline constexpr std::chrono::nanoseconds kEndpointPatience = std::chrono::milliseconds(200);
 
 // Endpoints of one other user that root sees at most.
 inline constexpr std::size_t kMostOfOneUser = 64;
