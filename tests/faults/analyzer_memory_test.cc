@@ -141,7 +141,8 @@ Outcome analyze(const ByteVector& file, unsigned threads = 1) {
   return {all_forms(analysis.report()), (*source)->stats().damage};
 }
 
-// Each message and event in each form, as `decode` prints them.
+// Each message and event in each form, as `decode` prints them. Not events as JSON: destructors of
+// nlohmann::json need memory.
 class Printer : public model::Observer, public trace_reader::Observer {
  public:
   explicit Printer(const ByteVector& file, const std::string& filter)
@@ -166,7 +167,6 @@ class Printer : public model::Observer, public trace_reader::Observer {
   void on_event(const trace_reader::Event& event) override {
     out.shown += report::event_line(event, {});
     out.shown += report::event_tree(event, *context_);
-    out.shown += report::event_json(event, *context_);
   }
   void on_message(const model::MessageSeen& event) override {
     filter::Inputs inputs;
