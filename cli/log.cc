@@ -225,7 +225,7 @@ void Log::write(LogLevel level, std::string_view message, const nlohmann::ordere
     case LogFormat::kJson:
       break;
   }
-  nlohmann::ordered_json object;
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
   object["message"] = message;
   for (const auto& [name, value] : fields.items()) object[name] = value;
   // Escapes all non-ASCII characters, and replaces what is not UTF-8.

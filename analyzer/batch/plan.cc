@@ -2,11 +2,13 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/batch/plan.h>
 
 namespace rpcrdma::batch {
@@ -22,19 +24,36 @@ std::vector<Scan> scan_all(const std::vector<Input>& inputs, std::uint32_t head,
                            const std::function<void(std::size_t)>& tick) {
   std::vector<Scan> scans(inputs.size());
   std::atomic<std::size_t> next{0}, done{0};
-  const auto work = [&] {
+  std::atomic<bool> no_memory{false};
+  // No exception may leave a thread.
+  const auto work = [&]() noexcept {
     for (std::size_t i = next++; i < inputs.size(); i = next++) {
-      scans[i] = scan_file(inputs[i].path, head);
+      try {
+        if (!no_memory) scans[i] = scan_file(inputs[i].path, head);
+      } catch (const std::bad_alloc&) {
+        no_memory = true;
+      }
       ++done;
     }
   };
   std::vector<std::thread> team;
-  for (unsigned i = 0; i < std::max(threads, 1U); ++i) team.emplace_back(work);
-  while (done < inputs.size()) {
-    tick(done);
-    std::this_thread::sleep_for(std::chrono::milliseconds(inputs.size() < 64 ? 1 : 20));
+  team.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i) {
+    auto started = base::start_thread(work);
+    if (!started) break;  // the existing ones do the work
+    team.push_back(std::move(*started));
+  }
+  if (team.empty()) work();
+  try {
+    while (done < inputs.size()) {
+      tick(done);
+      std::this_thread::sleep_for(std::chrono::milliseconds(inputs.size() < 64 ? 1 : 20));
+    }
+  } catch (const std::bad_alloc&) {
+    no_memory = true;
   }
   for (std::thread& thread : team) thread.join();
+  if (no_memory) throw std::bad_alloc();
   return scans;
 }
 

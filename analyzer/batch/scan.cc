@@ -1,10 +1,12 @@
 #include "tail.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <sys/stat.h>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/batch/scan.h>
 #include <rpcrdma/capture/source.h>
 #include <rpcrdma/report/analysis.h>
@@ -33,6 +35,7 @@ Scan scan_file(const std::string& path, std::uint32_t head) {
   }
   const auto source = capture::open_file(path);
   if (!source) {
+    if (base::is_out_of_memory(source.error())) throw std::bad_alloc();
     const std::string prefix = path + ": ";
     scan.unreadable = source.error().message;
     if (scan.unreadable.starts_with(prefix)) scan.unreadable.erase(0, prefix.size());
@@ -42,7 +45,10 @@ Scan scan_file(const std::string& path, std::uint32_t head) {
   capture::Frame frame;
   std::uint64_t frames = 0;
   // An error in the middle is found again, and listed, by the analysis.
-  for (auto more = (*source)->next(frame); more && *more; more = (*source)->next(frame)) {
+  for (;;) {
+    const auto more = (*source)->next(frame);
+    if (!more && base::is_out_of_memory(more.error())) throw std::bad_alloc();
+    if (!more || !*more) break;
     if (frames == 0) scan.first_ns = scan.last_ns = frame.time_ns;
     scan.last_ns = std::max(scan.last_ns, frame.time_ns);
     ++frames;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/batch/whole_file.h>
 #include <rpcrdma/batch/work.h>
 #include <rpcrdma/capture/source.h>
@@ -115,6 +116,45 @@ std::string damaged_text(const std::vector<DamagedFile>& files) {
   return text;
 }
 
+base::Expected<UnitResult> analyze_whole_unit(const Plan& plan, const Unit& unit,
+                                              const MakeOptions& options, unsigned threads) {
+  std::vector<std::uint32_t> files;
+  for (const Cluster& cluster : unit.clusters) {
+    files.insert(files.end(), cluster.begin(), cluster.end());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> paths;
+  for (const std::uint32_t file : files) paths.push_back(plan.files[file].path);
+  const auto readable = static_cast<std::size_t>(
+      std::count_if(plan.files.begin(), plan.files.end(),
+                    [](const PlannedFile& f) { return f.unreadable.empty(); }));
+  std::vector<DamagedFile> left_out;
+  while (true) {
+    auto result =
+        analyze_files(paths, clocks_of(plan, unit, paths), readable > 1, options, threads);
+    if (!result && base::is_out_of_memory(result.error())) return result;
+    if (result) {
+      if (!result->report.capture.damage.empty()) {
+        for (const std::string& path : paths) {
+          if (std::string damage = damage_of(path); !damage.empty()) {
+            result->damaged.push_back({path, std::move(damage), true});
+          }
+        }
+      }
+      result->damaged.insert(result->damaged.end(), left_out.begin(), left_out.end());
+      return result;
+    }
+    // An error names the file that it is about.
+    const std::string& message = result.error().message;
+    const auto bad = std::find_if(paths.begin(), paths.end(), [&](const std::string& path) {
+      return message.starts_with(path + ": ");
+    });
+    if (bad == paths.end()) return result;
+    left_out.push_back({*bad, without_path(message, *bad), false});
+    paths.erase(bad);
+  }
+}
+
 base::Expected<void> write_result(const Folder& folder, std::size_t unit,
                                   const UnitResult& result) {
   if (!result.damaged.empty()) {
@@ -176,59 +216,29 @@ base::Expected<Outcome> take_unit(const Folder& folder, const Plan& plan, std::s
 
 base::Expected<UnitResult> analyze_unit(const Plan& plan, const Unit& unit,
                                         const MakeOptions& options, unsigned threads) {
-  std::vector<std::uint32_t> files;
-  for (const Cluster& cluster : unit.clusters) {
-    files.insert(files.end(), cluster.begin(), cluster.end());
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> paths;
-  for (const std::uint32_t file : files) paths.push_back(plan.files[file].path);
-  const auto readable = static_cast<std::size_t>(
-      std::count_if(plan.files.begin(), plan.files.end(),
-                    [](const PlannedFile& f) { return f.unreadable.empty(); }));
-  std::vector<DamagedFile> left_out;
-  while (true) {
-    auto result =
-        analyze_files(paths, clocks_of(plan, unit, paths), readable > 1, options, threads);
-    if (result) {
-      if (!result->report.capture.damage.empty()) {
-        for (const std::string& path : paths) {
-          if (std::string damage = damage_of(path); !damage.empty()) {
-            result->damaged.push_back({path, std::move(damage), true});
-          }
-        }
-      }
-      result->damaged.insert(result->damaged.end(), left_out.begin(), left_out.end());
-      return result;
-    }
-    // An error names the file that it is about.
-    const std::string& message = result.error().message;
-    const auto bad = std::find_if(paths.begin(), paths.end(), [&](const std::string& path) {
-      return message.starts_with(path + ": ");
-    });
-    if (bad == paths.end()) return result;
-    left_out.push_back({*bad, without_path(message, *bad), false});
-    paths.erase(bad);
-  }
+  return base::or_out_of_memory("analyzing the unit",
+                                [&] { return analyze_whole_unit(plan, unit, options, threads); });
 }
 
 base::Expected<Worked> work(const Folder& folder, const Plan& plan, Shard shard,
                             const MakeOptions& options, unsigned threads) {
-  Worked worked;
-  for (const bool own : {true, false}) {
-    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-      if ((unit % shard.n == shard.k - 1) != own) continue;
-      if (own && folder.done(unit)) {
-        ++worked.done_before;
-        continue;
+  return base::or_out_of_memory("analyzing", [&]() -> base::Expected<Worked> {
+    Worked worked;
+    for (const bool own : {true, false}) {
+      for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+        if ((unit % shard.n == shard.k - 1) != own) continue;
+        if (own && folder.done(unit)) {
+          ++worked.done_before;
+          continue;
+        }
+        const auto outcome = take_unit(folder, plan, unit, own, options, threads);
+        if (!outcome) return tl::unexpected(outcome.error());
+        worked.analyzed += *outcome == Outcome::kDone ? 1U : 0U;
+        worked.failed += *outcome == Outcome::kFailed ? 1U : 0U;
       }
-      const auto outcome = take_unit(folder, plan, unit, own, options, threads);
-      if (!outcome) return tl::unexpected(outcome.error());
-      worked.analyzed += *outcome == Outcome::kDone ? 1U : 0U;
-      worked.failed += *outcome == Outcome::kFailed ? 1U : 0U;
     }
-  }
-  return worked;
+    return worked;
+  });
 }
 
 }  // namespace rpcrdma::batch

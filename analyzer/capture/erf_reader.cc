@@ -116,7 +116,7 @@ bool ErfReader::begins(Feed& feed) {
   return erf_at_cursor(feed);
 }
 
-Expected<bool> ErfReader::next(Frame& frame) {
+Expected<bool> ErfReader::next(Frame& frame) try {
   for (;;) {
     const std::uint8_t* p = feed_->need(kErfHeaderBytes);
     if (p == nullptr) return end_of_input("record header");
@@ -147,6 +147,8 @@ Expected<bool> ErfReader::next(Frame& frame) {
     frame.data = {p, std::min<std::size_t>(r.length, original)};
     return true;
   }
+} catch (const std::bad_alloc&) {
+  return base::out_of_memory(name_);
 }
 
 }  // namespace rpcrdma::capture

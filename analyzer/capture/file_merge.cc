@@ -13,6 +13,8 @@
 
 #include <sys/stat.h>
 
+#include <rpcrdma/base/out_of_memory.h>
+
 namespace rpcrdma::capture {
 namespace {
 
@@ -104,7 +106,7 @@ class Merge final : public Source {
     return {};
   }
 
-  Expected<bool> next(Frame& frame) override {
+  Expected<bool> next(Frame& frame) override try {
     if (given_) {
       if (auto advanced = advance(*given_); !advanced) return tl::unexpected(advanced.error());
     }
@@ -121,6 +123,8 @@ class Merge final : public Source {
     while (!kept_.empty() && passed_ - kept_.front().passed > kReadableBehind) kept_.pop_front();
     passed_ += frame.room;
     return true;
+  } catch (const std::bad_alloc&) {
+    return base::out_of_memory("several files");
   }
 
   bool frames_stay() const override { return frames_stay_; }
@@ -240,6 +244,7 @@ class Merge final : public Source {
     File& file = files_[index];
     auto source = open_file(file.path);
     if (!source) {
+      if (base::is_out_of_memory(source.error())) return tl::unexpected(source.error());
       note_damage("not read", source.error().message);
       return false;
     }
@@ -283,9 +288,13 @@ Expected<std::unique_ptr<Source>> merge_files(const std::vector<std::string>& pa
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     return fail("standard input (-) can be given only once");
   }
-  auto merge = std::make_unique<Merge>(limits);
-  if (auto looked = merge->look(paths, clocks); !looked) return tl::unexpected(looked.error());
-  return merge;
+  return base::or_out_of_memory("several files", [&]() -> Expected<std::unique_ptr<Source>> {
+    auto merge = std::make_unique<Merge>(limits);
+    if (auto looked = merge->look(paths, clocks); !looked) {
+      return tl::unexpected(looked.error());
+    }
+    return merge;
+  });
 }
 
 Expected<std::unique_ptr<Source>> open_files(const std::vector<std::string>& paths,

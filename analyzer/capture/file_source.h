@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/capture/source.h>
 
 namespace rpcrdma::capture {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <thread>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <rpcrdma/base/helper_program.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/capture/helpers.h>
 
 namespace rpcrdma::capture {
@@ -31,31 +32,39 @@ std::atomic<bool> helper_was_started = false;
 struct Pump {
   std::unique_ptr<ByteStream> from;
   FileDescriptor to;
+  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(std::size_t{256} << 10);
 };
 
-void pump(const std::shared_ptr<Pump>& p) {
-  std::vector<std::uint8_t> buffer(std::size_t{256} << 10);
+void pump(Pump& p) {
   for (;;) {
-    const auto got = p->from->read(buffer);
+    const auto got = p.from->read(p.buffer);
     if (!got || *got == 0) break;
-    std::span<const std::uint8_t> rest(buffer.data(), *got);
+    std::span<const std::uint8_t> rest(p.buffer.data(), *got);
     while (!rest.empty()) {
-      const ssize_t n = ::send(p->to.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+      const ssize_t n = ::send(p.to.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return;
       rest = rest.subspan(static_cast<std::size_t>(n));
     }
   }
-  (void)::shutdown(p->to.get(), SHUT_WR);
+  (void)::shutdown(p.to.get(), SHUT_WR);
+}
+
+// No exception may leave the thread. Without memory the helper finds that its input is cut short.
+void pump_or_give_up(const std::shared_ptr<Pump>& p) noexcept {
+  try {
+    pump(*p);
+  } catch (const std::bad_alloc&) {
+    (void)::shutdown(p->to.get(), SHUT_WR);
+  }
 }
 
 class HelperStream final : public ByteStream {
  public:
-  HelperStream(std::string program, std::string name, pid_t child, FileDescriptor output,
-               FileDescriptor errors, std::shared_ptr<Pump> pumped)
+  HelperStream(std::string program, std::string name, FileDescriptor output, FileDescriptor errors,
+               std::shared_ptr<Pump> pumped)
       : program_(std::move(program)),
         name_(std::move(name)),
-        child_(child),
         output_(std::move(output)),
         errors_(std::move(errors)),
         pumped_(std::move(pumped)) {}
@@ -64,6 +73,8 @@ class HelperStream final : public ByteStream {
     ::kill(child_, SIGKILL);
     (void)wait();
   }
+  // From here on it is this object that ends the program.
+  void started(pid_t child) { child_ = child; }
 
   Expected<std::size_t> read(std::span<std::uint8_t> out) override {
     if (child_ <= 0) return std::size_t{0};
@@ -127,7 +138,7 @@ class HelperStream final : public ByteStream {
   }
 
   std::string program_, name_;
-  pid_t child_;
+  pid_t child_ = -1;
   FileDescriptor output_, errors_;
   std::shared_ptr<Pump> pumped_;  // the caller may watch the descriptor in it
   std::uint64_t stored_ = 0;
@@ -171,12 +182,15 @@ Expected<std::unique_ptr<ByteStream>> run_helper(
   // not stop it.
   (void)::fcntl(errors.write.get(), F_SETFL, O_NONBLOCK);
 
+  // Everything that needs memory precedes the start, so that nothing is left running without it.
+  std::string program_path = *path, name_option = "--name", name_value = name;
+  auto stream = std::make_unique<HelperStream>(std::string(program), name, std::move(output.read),
+                                               std::move(errors.read), pumped);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.write.get(), STDERR_FILENO);
-  std::string program_path = *path, name_option = "--name", name_value = name;
   std::array<char*, 4> arguments{program_path.data(), name_option.data(), name_value.data(),
                                  nullptr};
   pid_t child = 0;
@@ -185,9 +199,13 @@ Expected<std::unique_ptr<ByteStream>> run_helper(
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail(program_path + ": " + std::strerror(error));
   helper_was_started = true;
-  if (pumped) std::thread(pump, pumped).detach();
-  return std::make_unique<HelperStream>(std::string(program), name, child, std::move(output.read),
-                                        std::move(errors.read), std::move(pumped));
+  stream->started(child);
+  if (pumped) {
+    auto thread = base::start_thread([pumped] { pump_or_give_up(pumped); });
+    if (!thread) return tl::unexpected(thread.error());
+    thread->detach();
+  }
+  return stream;
 }
 
 bool runs_helpers() {

@@ -331,34 +331,42 @@ OpenedFile open_path(const std::string& path) {
 }  // namespace
 
 OpenResult open_file(const std::string& path) {
-  if (path == "-") {
-    return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
-  }
-  return open_path(path);
+  return base::or_out_of_memory(path, [&]() -> OpenResult {
+    if (path == "-") {
+      return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
+    }
+    return open_path(path);
+  });
 }
 
 OpenResult open_file_at(const std::string& path, const Mark& mark) {
-  auto source = open_path(path);
-  if (!source) return tl::unexpected(source.error());
-  if (!(*source)->go_to(mark)) {
-    return fail(path + ": the file was changed: the frame at offset " +
-                std::to_string(mark.offset) + " is no longer there");
-  }
-  return source;
+  return base::or_out_of_memory(path, [&]() -> OpenResult {
+    auto source = open_path(path);
+    if (!source) return tl::unexpected(source.error());
+    if (!(*source)->go_to(mark)) {
+      return fail(path + ": the file was changed: the frame at offset " +
+                  std::to_string(mark.offset) + " is no longer there");
+    }
+    return source;
+  });
 }
 
 OpenResult open_descriptor(base::FileDescriptor fd, std::string name) {
-  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0);
+  return base::or_out_of_memory({}, [&]() -> OpenResult {
+    return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0);
+  });
 }
 
 OpenResult open_memory(std::span<const std::uint8_t> bytes) {
-  const Compression how = compression(bytes);
-  if (how == Compression::kNone) {
-    return open_feed(std::make_unique<MemoryFeed>(bytes), "memory", bytes.size());
-  }
-  return open_feed(
-      std::make_unique<StreamFeed>(decompressed(how, std::make_unique<SpanStream>(bytes))),
-      "memory", bytes.size());
+  return base::or_out_of_memory("memory", [&]() -> OpenResult {
+    const Compression how = compression(bytes);
+    if (how == Compression::kNone) {
+      return open_feed(std::make_unique<MemoryFeed>(bytes), "memory", bytes.size());
+    }
+    return open_feed(
+        std::make_unique<StreamFeed>(decompressed(how, std::make_unique<SpanStream>(bytes))),
+        "memory", bytes.size());
+  });
 }
 
 }  // namespace rpcrdma::capture

@@ -78,7 +78,7 @@ PcapReader::Record PcapReader::load(const std::uint8_t* p) const {
   return r;
 }
 
-Expected<bool> PcapReader::next(Frame& frame) {
+Expected<bool> PcapReader::next(Frame& frame) try {
   for (;;) {
     const std::uint8_t* p = feed_->need(header_bytes_);
     if (p == nullptr) [[unlikely]] {
@@ -110,6 +110,8 @@ Expected<bool> PcapReader::next(Frame& frame) {
     frame.data = {p + header_bytes_, r.captured};
     return true;
   }
+} catch (const std::bad_alloc&) {
+  return base::out_of_memory(name_);
 }
 
 // Before the first record: finds out whether fractions of a second are what the magic number says.

@@ -51,7 +51,7 @@ Expected<std::unique_ptr<FileSource>> PcapngReader::open(std::unique_ptr<Feed> f
       new PcapngReader(std::move(feed), std::move(name), bytes_total));
 }
 
-Expected<bool> PcapngReader::next(Frame& frame) {
+Expected<bool> PcapngReader::next(Frame& frame) try {
   for (;;) {
     const std::uint8_t* const p = feed_->need(pcapng::kSmallestBlock);
     if (p == nullptr) [[unlikely]] {
@@ -102,6 +102,8 @@ Expected<bool> PcapngReader::next(Frame& frame) {
     feed_->skip(total);
     if (why != nullptr) skipped(at, why, total);
   }
+} catch (const std::bad_alloc&) {
+  return base::out_of_memory(name_);
 }
 
 Expected<bool> PcapngReader::end_of_file() {

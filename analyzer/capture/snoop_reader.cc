@@ -99,7 +99,7 @@ Expected<std::unique_ptr<FileSource>> SnoopReader::open(std::unique_ptr<Feed> fe
                                                      static_cast<LinkType>(known->link)));
 }
 
-Expected<bool> SnoopReader::next(Frame& frame) {
+Expected<bool> SnoopReader::next(Frame& frame) try {
   for (;;) {
     const std::uint8_t* p = feed_->need(kSnoopRecordBytes);
     if (p == nullptr) return end_of_input("record header");
@@ -136,6 +136,8 @@ Expected<bool> SnoopReader::next(Frame& frame) {
     frame.data = {p + kSnoopRecordBytes, r.captured};
     return true;
   }
+} catch (const std::bad_alloc&) {
+  return base::out_of_memory(name_);
 }
 
 bool SnoopReader::chain_at_cursor() {

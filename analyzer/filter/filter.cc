@@ -4,9 +4,11 @@
 #include "program.h"
 #include "values.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/decode/decoder.h>
 #include <rpcrdma/filter/filter.h>
 #include <rpcrdma/model/content.h>
@@ -105,12 +107,16 @@ bool Filter::matches(const Inputs& in) {
 }
 
 tl::expected<Filter, FilterError> compile(std::string_view text) {
-  const auto expression = parse(text);
-  if (!expression) return tl::unexpected(expression.error());
-  auto program = compile_program(*expression);
-  if (!program) return tl::unexpected(std::move(program.error()));
-  if (auto empty = why_empty(*expression)) return tl::unexpected(std::move(*empty));
-  return Filter(std::make_unique<Filter::Impl>(std::move(*program)));
+  try {
+    const auto expression = parse(text);
+    if (!expression) return tl::unexpected(expression.error());
+    auto program = compile_program(*expression);
+    if (!program) return tl::unexpected(std::move(program.error()));
+    if (auto empty = why_empty(*expression)) return tl::unexpected(std::move(*empty));
+    return Filter(std::make_unique<Filter::Impl>(std::move(*program)));
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(FilterError{0, text.size(), base::kOutOfMemory});
+  }
 }
 
 }  // namespace rpcrdma::filter

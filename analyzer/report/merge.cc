@@ -4,9 +4,11 @@
 #include "merge_order.h"
 #include "reconnects_join.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/report/merge.h>
 #include <rpcrdma/report/report_json.h>
 
@@ -69,7 +71,7 @@ tl::expected<Report, std::string> concluded(std::optional<Report> whole) {
 }  // namespace
 
 tl::expected<Report, std::string> merge(std::size_t count, const ReadReport& read,
-                                        const std::vector<std::string>& names) {
+                                        const std::vector<std::string>& names) try {
   MergeOrder order;
   for (std::size_t i = 0; i < count; ++i) {
     const auto report = read(i);
@@ -93,10 +95,12 @@ tl::expected<Report, std::string> merge(std::size_t count, const ReadReport& rea
     if (!tree.add(std::move(*report))) return too_many_connections();
   }
   return concluded(tree.finish());
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(std::string(base::kOutOfMemory));
 }
 
 tl::expected<Report, std::string> merge(std::vector<Report> reports,
-                                        const std::vector<std::string>& names) {
+                                        const std::vector<std::string>& names) try {
   MergeOrder order;
   for (const Report& r : reports) order.add(r);
   const auto places = order.places(
@@ -108,6 +112,8 @@ tl::expected<Report, std::string> merge(std::vector<Report> reports,
     if (!tree.add(std::move(reports[i]))) return too_many_connections();
   }
   return concluded(tree.finish());
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(std::string(base::kOutOfMemory));
 }
 
 }  // namespace rpcrdma::report

@@ -2,6 +2,7 @@
 // shows the offset and the delay, one that comes back the offset without the delay. The truth lies
 // between the least of the former and the greatest of the latter.
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/capture/ip_packet.h>
 #include <rpcrdma/capture/link.h>
 #include <rpcrdma/iwarp/reader.h>
@@ -94,7 +96,10 @@ FileContent content_of(const std::string& path) {
   struct stat status {};
   if (path == "-" || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return content;
   const auto source = capture::open_file(path);
-  if (!source) return content;  // the merge says so
+  if (!source) {
+    if (base::is_out_of_memory(source.error())) throw std::bad_alloc();
+    return content;  // the merge says so
+  }
   Collecting collecting(content);
   roce::ConnectionNumbers numbers;
   roce::Tracker tracker(collecting, &numbers);
@@ -106,6 +111,7 @@ FileContent content_of(const std::string& path) {
   roce::CoalescedPackets coalesced;
   for (std::uint64_t i = 0; i < kFramesRead; ++i) {
     const auto more = (*source)->next(frame);
+    if (!more && base::is_out_of_memory(more.error())) throw std::bad_alloc();
     if (!more || !*more) break;
     const roce::PacketMeta meta{frame.number, frame.time_ns, frame.interface};
     switch (capture::dissect_link(frame, packet.transport)) {
@@ -245,7 +251,8 @@ std::vector<capture::FileClock> compare_clocks(const std::vector<std::string>& p
 
 capture::Expected<std::unique_ptr<capture::Source>> open_aligned(
     const std::vector<std::string>& paths) {
-  return capture::open_files(paths, compare_clocks(paths));
+  return base::or_out_of_memory("several files",
+                                [&] { return capture::open_files(paths, compare_clocks(paths)); });
 }
 
 }  // namespace rpcrdma::session

@@ -12,11 +12,13 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <system_error>
+#include <new>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/capture/ip_packet.h>
 #include <rpcrdma/model/predecode.h>
 #include <rpcrdma/session/pipeline.h>
@@ -34,6 +36,8 @@ constexpr std::uint64_t kBytesWorthAThread = 4U << 20;  // bytes
 constexpr unsigned kMaxThreads = 16;
 
 constexpr std::size_t kCacheLine = 64;
+
+constexpr std::string_view kReading = "reading the capture";
 
 // GCC assumes that a function that only prefetches has no effect, and drops its calls.
 #define RPCRDMA_PREFETCHES [[gnu::always_inline]] inline
@@ -401,7 +405,10 @@ void Pipeline::expect(std::span<const capture::MergedFile> files) {
   join_packets();
 }
 
-capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick, unsigned threads) {
+// Without memory the tracker and the model may be in the middle of a frame: after that error the
+// pipeline can only be destroyed.
+capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
+                                      unsigned threads) try {
   expect(source);
   if (source.frames_stay()) {
     const bool worth_it = source.stats().bytes_total >= kBytesWorthAThread;
@@ -415,6 +422,8 @@ capture::Expected<void> Pipeline::run(capture::Source& source, const Tick& tick,
     frame(f);
     if (tick && counts_.total % kFramesPerTick == 0) tick(source.stats());
   }
+} catch (const std::bad_alloc&) {
+  return base::out_of_memory(kReading);
 }
 
 // The state that the threads of one run share.
@@ -470,8 +479,9 @@ struct Pipeline::Team {
   bool handing = false;    // a thread hands a batch to the tracker
   bool filling = false;    // a thread reads the next batch; later ones must wait
   bool no_more = false;    // all of the source was read
+  bool no_memory = false;  // a thread had none: all leave
 
-  [[nodiscard]] bool done() const { return no_more && next_handed == next_filled; }
+  [[nodiscard]] bool done() const { return no_memory || (no_more && next_handed == next_filled); }
 
   // All batches in work must lie within the range that the source keeps readable, up to the last
   // frame of the batch that is read next: a batch may end with a frame of any length.
@@ -602,21 +612,32 @@ struct Pipeline::Team {
     }
     wake_others();
   }
+
+  // No exception may leave a thread.
+  void work_or_give_up(unsigned thread, const Tick& tick) noexcept {
+    try {
+      work(thread, tick);
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(deciding);
+      no_memory = true;
+      wake_others();
+    }
+  }
 };
 
 capture::Expected<void> Pipeline::run_team(capture::Source& source, const Tick& tick,
                                            unsigned threads) {
   Team team(*this, source, threads);
   std::vector<std::thread> others;
-  try {
-    for (unsigned i = 1; i < threads; ++i) {
-      others.emplace_back([&team, &tick, i] { team.work(i, tick); });
-    }
-  } catch (const std::system_error&) {
-    // The system has no more threads: the existing ones do the work.
+  others.reserve(threads);
+  for (unsigned i = 1; i < threads; ++i) {
+    auto started = base::start_thread([&team, &tick, i] { team.work_or_give_up(i, tick); });
+    if (!started) break;  // the existing ones do the work
+    others.push_back(std::move(*started));
   }
-  team.work(0, tick);
+  team.work_or_give_up(0, tick);
   for (std::thread& t : others) t.join();
+  if (team.no_memory) return base::out_of_memory(kReading);
   if (!team.error.message.empty()) return tl::unexpected(team.error);
   return {};
 }

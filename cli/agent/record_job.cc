@@ -18,6 +18,7 @@
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/fleet/subjects.h>
 #include <rpcrdma/live/stream_check.h>
@@ -66,12 +67,19 @@ RecordJob::RecordJob(Options options, base::FileDescriptor stream, fleet::Bus& b
     : options_(std::move(options)),
       bus_(bus),
       log_(std::move(log)),
-      subject_(fleet::record_subject(options_.host, options_.request.id)),
-      thread_([this, fd = std::move(stream)]() mutable { run(std::move(fd)); }) {}
+      subject_(fleet::record_subject(options_.host, options_.request.id)) {
+  auto thread =
+      base::start_thread([this, fd = std::move(stream)]() mutable { run(std::move(fd)); });
+  if (thread) {
+    thread_ = std::move(*thread);
+  } else {
+    end(tl::unexpected(thread.error()));
+  }
+}
 
 RecordJob::~RecordJob() {
   stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void RecordJob::acknowledge(std::uint64_t bytes) {
@@ -183,17 +191,18 @@ base::Expected<void> RecordJob::send(const std::string& file, const Recorded& re
 }
 
 void RecordJob::run(base::FileDescriptor stream) {
-  base::Expected<void> result;
-  {
-    const auto spool = Spool::create(options_.spool);
-    if (!spool) {
-      result = tl::unexpected(spool.error());
-    } else if (const auto recorded = record(std::move(stream), spool->file()); !recorded) {
-      result = tl::unexpected(recorded.error());
-    } else {
-      result = send(spool->file(), *recorded);
-    }
-  }
+  end(base::or_out_of_memory("recording", [&] { return record_and_send(std::move(stream)); }));
+}
+
+base::Expected<void> RecordJob::record_and_send(base::FileDescriptor stream) {
+  const auto spool = Spool::create(options_.spool);
+  if (!spool) return tl::unexpected(spool.error());
+  const auto recorded = record(std::move(stream), spool->file());
+  if (!recorded) return tl::unexpected(recorded.error());
+  return send(spool->file(), *recorded);
+}
+
+void RecordJob::end(const base::Expected<void>& result) {
   if (result) {
     log_(Level::kInfo, fmt::format("recording {} of {} sent: {}", id(), options_.endpoint,
                                    base::format_bytes(bytes_)));

@@ -43,6 +43,8 @@ class RecordJob {
     std::string ended_early;
   };
   void run(base::FileDescriptor stream);
+  [[nodiscard]] base::Expected<void> record_and_send(base::FileDescriptor stream);
+  void end(const base::Expected<void>& result);
   [[nodiscard]] base::Expected<Recorded> record(base::FileDescriptor stream,
                                                 const std::string& file);
   [[nodiscard]] base::Expected<void> send(const std::string& file, const Recorded& recorded);

@@ -28,7 +28,7 @@ namespace {
 using trace::RunningEndpoint;
 
 void print_json(const RunningEndpoint& e) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["name"] = decode::valid_utf8(e.name);
   json["process"] = e.process;
   json["user"] = decode::valid_utf8(e.user);

@@ -15,6 +15,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/thread.h>
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/selftest/client_half.h>
 #include <rpcrdma/selftest/matrix.h>
 #include <rpcrdma/selftest/recorder.h>
@@ -96,8 +98,9 @@ Expected<ServerEnd> open_server(const SelftestOptions& o, const Endpoint& endpoi
 // Runs the server's end in a thread of its own.
 class Running {
  public:
-  explicit Running(service::Loop& loop) : loop_(loop), thread_([this] { run(); }) {}
+  explicit Running(service::Loop& loop) : loop_(loop) {}
   ~Running() {
+    if (!thread_.joinable()) return;
     over_ = true;
     loop_.wake();
     thread_.join();
@@ -105,10 +108,19 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
+  [[nodiscard]] base::Expected<void> start() {
+    auto thread = base::start_thread([this] { run(); });
+    if (!thread) return tl::unexpected(thread.error());
+    thread_ = std::move(*thread);
+    return {};
+  }
+
  private:
   void run() {
     while (!over_) {
-      if (const auto going = loop_.run_once(); !going) {
+      // No exception may leave the thread.
+      const auto going = fabric::or_out_of_memory([&] { return loop_.run_once(); });
+      if (!going) {
         complain(fmt::format("{}: the server: {}", kCommand, going.error().message));
         return;
       }
@@ -211,7 +223,11 @@ int run_both(const SelftestOptions& o, const Endpoint& endpoint, const Peers& pe
              const std::vector<selftest::Cell>& cells) {
   auto server = open_server(o, endpoint, peers.server);
   if (!server) return refused(server.error());
-  const Running running(server->half->loop());
+  Running running(server->half->loop());
+  if (const auto started = running.start(); !started) {
+    complain(fmt::format("{}: {}", kCommand, started.error().message));
+    return kUnreadable;
+  }
   return run_client(o, endpoint, peers, cells);
 }
 

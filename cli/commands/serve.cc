@@ -19,6 +19,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,6 +34,7 @@
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/quantity.h>
 #include <rpcrdma/base/whole_file.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/command_line/config_file.h>
 #include <rpcrdma/command_line/parse.h>
 #include <rpcrdma/decode/programs.h>
@@ -479,11 +481,25 @@ class RunningServer {
     log_.info("files are opened again");
     std::shared_ptr<soft::PacketLog> packets = rotate_packets(plan_.endpoint, provider_, "serve");
     if (rotation_.joinable()) rotation_.join();
-    // Ending files waits for the disk.
-    rotation_ = std::thread([this, packets = std::move(packets)]() mutable {
+    // Ending files waits for the disk: the Calls do not, unless there is no thread.
+    auto thread = base::start_thread([this, packets = std::move(packets)]() mutable {
       packets.reset();
-      tracing_.rotate();
+      begin_recordings_again();
     });
+    if (thread) {
+      rotation_ = std::move(*thread);
+    } else {
+      log_.warn(thread.error().message);
+      begin_recordings_again();
+    }
+  }
+
+  void begin_recordings_again() noexcept {
+    try {
+      tracing_.rotate();
+    } catch (const std::bad_alloc&) {
+      std::fputs("rpcrdma: serve: out of memory: recordings are not begun again\n", stderr);
+    }
   }
 
   // Reads the configuration file again.

@@ -356,7 +356,7 @@ std::string to_text(const std::vector<Line>& lines) {
 }
 
 std::string to_json(const Machine& machine, const std::vector<Line>& lines) {
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   auto& checks = json["checks"] = nlohmann::ordered_json::array();
   for (const Line& l : lines) {
     checks.push_back({{"subject", l.subject},
@@ -366,13 +366,13 @@ std::string to_json(const Machine& machine, const std::vector<Line>& lines) {
   }
   auto& devices = json["devices"] = nlohmann::ordered_json::array();
   for (const Rnic& rnic : machine.rdma.devices) {
-    nlohmann::ordered_json device;
+    nlohmann::ordered_json device = nlohmann::ordered_json::object();
     device["name"] = rnic.name;
     device["kind"] = kind_of(rnic);
     device["firmware"] = rnic.firmware;
     auto& ports = device["ports"] = nlohmann::ordered_json::array();
     for (const Port& p : rnic.ports) {
-      nlohmann::ordered_json port;
+      nlohmann::ordered_json port = nlohmann::ordered_json::object();
       port["number"] = p.number;
       port["state"] = p.state;
       port["physical"] = p.physical;
@@ -382,7 +382,7 @@ std::string to_json(const Machine& machine, const std::vector<Line>& lines) {
       for (const Gid& g : p.gids) {
         const auto address = g.address();
         const Netdev* const netdev = find(machine, g.netdev);
-        nlohmann::ordered_json gid;
+        nlohmann::ordered_json gid = nlohmann::ordered_json::object();
         gid["index"] = g.index;
         gid["type"] = g.type;
         gid["netdev"] = g.netdev;

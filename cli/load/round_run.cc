@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <rpcrdma/base/thread.h>
+
 namespace rpcrdma::cli {
 namespace {
 
@@ -17,11 +19,18 @@ constexpr fabric::Time kTurn = 2 * fabric::kMillisecond;
 }  // namespace
 
 RoundRun::RoundRun(LoadOptions options, std::vector<std::string> servers)
-    : options_(std::move(options)), servers_(std::move(servers)), thread_([this] { run(); }) {}
+    : options_(std::move(options)), servers_(std::move(servers)) {
+  auto thread = base::start_thread([this] { run(); });
+  if (!thread) {
+    connected_ = tl::unexpected(thread.error().message);
+    return;
+  }
+  thread_ = std::move(*thread);
+}
 
 RoundRun::~RoundRun() {
   stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::optional<tl::expected<void, std::string>> RoundRun::connected() {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/thread.h>
+#include <rpcrdma/fabric/out_of_memory.h>
 #include <rpcrdma/plot/escape.h>
 
 namespace rpcrdma::cli {
@@ -134,6 +137,11 @@ void collect(const Workers& workers, Time start, load::Result& r, load_ranks::Re
   r.elapsed = std::max(ended - begun, planned);
 }
 
+// No exception may leave a thread.
+fabric::Expected<void> run_or_fail(LoadWorker& worker, Time start, Time since_first) {
+  return fabric::or_out_of_memory([&] { return worker.run(start, since_first); });
+}
+
 }  // namespace
 
 std::string own_host_name() {
@@ -207,8 +215,8 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
   const bool at_once = start == 0;
   if (at_once) start = base::monotonic_ns();
   for (const auto& w : workers_) {
-    threads.emplace_back([&, worker = w.get()] {
-      const auto result = worker->run(start, role.since_first);
+    auto started = base::start_thread([&, worker = w.get()] {
+      const auto result = run_or_fail(*worker, start, role.since_first);
       const std::scoped_lock lock(mutex);
       // The same error from several workers is reported once.
       auto& problems = outcome.problems;
@@ -218,6 +226,15 @@ LoadRunner::Outcome LoadRunner::run(Time start, const LoadRole& role) {
       ++done;
       changed.notify_one();
     });
+    if (!started) {
+      // A load of fewer threads would be another load than the one that was asked for.
+      const std::scoped_lock lock(mutex);
+      outcome.problems.push_back(started.error().message);
+      done += workers_.size() - threads.size();
+      Interrupt::request();
+      break;
+    }
+    threads.push_back(std::move(*started));
   }
   LoadTick tick;
   Time last = start;

@@ -9,12 +9,14 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
 #include <nats/nats.h>
 
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/fleet/bus.h>
 #include <rpcrdma/fleet/subjects.h>
 
@@ -62,6 +64,19 @@ struct Bus::Impl {
 
   void publish_states();
   void publish_findings();
+  // No exception may leave a thread: one that had no memory begins again soon.
+  template <typename Publish>
+  void keep_on(Publish publish) noexcept {
+    for (;;) {
+      try {
+        return publish();
+      } catch (const std::bad_alloc&) {
+        std::unique_lock lock(mutex);
+        sending_state = false;
+        if (changed.wait_for(lock, kRetry, [&] { return stopping; })) return;
+      }
+    }
+  }
   // Returns false if the finding stays.
   bool publish(const WaitingFinding& finding, std::unique_lock<std::mutex>& lock);
   void note_server();
@@ -247,8 +262,12 @@ base::Expected<std::unique_ptr<Bus>> Bus::connect(const BusOptions& options) {
   status = natsConnection_JetStream(&context, connection, &js);
   if (status != NATS_OK) return base::fail(status_text(status));
   i.js.reset(context);
-  i.state_thread = std::thread([&i] { i.publish_states(); });
-  i.finding_thread = std::thread([&i] { i.publish_findings(); });
+  auto states = base::start_thread([&i] { i.keep_on([&i] { i.publish_states(); }); });
+  if (!states) return tl::unexpected(states.error());
+  i.state_thread = std::move(*states);
+  auto findings = base::start_thread([&i] { i.keep_on([&i] { i.publish_findings(); }); });
+  if (!findings) return tl::unexpected(findings.error());
+  i.finding_thread = std::move(*findings);
   return bus;
 }
 

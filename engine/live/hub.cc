@@ -21,7 +21,9 @@
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -29,6 +31,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/base/text.h>
 #include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/live/hub.h>
@@ -45,6 +48,8 @@ constexpr std::size_t kLeastRingBytes = 4096;
 constexpr std::size_t kLeastPacketRingBytes = std::size_t{128} << 10;
 constexpr std::size_t kLeastReaderBytes = 4 * RingDrainer::kBatchBytes;
 constexpr std::size_t kLeastRecordingBytes = std::size_t{1} << 20;
+
+constexpr std::string_view kHub = "the live endpoint";
 
 tl::unexpected<base::Error> no_thread(const std::system_error& error) {
   return fail(fmt::format("cannot start a thread: {}", error.what()));
@@ -143,7 +148,13 @@ class Hub::Impl {
     } catch (const std::system_error& error) {
       return no_thread(error);
     }
-    if (!in_thread([&] { welcome(*recording); })) return has_stopped();
+    try {
+      if (!in_thread([&] { welcome_or_forget(*recording); })) return has_stopped();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(mutex_);
+      recordings_.remove_if([&](const Recording& r) { return &r == recording; });
+      throw;
+    }
     return {};
   }
 
@@ -159,7 +170,7 @@ class Hub::Impl {
   std::vector<RecordCounters> end_recordings(std::size_t oldest) {
     std::list<Recording> ended;
     const bool done = in_thread([&] {
-      pass();
+      or_give_up([&] { pass(); });
       {
         const std::lock_guard lock(mutex_);
         const auto end = std::next(
@@ -168,7 +179,7 @@ class Hub::Impl {
       }
       const std::int64_t now = monotonic_ns();
       for (Recording& recording : ended) {
-        recording.end(now);
+        or_give_up([&] { recording.end(now); });
         std::erase(sinks_, &recording);
       }
       if (!listens()) nobody_listens();
@@ -210,7 +221,7 @@ class Hub::Impl {
     return {options_.name, static_cast<std::uint32_t>(::getpid()), packets};
   }
 
-  // Runs `what` in the hub's thread. If it returns true, `what` has run.
+  // Runs `what` in the hub's thread. If it returns true, `what` has run. Throws what `what` throws.
   [[nodiscard]] bool in_thread(std::function<void()> what) {
     std::packaged_task<void()> task(std::move(what));
     auto done = task.get_future();
@@ -220,7 +231,7 @@ class Hub::Impl {
       tasks_.push_back(std::move(task));
     }
     wakeup_.notify();
-    done.wait();
+    done.get();  // or std::bad_alloc
     return true;
   }
 
@@ -324,6 +335,17 @@ class Hub::Impl {
     if (is_first && options_.listening) options_.listening(true);
   }
 
+  // Without memory for its first events the sink is as if it had never come.
+  void welcome_or_forget(Sink& sink) {
+    try {
+      welcome(sink);
+    } catch (const std::bad_alloc&) {
+      std::erase(sinks_, &sink);
+      if (!listens()) nobody_listens();
+      throw;
+    }
+  }
+
   std::vector<std::uint8_t> endpoint(std::int64_t now) const {
     Endpoint event;
     event.name_bytes = static_cast<std::uint16_t>(options_.name.size());
@@ -421,12 +443,14 @@ class Hub::Impl {
 Expected<std::unique_ptr<Hub>> Hub::start(HubOptions options) {
   auto wakeup = base::Wakeup::create();
   if (!wakeup) return tl::unexpected(wakeup.error());
-  try {
-    return std::unique_ptr<Hub>(
-        new Hub(std::make_unique<Impl>(std::move(options), std::move(*wakeup))));
-  } catch (const std::system_error& error) {
-    return no_thread(error);
-  }
+  return base::or_out_of_memory(kHub, [&]() -> Expected<std::unique_ptr<Hub>> {
+    try {
+      return std::unique_ptr<Hub>(
+          new Hub(std::make_unique<Impl>(std::move(options), std::move(*wakeup))));
+    } catch (const std::system_error& error) {
+      return no_thread(error);
+    }
+  });
 }
 
 Hub::Hub(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -436,22 +460,22 @@ Tracer* Hub::add() {
   return impl_->add();
 }
 Expected<void> Hub::open_socket() {
-  return impl_->open_socket();
+  return base::or_out_of_memory(kHub, [&] { return impl_->open_socket(); });
 }
 std::string Hub::socket_path() const {
   return impl_->socket_path();
 }
 Expected<void> Hub::open_packet_socket() {
-  return impl_->open_packet_socket();
+  return base::or_out_of_memory(kHub, [&] { return impl_->open_packet_socket(); });
 }
 std::string Hub::packet_socket_path() const {
   return impl_->packet_socket_path();
 }
 Expected<void> Hub::announce_metrics(const std::string& address) {
-  return impl_->announce_metrics(address);
+  return base::or_out_of_memory(kHub, [&] { return impl_->announce_metrics(address); });
 }
 Expected<void> Hub::record(const std::string& path, const base::RingOptions& ring) {
-  return impl_->record(path, ring);
+  return base::or_out_of_memory(path, [&] { return impl_->record(path, ring); });
 }
 std::uint64_t Hub::lost_to_readers() const {
   return impl_->lost_to_readers();

@@ -14,6 +14,8 @@
 #include <fmt/core.h>
 #include <poll.h>
 
+#include <rpcrdma/live/hub.h>
+
 namespace rpcrdma::trace {
 
 base::Expected<std::unique_ptr<PacketFeed>> PacketFeed::start(ListeningSocket socket,
@@ -35,7 +37,9 @@ PacketFeed::PacketFeed(ListeningSocket socket, Options options, base::Wakeup wak
       path_(socket.path()),
       wakeup_(std::move(wakeup)),
       readers_(std::move(socket), options_.interface, options_.reader_bytes, lost_,
-               Content::kPackets) {}
+               Content::kPackets) {
+  taps_.reserve(Hub::kMostTracers);
+}
 
 PacketFeed::~PacketFeed() {
   if (!thread_.joinable()) return;
@@ -103,8 +107,10 @@ bool PacketFeed::take_news() {
   for (PacketTap* const tap : taps) {
     taps_.push_back(tap);
     if (!listening_) continue;
-    add_to_drainer(*tap);
-    tap->listen(true);
+    or_give_up([&] {
+      add_to_drainer(*tap);
+      tap->listen(true);
+    });
   }
   return !stop;
 }

@@ -25,7 +25,7 @@ Recording::Recording(std::unique_ptr<RecordedFile> file, std::size_t most_bytes,
       losing_(std::move(losing)),
       queue_(most_bytes) {
   counters_.file = file_->file();
-  thread_ = start_signal_masked_thread([this] { run(); });
+  thread_ = start_signal_masked_thread([this] { run_or_give_up(); });
 }
 
 Recording::~Recording() {
@@ -85,6 +85,23 @@ void Recording::finish() {
 RecordCounters Recording::counters() const {
   const std::lock_guard lock(mutex_);
   return counters_;
+}
+
+// No exception may leave the thread.
+void Recording::run_or_give_up() noexcept {
+  try {
+    run();
+    return;
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    out_of_memory_ = true;
+    counters_.error = kOutOfMemory;
+  }
+  try {
+    if (failed_) failed_(kOutOfMemory);
+  } catch (const std::bad_alloc&) {
+    // The counters have the error.
+  }
 }
 
 void Recording::run() {

@@ -40,6 +40,7 @@ class Recording final : public Sink {
   [[nodiscard]] RecordCounters counters() const;
 
  private:
+  void run_or_give_up() noexcept;
   void run();
   void write(std::unique_lock<std::mutex>& lock, bool last);
   [[nodiscard]] base::Expected<void> write_waiting(bool last);

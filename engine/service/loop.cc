@@ -33,6 +33,12 @@ constexpr std::size_t kBatch = 128;
 // A loop that never sleeps checks deadlines at this interval.
 constexpr Time kDeadlineCheck = fabric::kMillisecond;
 
+// After a pause of the whole thread (SIGSTOP, a suspended machine, a clock that jumps), the peers'
+// messages of that time come first: no deadline counts for a while. Otherwise Calls would time out,
+// and connections would end, that were answered meanwhile.
+constexpr Time kPause = fabric::kSecond;
+constexpr Time kGrace = fabric::kSecond;
+
 constexpr std::uint64_t kWoken = 1;  // data of the descriptor that wake() writes to
 
 }  // namespace
@@ -45,7 +51,13 @@ struct Loop::Impl {
   };
 
   Impl(fabric::Provider& p, const LoopOptions& o, base::Wakeup w)
-      : provider(p), options(o), pool(p, o.memory), wakeup(std::move(w)), now(read()), busy(now) {}
+      : provider(p),
+        options(o),
+        pool(p, o.memory),
+        wakeup(std::move(w)),
+        now(read()),
+        busy(now),
+        ran(now) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -132,6 +144,8 @@ struct Loop::Impl {
   Expected<bool> work() {
     guard([&] { provider.progress(); });
     now = read();
+    if (options.clock == nullptr && now - ran > kPause) grace = now + kGrace;
+    ran = now;
     // A connection's established event precedes its completions, and its end follows them.
     bool any = give_events();
     if (lost.empty() && give_completions()) {
@@ -139,7 +153,7 @@ struct Loop::Impl {
       (void)give_events();
     }
     if (!lost.empty()) return fabric::fail(fabric::Errc::kSystem, lost);
-    if (now >= check_at) {
+    if (now >= check_at && now >= grace) {
       for_each([&](LoopMember& m) {
         if (m.deadline() > now) return;
         any = true;
@@ -158,7 +172,7 @@ struct Loop::Impl {
   Time next_deadline() {
     Time least = fabric::kNever;
     for_each([&](LoopMember& m) { least = std::min(least, m.deadline()); });
-    return least;
+    return std::max(least, grace);
   }
 
   // Returns false if it did not sleep, because there is something to do.
@@ -177,6 +191,7 @@ struct Loop::Impl {
       wakeup.clear();
     }
     check_at = 0;
+    ran = std::min(read(), until);
     return true;
   }
 
@@ -188,6 +203,8 @@ struct Loop::Impl {
   Time now;
   Time busy;  // of the last activity
   Time check_at = 0;
+  Time ran;        // the last moment at which the thread is known to have run, or to have slept
+  Time grace = 0;  // no deadline counts before
   std::vector<LoopMember*> members;  // null: left in this iteration
   std::vector<Route> routes;
   std::vector<std::uint32_t> free_routes;

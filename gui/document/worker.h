@@ -11,11 +11,15 @@
 #include <mutex>
 #include <thread>
 
+#include <rpcrdma/base/thread.h>
+
 namespace rpcrdma::gui {
 
 class Worker {
  public:
-  Worker() : thread_([this] { run(); }) {}
+  Worker() {
+    if (auto thread = base::start_thread([this] { run(); })) thread_ = std::move(*thread);
+  }
   ~Worker() {
     {
       const std::scoped_lock lock(mutex_);
@@ -23,7 +27,7 @@ class Worker {
       waiting_.clear();
     }
     woken_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -32,14 +36,17 @@ class Worker {
   // `receiver` is gone.
   template <typename Work, typename Done>
   void post(QObject* receiver, Work work, Done done) {
+    auto task = [receiver, w = std::move(work), d = std::move(done)]() mutable {
+      auto result = std::make_shared<decltype(w())>(w());
+      QMetaObject::invokeMethod(
+          receiver, [d = std::move(d), result]() mutable { d(std::move(*result)); },
+          Qt::QueuedConnection);
+    };
+    // Where the system has no thread left, the interface waits.
+    if (!thread_.joinable()) return task();
     {
       const std::scoped_lock lock(mutex_);
-      waiting_.push_back([receiver, w = std::move(work), d = std::move(done)]() mutable {
-        auto result = std::make_shared<decltype(w())>(w());
-        QMetaObject::invokeMethod(
-            receiver, [d = std::move(d), result]() mutable { d(std::move(*result)); },
-            Qt::QueuedConnection);
-      });
+      waiting_.emplace_back(std::move(task));
     }
     woken_.notify_one();
   }

@@ -17,6 +17,7 @@
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/fleet/bus.h>
 #include <rpcrdma/fleet/subjects.h>
 
@@ -212,7 +213,13 @@ void BusSource::Impl::follow_bus(fleet::Bus& connected) {
 
 BusSource::BusSource(const FleetAddress& address, QObject* parent)
     : FleetSource(parent), impl_(std::make_shared<Impl>(this, address)) {
-  source_threads().take(std::thread([impl = impl_] { impl->follow(); }));
+  auto thread = base::start_thread([impl = impl_] { impl->follow(); });
+  if (thread) {
+    source_threads().take(std::move(*thread));
+    return;
+  }
+  impl_->view.bus(false, thread.error().message, moment());
+  impl_->show(false, 0);
 }
 
 BusSource::~BusSource() {
@@ -229,7 +236,7 @@ bool BusSource::available() {
 // In a thread of its own: the recording takes its time, and the states come meanwhile.
 void BusSource::record(const QString& host, const QString& endpoint, int seconds,
                        const QString& path) {
-  source_threads().take(std::thread([impl = impl_, host, endpoint, seconds, path] {
+  auto thread = base::start_thread([impl = impl_, host, endpoint, seconds, path] {
     std::shared_ptr<fleet::Bus> connected;
     {
       const std::scoped_lock lock(impl->mutex);
@@ -250,7 +257,9 @@ void BusSource::record(const QString& host, const QString& endpoint, int seconds
           Q_EMIT of->record_failed(host, why);
         },
         Qt::QueuedConnection);
-  }));
+  });
+  if (thread) return source_threads().take(std::move(*thread));
+  Q_EMIT record_failed(host, QString::fromStdString(thread.error().message));
 }
 
 }  // namespace rpcrdma::gui

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include <rpcrdma/base/clock.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/base/wakeup.h>
 #include <rpcrdma/capture/live_stream.h>
 #include <rpcrdma/index/loading.h>
@@ -215,17 +216,22 @@ struct Loading::Impl {
   // No exception may leave a thread.
   template <typename Work>
   void start(Work&& work) {
-    thread = std::thread([this, run = std::forward<Work>(work)]() mutable {
+    auto started = base::start_thread([this, run = std::forward<Work>(work)]() mutable {
       try {
         run();
       } catch (const std::exception& e) {
-        store.write([&](Content& c) {
-          c.progress.finished = true;
-          c.progress.error = std::string("the rest cannot be shown: ") + e.what();
-        });
-        changed();
+        give_up(std::string("the rest cannot be shown: ") + e.what());
       }
     });
+    if (!started) return give_up(started.error().message);
+    thread = std::move(*started);
+  }
+  void give_up(const std::string& why) {
+    store.write([&](Content& c) {
+      c.progress.finished = true;
+      c.progress.error = why;
+    });
+    changed();
   }
 
   void read_file(std::unique_ptr<capture::Source> source) {

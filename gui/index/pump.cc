@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <rpcrdma/base/thread.h>
+
 namespace rpcrdma::index {
 
 Pump::~Pump() {
@@ -25,8 +27,11 @@ capture::Expected<base::FileDescriptor> Pump::start(base::FileDescriptor from) {
   wakeup_ = std::move(*wakeup);
   from_ = std::move(from);
   to_ = base::FileDescriptor(ends[0]);
-  thread_ = std::thread([this] { run(); });
-  return base::FileDescriptor(ends[1]);
+  base::FileDescriptor end(ends[1]);
+  auto thread = base::start_thread([this] { run(); });
+  if (!thread) return capture::fail("cannot read a pipe: " + thread.error().message);
+  thread_ = std::move(*thread);
+  return end;
 }
 
 void Pump::stop() {

@@ -8,7 +8,8 @@
 #include <QLocale>
 #include <QVBoxLayout>
 #include <mutex>
-#include <thread>
+
+#include <rpcrdma/base/thread.h>
 
 namespace rpcrdma::gui {
 
@@ -60,7 +61,8 @@ void RecentList::update_list() {
 
 void RecentList::ask(const QStringList& paths) {
   if (paths.isEmpty()) return;
-  std::thread([paths, receiver = receiver_] {
+  // Without a thread, sizes and times stay unknown.
+  auto thread = base::start_thread([paths, receiver = receiver_] {
     std::map<QString, Found> found;
     for (const QString& path : paths) {
       const QFileInfo info(path);
@@ -79,7 +81,8 @@ void RecentList::ask(const QStringList& paths) {
           list->show_rows();
         },
         Qt::QueuedConnection);
-  }).detach();
+  });
+  if (thread) thread->detach();
 }
 
 void RecentList::show_rows() {

@@ -35,9 +35,10 @@ class DevScript : public ::testing::Test {
           "git", "id", "nproc", "python3", "shellcheck", "tshark", "unshare", "xvfb-run"}) {
       stand_in(std::string("tools/") + tool);
     }
-    for (const char* program : {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce",
-                                "bench_analyze", "bench_udp_floor", "bench_fabric", "bench_engine",
-                                "bench_trace", "bench_wireshark", "bench_gui", "bench_fleet"}) {
+    for (const char* program :
+         {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce", "bench_analyze", "bench_udp_floor",
+          "bench_fabric", "bench_engine", "bench_trace", "bench_wireshark", "bench_gui",
+          "bench_fleet", "service_soak_test"}) {
       stand_in(std::string("build/release/bin/") + program);
     }
     stand_in("build/quick/bin/rpcrdma");

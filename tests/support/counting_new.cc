@@ -19,6 +19,9 @@ namespace {
 std::atomic<std::size_t> count = 0;
 std::atomic<std::size_t> live = 0;
 thread_local rpcrdma::wire::testing::FailingNew* failing = nullptr;
+constexpr std::int64_t kNever = INT64_MAX;
+// Allocations of any thread that succeed before one fails; negative: it has failed.
+std::atomic<std::int64_t> until_one_fails = kNever;
 }  // namespace
 
 namespace rpcrdma::wire::testing {
@@ -30,7 +33,21 @@ FailingNew::Scope::~Scope() {
   failing = before_;
 }
 
+FailingEverywhere::FailingEverywhere(std::size_t succeed) {
+  until_one_fails = static_cast<std::int64_t>(succeed);
+}
+FailingEverywhere::~FailingEverywhere() {
+  until_one_fails = kNever;
+}
+bool FailingEverywhere::hit() const {
+  return until_one_fails.load(std::memory_order_relaxed) < 0;
+}
+
 bool FailingNew::next_fails() {
+  if (until_one_fails.load(std::memory_order_relaxed) != kNever &&
+      until_one_fails.fetch_sub(1, std::memory_order_relaxed) == 0) {
+    return true;
+  }
   if (failing == nullptr || failing->fail_ == 0) return false;
   if (failing->succeed_ != 0) {
     --failing->succeed_;

@@ -49,6 +49,16 @@ class FailingNew {
   bool hit_ = false;
 };
 
+// The same for the allocations of all threads, for code that starts some. One at a time.
+class FailingEverywhere {
+ public:
+  explicit FailingEverywhere(std::size_t succeed);
+  ~FailingEverywhere();
+  FailingEverywhere(const FailingEverywhere&) = delete;
+  FailingEverywhere& operator=(const FailingEverywhere&) = delete;
+  [[nodiscard]] bool hit() const;
+};
+
 template <typename Function>
 std::size_t allocations_in(Function function) {
   const std::size_t before = allocations();

@@ -74,6 +74,7 @@ class SimHost : public soft::SimNode, public fabric::testing::NullProvider {
   }
   // Called after something that may have to be sent.
   void wake() { net_.wake(id_); }
+  [[nodiscard]] soft::SimNetwork::NodeId id() const { return id_; }
 
   soft::Adapter adapter;
 

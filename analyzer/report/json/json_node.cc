@@ -6,7 +6,7 @@ namespace rpcrdma::report {
 
 namespace {
 
-const rapidjson::Value kNothing;
+const JsonValue kNothing;
 // The length to which an error message truncates a key.
 constexpr int kNameShown = 64;
 

@@ -19,13 +19,19 @@
 #pragma clang diagnostic pop
 #endif
 
+#include <rpcrdma/report/json_memory.h>
+
 namespace rpcrdma::report {
+
+using JsonDocument =
+    rapidjson::GenericDocument<rapidjson::UTF8<>, rapidjson::MemoryPoolAllocator<JsonMemory>,
+                               JsonMemory>;
+using JsonValue = JsonDocument::ValueType;
 
 // A node must not outlive the node from which it was obtained.
 class JsonNode {
  public:
-  JsonNode(const rapidjson::Value& value, std::string& problem)
-      : value_(&value), problem_(&problem) {}
+  JsonNode(const JsonValue& value, std::string& problem) : value_(&value), problem_(&problem) {}
 
   // Returns a member of this object, which must exist.
   [[nodiscard]] JsonNode get(const char* key) const;
@@ -78,7 +84,7 @@ class JsonNode {
   void fail(std::string_view why) const;
 
  private:
-  [[nodiscard]] JsonNode child(const rapidjson::Value& value, const char* key) const {
+  [[nodiscard]] JsonNode child(const JsonValue& value, const char* key) const {
     JsonNode n(value, *problem_);
     n.parent_ = this;
     n.key_ = key;
@@ -86,7 +92,7 @@ class JsonNode {
   }
   [[nodiscard]] std::string path() const;
 
-  const rapidjson::Value* value_;
+  const JsonValue* value_;
   std::string* problem_;
   const JsonNode* parent_ = nullptr;
   const char* key_ = nullptr;  // in the parent; null: an element of a list

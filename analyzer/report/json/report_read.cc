@@ -2,9 +2,12 @@
 // not read: quantiles, for instance, are computed from the buckets.
 #include "report_fields.h"
 
+#include <new>
+
 #include <fmt/core.h>
 #include <rapidjson/error/en.h>
 
+#include <rpcrdma/base/out_of_memory.h>
 #include <rpcrdma/report/report_json.h>
 
 namespace rpcrdma::report {
@@ -34,8 +37,8 @@ void read_report(const JsonNode& top, Report& r) {
 
 }  // namespace
 
-tl::expected<Report, std::string> read_json(std::string_view text) {
-  rapidjson::Document document;
+tl::expected<Report, std::string> read_json(std::string_view text) try {
+  JsonDocument document;
   // Iterative: nesting uses memory in proportion to the text, and no stack.
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(
       text.data(), text.size());
@@ -51,6 +54,8 @@ tl::expected<Report, std::string> read_json(std::string_view text) {
   read_report(top, report);
   if (!problem.empty()) return tl::unexpected(problem);
   return report;
+} catch (const std::bad_alloc&) {
+  return tl::unexpected(std::string(base::kOutOfMemory));
 }
 
 }  // namespace rpcrdma::report

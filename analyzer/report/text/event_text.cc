@@ -105,7 +105,7 @@ std::string event_tree(const Event& event, const Context& context) {
 std::string event_json(const Event& event, const Context& context) {
   decode::JsonSink sink;
   trace_reader::decode_event(event, sink);
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["kind"] = "event";
   json["frame"] = event.meta.frame;
   json["time"] = static_cast<double>(event.meta.time_ns) / 1e9;

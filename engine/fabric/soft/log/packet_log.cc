@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,7 @@
 
 #include <rpcrdma/base/file_descriptor.h>
 #include <rpcrdma/base/pcapng/block_file.h>
+#include <rpcrdma/base/thread.h>
 #include <rpcrdma/soft/packet_log.h>
 
 namespace rpcrdma::soft {
@@ -31,11 +33,11 @@ constexpr std::chrono::milliseconds kLook{200};
 // Starts a thread that handles no signals: they are for the program's own threads, and a broken
 // pipe is an ordinary error.
 template <typename Body>
-std::thread start_without_signals(Body&& body) {
+base::Expected<std::thread> start_without_signals(Body&& body) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::forward<Body>(body));
+  auto thread = base::start_thread(std::forward<Body>(body));
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
 }
@@ -68,13 +70,16 @@ class PacketLog::Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Writes the head of the capture. Returns an errno, or 0.
-  int begin(const std::string& interface) {
+  // Writes the head of the capture, and starts the thread.
+  base::Expected<void> begin(const std::string& interface) {
     put_head(writing_, interface, base::PcapngBlocks::End::kStatistics);
     const int error = file_.write(writing_.bytes());
     writing_.clear();
-    if (error == 0) thread_ = start_without_signals([this] { run(); });
-    return error;
+    if (error != 0) return base::fail(fmt::format("cannot write: {}", std::strerror(error)));
+    auto thread = start_without_signals([this] { run_or_give_up(); });
+    if (!thread) return tl::unexpected(thread.error());
+    thread_ = std::move(*thread);
+    return {};
   }
 
   void add(std::int64_t time_ns, Direction direction, const Flow& flow, std::uint16_t ip_id,
@@ -116,6 +121,20 @@ class PacketLog::Writer {
 
  private:
   [[nodiscard]] std::size_t wake_bytes() const { return std::min(kWakeBytes, most_ / 2); }
+
+  // No exception may leave the thread.
+  void run_or_give_up() noexcept {
+    try {
+      run();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(mutex_);
+      counters_.error = base::kOutOfMemory;
+      counters_.lost += std::exchange(waiting_packets_, 0);
+      waiting_.clear();
+      writing_.clear();
+      done_.notify_all();
+    }
+  }
 
   void run() {
     std::unique_lock lock(mutex_);
@@ -205,8 +224,8 @@ fabric::Expected<PacketLog> PacketLog::create(const std::string& file,
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, base::kFileMode));
   if (fd.get() < 0) return fail(Errc::kSystem, fmt::format("{}: {}", file, std::strerror(errno)));
   auto writer = std::make_unique<Writer>(std::move(fd), file, options);
-  if (const int error = writer->begin(options.interface); error != 0) {
-    return fail(Errc::kSystem, fmt::format("{}: cannot write: {}", file, std::strerror(error)));
+  if (const auto begun = writer->begin(options.interface); !begun) {
+    return fail(Errc::kSystem, fmt::format("{}: {}", file, begun.error().message));
   }
   return PacketLog(std::move(writer));
 }

@@ -19,6 +19,8 @@
 #pragma clang attribute pop
 #endif
 
+#include <rpcrdma/report/json_memory.h>
+
 namespace rpcrdma::report {
 
 // A number of `units` of 10^-places, written exactly: 1234567 with 3 places is 1234.567.
@@ -39,9 +41,12 @@ class DecimalText {
 
 // Extends RapidJSON's writer, which tests each byte of each string for characters to escape. Most
 // strings of a report are keys, which need no escapes, and texts without any.
-class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
+using JsonBuffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
+using JsonBufferWriter =
+    rapidjson::Writer<JsonBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
+class PlainStringWriter : public JsonBufferWriter {
  public:
-  using Writer::Writer;
+  using JsonBufferWriter::JsonBufferWriter;
 
   // `text` contains no character that JSON escapes.
   void plain(std::string_view text) {
@@ -50,6 +55,22 @@ class PlainStringWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
     at[0] = '"';
     if (!text.empty()) std::memcpy(at + 1, text.data(), text.size());
     at[text.size() + 1] = '"';
+  }
+
+  // Into the buffer at once, as RapidJSON's own writer does for its own buffer alone.
+  void number(std::uint64_t v) {
+    Prefix(rapidjson::kNumberType);
+    constexpr std::size_t kMost = 20;
+    char* const at = os_->Push(kMost);
+    const char* const end = rapidjson::internal::u64toa(v, at);
+    os_->Pop(kMost - static_cast<std::size_t>(end - at));
+  }
+  void number(std::int64_t v) {
+    Prefix(rapidjson::kNumberType);
+    constexpr std::size_t kMost = 20;
+    char* const at = os_->Push(kMost);
+    const char* const end = rapidjson::internal::i64toa(v, at);
+    os_->Pop(kMost - static_cast<std::size_t>(end - at));
   }
 
   [[nodiscard]] static bool is_plain(std::string_view text) {
@@ -110,11 +131,11 @@ class JsonWriter {
   void value(double v) { writer_.Double(v); }
   template <std::unsigned_integral T>
   void value(T v) {
-    writer_.Uint64(v);
+    writer_.number(std::uint64_t{v});
   }
   template <std::signed_integral T>
   void value(T v) {
-    writer_.Int64(v);
+    writer_.number(std::int64_t{v});
   }
   // UTF-8; a null pointer is null.
   void value(const char* v) { v != nullptr ? value(std::string_view(v)) : null(); }
@@ -156,7 +177,7 @@ class JsonWriter {
   }
 
  private:
-  rapidjson::StringBuffer buffer_;
+  JsonBuffer buffer_;
   PlainStringWriter writer_{buffer_};
   std::string open_;  // the open containers, outermost first
 };
