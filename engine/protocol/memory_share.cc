@@ -41,17 +41,27 @@ bool MemoryShare::take_receives(std::uint64_t bytes) {
   return true;
 }
 
-// "At most as much as it leaves free": held + bytes <= free - bytes.
-bool MemoryShare::has_room(std::uint64_t bytes) const {
+// An address may hold at most `times` as much as it leaves free: held + bytes <= times * (free -
+// bytes). That is times / (times + 1) of what others do not hold, and a connection's is half.
+bool MemoryShare::has_room(std::uint64_t bytes, std::uint64_t times) const {
   const std::uint64_t free = below(shares_.most(), shares_.pool_.in_use());
   if (bytes > free) return false;
   if (shares_.calls_ + bytes <= shares_.options_.single) return true;
   const std::uint64_t held = account_->second.held;
-  return held + 2 * bytes <= free && 4 * (held_ + bytes) <= free + held;
+  return held + bytes <= times * (free - bytes) &&
+         2 * (times + 1) * (held_ + bytes) <= times * (free + held);
 }
 
 bool MemoryShare::take(std::uint64_t bytes, MemoryHeld& held) {
-  if (has_room(bytes)) {
+  return take(bytes, 1, held);
+}
+
+bool MemoryShare::take_at_once(std::uint64_t bytes, MemoryHeld& held) {
+  return take(bytes, 3, held);
+}
+
+bool MemoryShare::take(std::uint64_t bytes, std::uint64_t times, MemoryHeld& held) {
+  if (has_room(bytes, times)) {
     shares_.calls_ += bytes;
     account_->second.held += bytes;
     held_ += bytes;
