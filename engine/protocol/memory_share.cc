@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kReservedPart = 16;  // of the pool, for all connections together
 constexpr std::uint64_t kReceivesKeep = 8;   // the part of the pool that no Receives may take
+// For what cannot wait: how many times as much as it leaves free an address may hold.
+constexpr std::uint64_t kTimesAtOnce = 3;
 
 // Bytes that are free below `most`.
 std::uint64_t below(std::uint64_t most, std::uint64_t used) {
@@ -35,7 +37,7 @@ MemoryShare::~MemoryShare() {
 bool MemoryShare::take_receives(std::uint64_t bytes) {
   const std::uint64_t limit = shares_.pool_.limit();
   const std::uint64_t free = below(limit - limit / kReceivesKeep, shares_.pool_.in_use());
-  if (account_->second.held + 2 * bytes > free) return false;
+  if (bytes > free || account_->second.held + bytes > kTimesAtOnce * (free - bytes)) return false;
   account_->second.held += bytes;
   held_ += bytes;
   return true;
@@ -57,7 +59,7 @@ bool MemoryShare::take(std::uint64_t bytes, MemoryHeld& held) {
 }
 
 bool MemoryShare::take_at_once(std::uint64_t bytes, MemoryHeld& held) {
-  return take(bytes, 3, held);
+  return take(bytes, kTimesAtOnce, held);
 }
 
 bool MemoryShare::take(std::uint64_t bytes, std::uint64_t times, MemoryHeld& held) {

@@ -143,14 +143,16 @@ TEST_F(MemoryShareTest, EachConnectionHasItsPartWhateverOthersHold) {
 
 TEST_F(MemoryShareTest, ReceivesCountAndLeaveAnEighth) {
   Taker a(pool, shares, 1), b(pool, shares, 2);
-  EXPECT_FALSE(a.share().take_receives(28 * kMiB + 1));
-  EXPECT_TRUE(a.share().take_receives(28 * kMiB));
-  const Block taken = pool.acquire(32 * kMiB).value();
-  EXPECT_FALSE(a.share().take_receives(1));
-  // Another address gets half of the rest.
+  EXPECT_FALSE(a.share().take_receives(42 * kMiB + 1));
+  EXPECT_TRUE(a.share().take_receives(42 * kMiB));
+  const Block taken = pool.acquire(32 * kMiB).value(), more = pool.acquire(8 * kMiB).value();
+  EXPECT_TRUE(a.share().take_receives(kMiB));
+  EXPECT_FALSE(a.share().take_receives(2 * kMiB));
+  // Another address gets three quarters of the rest.
   EXPECT_FALSE(b.share().take_receives(12 * kMiB + 1));
   EXPECT_TRUE(b.share().take_receives(12 * kMiB));
   pool.release(taken);
+  pool.release(more);
 }
 
 TEST_F(MemoryShareTest, AnAddressWithoutConnectionsHoldsNothing) {

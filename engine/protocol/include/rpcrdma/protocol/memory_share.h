@@ -13,8 +13,8 @@
 // - A sixteenth is set aside in equal parts, one for each connection that the server accepts. A
 //   Call that fits into its connection's part needs no share: nobody can keep it waiting, however
 //   many hosts attack.
-// - Receives of new connections may take the pool up to seven eighths of its limit, an address at
-//   most as much as it leaves free.
+// - Receives of new connections may take the pool up to seven eighths of its limit; an address may
+//   hold up to three times as much as it leaves free.
 // - The rest is for Sends and for Receives that Calls keep.
 #pragma once
 
