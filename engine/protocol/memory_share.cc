@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kReservedPart = 16;  // of the pool, for all connections together
 constexpr std::uint64_t kReceivesKeep = 8;   // the part of the pool that no Receives may take
+// For what cannot wait: how many times as much as it leaves free an address may hold.
+constexpr std::uint64_t kTimesAtOnce = 3;
 
 // Bytes that are free below `most`.
 std::uint64_t below(std::uint64_t most, std::uint64_t used) {
@@ -35,23 +37,33 @@ MemoryShare::~MemoryShare() {
 bool MemoryShare::take_receives(std::uint64_t bytes) {
   const std::uint64_t limit = shares_.pool_.limit();
   const std::uint64_t free = below(limit - limit / kReceivesKeep, shares_.pool_.in_use());
-  if (account_->second.held + 2 * bytes > free) return false;
+  if (bytes > free || account_->second.held + bytes > kTimesAtOnce * (free - bytes)) return false;
   account_->second.held += bytes;
   held_ += bytes;
   return true;
 }
 
-// "At most as much as it leaves free": held + bytes <= free - bytes.
-bool MemoryShare::has_room(std::uint64_t bytes) const {
+// An address may hold at most `times` as much as it leaves free: held + bytes <= times * (free -
+// bytes). That is times / (times + 1) of what others do not hold, and a connection's is half.
+bool MemoryShare::has_room(std::uint64_t bytes, std::uint64_t times) const {
   const std::uint64_t free = below(shares_.most(), shares_.pool_.in_use());
   if (bytes > free) return false;
   if (shares_.calls_ + bytes <= shares_.options_.single) return true;
   const std::uint64_t held = account_->second.held;
-  return held + 2 * bytes <= free && 4 * (held_ + bytes) <= free + held;
+  return held + bytes <= times * (free - bytes) &&
+         2 * (times + 1) * (held_ + bytes) <= times * (free + held);
 }
 
 bool MemoryShare::take(std::uint64_t bytes, MemoryHeld& held) {
-  if (has_room(bytes)) {
+  return take(bytes, 1, held);
+}
+
+bool MemoryShare::take_at_once(std::uint64_t bytes, MemoryHeld& held) {
+  return take(bytes, kTimesAtOnce, held);
+}
+
+bool MemoryShare::take(std::uint64_t bytes, std::uint64_t times, MemoryHeld& held) {
+  if (has_room(bytes, times)) {
     shares_.calls_ += bytes;
     account_->second.held += bytes;
     held_ += bytes;

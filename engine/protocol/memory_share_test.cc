@@ -36,9 +36,10 @@ class Taker {
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
 
-  [[nodiscard]] bool take_one(std::uint64_t bytes = kMiB) {
+  using Take = bool (MemoryShare::*)(std::uint64_t bytes, MemoryHeld& held);
+  [[nodiscard]] bool take_one(std::uint64_t bytes = kMiB, Take take = &MemoryShare::take) {
     MemoryHeld held;
-    if (!share_.take(bytes, held)) return false;
+    if (!(share_.*take)(bytes, held)) return false;
     calls_.push_back({pool_.acquire(static_cast<std::uint32_t>(bytes)).value(), held});
     return true;
   }
@@ -91,6 +92,19 @@ TEST_F(MemoryShareTest, AnAddressHoldsAsMuchAsItLeavesFree) {
   EXPECT_GT(d.take_all() + e.take_all() + f.take_all(), 0U);
 }
 
+// Otherwise Read chunks that take their whole share would leave none for their own Replies.
+TEST_F(MemoryShareTest, ResultsMayTakeMoreThanReadChunks) {
+  Taker a(pool, shares, 1), b(pool, shares, 1), c(pool, shares, 1);
+  ASSERT_EQ(a.take_all() + b.take_all() + c.take_all(), 24U);
+  std::size_t more = 0;
+  for (Taker* const t : {&a, &b, &c}) {
+    while (t->take_one(kMiB, &MemoryShare::take_at_once)) ++more;
+  }
+  EXPECT_EQ(more, 12U);
+  Taker other(pool, shares, 2);
+  EXPECT_EQ(other.take_all(), 3U);
+}
+
 TEST_F(MemoryShareTest, ASingleCallMayTakeItsMost) {
   Taker first(pool, shares, 1);
   EXPECT_TRUE(first.take_one(4 * kMiB));
@@ -129,14 +143,16 @@ TEST_F(MemoryShareTest, EachConnectionHasItsPartWhateverOthersHold) {
 
 TEST_F(MemoryShareTest, ReceivesCountAndLeaveAnEighth) {
   Taker a(pool, shares, 1), b(pool, shares, 2);
-  EXPECT_FALSE(a.share().take_receives(28 * kMiB + 1));
-  EXPECT_TRUE(a.share().take_receives(28 * kMiB));
-  const Block taken = pool.acquire(32 * kMiB).value();
-  EXPECT_FALSE(a.share().take_receives(1));
-  // Another address gets half of the rest.
+  EXPECT_FALSE(a.share().take_receives(42 * kMiB + 1));
+  EXPECT_TRUE(a.share().take_receives(42 * kMiB));
+  const Block taken = pool.acquire(32 * kMiB).value(), more = pool.acquire(8 * kMiB).value();
+  EXPECT_TRUE(a.share().take_receives(kMiB));
+  EXPECT_FALSE(a.share().take_receives(2 * kMiB));
+  // Another address gets three quarters of the rest.
   EXPECT_FALSE(b.share().take_receives(12 * kMiB + 1));
   EXPECT_TRUE(b.share().take_receives(12 * kMiB));
   pool.release(taken);
+  pool.release(more);
 }
 
 TEST_F(MemoryShareTest, AnAddressWithoutConnectionsHoldsNothing) {

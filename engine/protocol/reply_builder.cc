@@ -42,7 +42,7 @@ class ReplyBuilder {
     const std::uint64_t copies = copied_bytes();
     if (copies != 0) {
       MemoryShare* const share = link_.options.share;
-      if (share != nullptr && !share->take(MemoryPool::block_bytes(copies), served_.held)) {
+      if (share != nullptr && !share->take_at_once(MemoryPool::block_bytes(copies), served_.held)) {
         return fabric::fail(fabric::Errc::kNoRoom);
       }
       if (auto done = take(pool, copies, served_.copies); !done) return done;

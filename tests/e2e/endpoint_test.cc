@@ -492,6 +492,15 @@ TEST_F(Endpoint, ALongBulkIsServedWithTheMemoryThatItNeeds) {
   stop(server);
 }
 
+TEST_F(Endpoint, WithTheLeastMemoryTheLongestCallsAreServed) {
+  Background server(serving({"--max-memory", "153Mi"}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const json r = load("--procedure echo-bulk --size 16Mi --count 8 --depth 4");
+  EXPECT_EQ(r["calls"], 8);
+  EXPECT_EQ(r["errors"], 0) << r["reasons"];
+  stop(server);
+}
+
 TEST_F(Endpoint, PacketsThatWereWrittenAreAnalyzedWithoutErrors) {
   const std::string theirs = folder_.file("server.pcapng");
   const std::string ours = folder_.file("client.pcapng");

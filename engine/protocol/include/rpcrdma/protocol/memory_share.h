@@ -4,17 +4,17 @@
 //
 // Of the pool's limit:
 // - Three quarters serve Calls: blocks for Read chunks, for results, and for the chunks of Replies.
-//   A peer address may hold at most as much as it leaves free: one busy address gets a half, two
-//   get a third each, and a late one gets half of what the others have left. A connection may hold
-//   half of what its address may. Receives count as held. The shares begin to matter when all Calls
-//   together hold more than a single one may need, so that a server that is otherwise idle serves
-//   every Call within its limits.
+//   For Read chunks, a peer address may hold at most as much as it leaves free: one busy address
+//   gets a half, two get a third each, and a late one gets half of what the others have left. A
+//   connection may hold half of what its address may. Receives count as held. For results and
+//   Replies, which cannot wait, an address may hold up to three times as much as it leaves free.
+//   The shares begin to matter when all Calls together hold more than a single one may need, so
+//   that a server that is otherwise idle serves every Call within its limits.
 // - A sixteenth is set aside in equal parts, one for each connection that the server accepts. A
-// Call
-//   that fits into the part of its connection needs no share: nobody can keep it waiting, however
+//   Call that fits into its connection's part needs no share: nobody can keep it waiting, however
 //   many hosts attack.
-// - Receives of new connections may take the pool up to seven eighths of its limit, an address at
-//   most as much as it leaves free.
+// - Receives of new connections may take the pool up to seven eighths of its limit; an address may
+//   hold up to three times as much as it leaves free.
 // - The rest is for Sends and for Receives that Calls keep.
 #pragma once
 
@@ -78,9 +78,11 @@ class MemoryShare {
 
   // Takes room for Receives, until the end of the connection. Returns false if there is none.
   [[nodiscard]] bool take_receives(std::uint64_t bytes);
-  // Takes room for a block of a Call, which is about to be acquired. Returns false if it must wait,
-  // or be refused.
+  // Takes room for a block of a Call, which is about to be acquired. Returns false if there is
+  // none. For Read chunks, which can wait:
   [[nodiscard]] bool take(std::uint64_t bytes, MemoryHeld& held);
+  // For its results and its Reply.
+  [[nodiscard]] bool take_at_once(std::uint64_t bytes, MemoryHeld& held);
   // Undoes what was taken since the Call held `before`.
   void give_back_to(const MemoryHeld& before, MemoryHeld& held);
   // Gives back all that a Call holds, which mostly is nothing.
@@ -89,7 +91,8 @@ class MemoryShare {
   }
 
  private:
-  [[nodiscard]] bool has_room(std::uint64_t bytes) const;
+  [[nodiscard]] bool has_room(std::uint64_t bytes, std::uint64_t times) const;
+  [[nodiscard]] bool take(std::uint64_t bytes, std::uint64_t times, MemoryHeld& held);
   void give_all(MemoryHeld& held);
 
   MemoryShares& shares_;
