@@ -37,7 +37,7 @@ class PeerPath {
   // The window never becomes smaller, so that one connection alone is never restricted.
   static constexpr std::uint32_t kLeastWindow = 64;
   // Connections with packets in flight from which on a silent peer is not taken for losses.
-  static constexpr std::uint32_t kMany = 8;
+  static constexpr std::uint32_t kMany = 4;
 
   // `most`: the maximum of the window, which may change; it outlives the path.
   explicit PeerPath(const std::uint32_t& most) : most_(most) { set_window(4 * kLeastWindow); }

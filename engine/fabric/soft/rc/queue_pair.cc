@@ -184,14 +184,16 @@ fabric::Time QueuePair::deadline() const {
   return state_ == QpState::kReady ? std::min(requester_.deadline(), ack_due_) : fabric::kNever;
 }
 
-void QueuePair::expire(fabric::Time now) {
-  if (deadline() > now) return;
+bool QueuePair::expire(fabric::Time now, bool all_received) {
+  if (deadline() > now) return true;
   if (ack_due_ <= now) {
     ack_due_ = fabric::kNever;
     ack_overdue_ = true;
   }
-  const Status status = requester_.expire(now);
+  const bool postpones = !all_received && requester_.deadline() <= now;
+  const Status status = requester_.expire(now, all_received);
   if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
+  return !postpones;
 }
 
 void QueuePair::fail(const char* reason) {

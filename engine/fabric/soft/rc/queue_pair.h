@@ -65,7 +65,9 @@ class QueuePair {
 
   // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
-  void expire(fabric::Time now);
+  // `all_received`: everything that had arrived by now was passed to receive(). Otherwise time-outs
+  // of acknowledgments are postponed. Returns false if one was.
+  bool expire(fabric::Time now, bool all_received = true);
 
   // Flushes all work in flight and invalidates all handles. `reason`: a clause for the user, in
   // static storage.

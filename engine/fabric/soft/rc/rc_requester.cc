@@ -415,12 +415,16 @@ fabric::Time RcRequester::deadline() const {
   return std::min(ack_deadline_, rnr_until_);
 }
 
-Status RcRequester::expire(fabric::Time now) {
+Status RcRequester::expire(fabric::Time now, bool all_received) {
   if (rnr_until_ <= now) {
     rnr_until_ = fabric::kNever;
     gap_known_ = false;
   }
   if (ack_deadline_ > now) return Status::kSuccess;
+  if (!all_received) {
+    ack_deadline_ = now + fabric::kMillisecond;
+    return Status::kSuccess;
+  }
   constexpr unsigned kMostDoublings = 7;
   // Together a second with the usual time-out.
   constexpr unsigned kWaitsForQueue = 4;

@@ -67,8 +67,9 @@ class RcRequester {
   }
 
   [[nodiscard]] fabric::Time deadline() const;
-  // As receive().
-  [[nodiscard]] fabric::Status expire(fabric::Time now);
+  // As receive(). `all_received`: no acknowledgment waits to be received. Otherwise nothing is sent
+  // again yet.
+  [[nodiscard]] fabric::Status expire(fabric::Time now, bool all_received);
 
   // Completes the oldest request with `status`, all others as kFlushed.
   template <typename Done>
