@@ -445,7 +445,7 @@ struct Adapter::Impl {
     while (!active.empty()) {
       const std::uint32_t index = active.front();
       Slot& s = slots[index];
-      if (s.qp != nullptr && s.qp->transmit(out, now)) {
+      if (s.qp != nullptr && s.qp->transmit(out, now, burst + 1 >= kBurst)) {
         touch(index);
         check_failed(s, now);
         if (++burst >= kBurst) {
