@@ -522,7 +522,7 @@ struct Adapter::Impl {
     while (!active.empty()) {
       const std::uint32_t index = active.front();
       Slot& s = slots[index];
-      if (s.qp != nullptr && s.qp->transmit(out, now)) {
+      if (s.qp != nullptr && s.qp->transmit(out, now, burst + 1 >= kBurst)) {
         touch(index);
         check_failed(s, now);
         if (++burst >= kBurst) {
@@ -819,24 +819,26 @@ Time Adapter::deadline() const {
   return std::min(impl_->deadlines.first_time(), impl_->cm.deadline());
 }
 
-void Adapter::expire(Time now) {
+bool Adapter::expire(Time now, bool all_received) {
   Impl& i = *impl_;
   i.receive_early_or_lose(now);
-  while (i.cm.deadline() <= now) {
+  while (all_received && i.cm.deadline() <= now) {
     i.cm.expire(now);
     i.handle_cm(now);
   }
+  bool whole = i.cm.deadline() > now;
   while (i.deadlines.first_time() <= now) {
     const std::uint32_t index = i.deadlines.first();
     i.deadlines.remove(index);
     Slot& s = i.slots[index];
     s.known_deadline = fabric::kNever;
     if (s.qp == nullptr) continue;
-    s.qp->expire(now);
+    whole = s.qp->expire(now, all_received) && whole;
     i.touch(index);
     if (s.shared != nullptr) i.next_turn(*s.shared);
     i.check_failed(s, now);
   }
+  return whole;
 }
 
 void Adapter::owner_sleeps(bool sleeps) {

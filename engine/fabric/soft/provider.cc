@@ -219,14 +219,10 @@ class Soft : public SoftProvider {
       if (any) send(now);
       if (more) now = base::monotonic_ns();
     }
-    if (deadline() > now) {
-      is_due_ = false;
-    } else if (was_read_when_due(more)) {
-      is_due_ = false;
-      adapter_.expire(now);
-      faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
-      send(now);
-    }
+    // An owner that is about to answer is not delayed for long.
+    if (deadline() > (anything_to_poll() ? now - fabric::kMillisecond : now)) return;
+    expire(now, more);
+    send(now);
   }
 
   std::size_t poll(std::span<fabric::Completion> completions) override {
@@ -265,18 +261,18 @@ class Soft : public SoftProvider {
   }
   [[nodiscard]] Time deadline() const { return std::min(adapter_.deadline(), faults_.deadline()); }
 
-  // A timer may be due because the packet that would have stopped it still waits in the socket.
-  // Returns whether everything that was there when the timer became due has been received since.
-  // `more`: perhaps not everything was received now. The kernel charges each datagram for more
-  // bytes than are counted here.
-  bool was_read_when_due(bool more) {
-    if (!more) return true;
+  // A timer may be due because the packet that would have stopped it still waits in the socket. So
+  // timers are postponed until everything that was there when they were due was received. `more`:
+  // perhaps not everything was received now. The kernel charges each datagram for more bytes than
+  // are counted here.
+  void expire(Time now, bool more) {
     constexpr std::uint64_t kLeastOverhead = 512;
     const UdpCounters& c = socket_.counters();
     const std::uint64_t received = c.received_bytes + kLeastOverhead * c.received_batches;
-    if (!is_due_) received_when_due_ = received;
-    is_due_ = true;
-    return received - received_when_due_ > socket_.receive_buffer();
+    if (!timers_wait_) received_before_ = received;
+    const bool all = !more || received - received_before_ > socket_.receive_buffer();
+    timers_wait_ = !adapter_.expire(now, all);
+    faults_.expire(now, [&](auto... packet) { go_on(packet..., now); });
   }
 
   // Watches the descriptors besides the UDP socket, of which there may be more than before.
@@ -372,9 +368,9 @@ class Soft : public SoftProvider {
   base::FileDescriptor timer_;
   Time timer_set_ = fabric::kNever;
   std::uint32_t watched_ = 0;  // the socket's events in epoll_
-  bool is_due_ = false;        // a timer waits until the socket was read
-  std::uint64_t received_when_due_ = 0;
-  int polls_ = 0;  // calls of progress() since the last arm()
+  int polls_ = 0;              // calls of progress() since the last arm()
+  bool timers_wait_ = false;   // see expire()
+  std::uint64_t received_before_ = 0;
   FaultGate faults_;
   std::array<std::uint8_t, 65536> framed_{};  // a datagram to which faults are applied
   OutPacket out_;

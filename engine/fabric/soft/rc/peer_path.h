@@ -37,7 +37,7 @@ class PeerPath {
   // The window never becomes smaller, so that one connection alone is never restricted.
   static constexpr std::uint32_t kLeastWindow = 64;
   // Connections with packets in flight from which on a silent peer is not taken for losses.
-  static constexpr std::uint32_t kMany = 8;
+  static constexpr std::uint32_t kMany = 4;
 
   // `most`: the maximum of the window, which may change; it outlives the path.
   explicit PeerPath(const std::uint32_t& most) : most_(most) { set_window(4 * kLeastWindow); }
@@ -51,6 +51,8 @@ class PeerPath {
     if (in_flight_ >= window_) return false;
     return turn_ == &waiter || (turn_ == nullptr && waiting_.front() == nullptr);
   }
+  // Whether a packet sent now is the last one that is admitted for a while.
+  [[nodiscard]] bool admits_one() const { return in_flight_ + 1 >= window_; }
   // It was not admitted.
   void wait(PathWaiter& waiter) {
     end_turn(waiter);
@@ -92,18 +94,20 @@ class PeerPath {
 
   // How long to wait for an acknowledgment, if the connection itself would wait for `least`.
   [[nodiscard]] fabric::Time patience(fabric::Time least) const {
-    return std::max(least, 2 * std::max(longest_[0], longest_[1]));
+    return std::max(least, 2 * longest());
   }
   // Whether what a connection has sent at `sent` may still be in a queue, or with a peer that
   // sleeps.
   [[nodiscard]] bool may_be_queued(fabric::Time sent) const {
-    return busy_ >= kMany && newest_answered_ <= sent + kReordering;
+    return busy_ >= kMany && newest_answered_ <= sent + std::max(kReordering, longest());
   }
 
  private:
-  // Answers of connections whose packets came at the same time come in any order.
+  // What arrives in one turn of a peer's loop is answered in any order, and an acknowledgment may
+  // wait for another turn. A peer without a processor takes long turns, as round trips show.
   static constexpr fabric::Time kReordering = 5 * fabric::kMillisecond;
 
+  [[nodiscard]] fabric::Time longest() const { return std::max(longest_[0], longest_[1]); }
   void end_round();
   void set_window(std::uint32_t window) {
     window_ = std::max(std::min(window, most_), kLeastWindow);

@@ -139,6 +139,13 @@ TEST_F(PeerPathTest, WhatIsOlderThanAnAnsweredPacketIsNotQueued) {
   EXPECT_TRUE(path.may_be_queued(now + kMillisecond));
 }
 
+TEST_F(PeerPathTest, ASlowPeerAnswersInAnyOrder) {
+  busy(PeerPath::kMany);
+  path.answered(now + 40 * kMillisecond, now + 80 * kMillisecond);
+  EXPECT_TRUE(path.may_be_queued(now));
+  EXPECT_FALSE(path.may_be_queued(now - 1));
+}
+
 TEST_F(PeerPathTest, SilenceOfAFewMayBeLosses) {
   busy(PeerPath::kMany);
   path.change(1, 0);

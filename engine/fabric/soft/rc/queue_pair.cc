@@ -140,16 +140,16 @@ void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
   }
 }
 
-bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
+bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) {
   if (state_ != QpState::kReady) return false;
   packet.path = &path_;
   // Alternate: a peer that always has something to read must not block our own requests.
   const bool before_answers = own_turn_;
   own_turn_ = false;
-  if (before_answers && !refused_ && requester_.transmit(packet, now)) return true;
+  if (before_answers && !refused_ && requester_.transmit(packet, now, others_next)) return true;
   // An ACK may wait for a packet that is sent anyway, and leaves in the same batch.
   if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
-    if (requester_.transmit(packet, now)) {
+    if (requester_.transmit(packet, now, others_next)) {
       ++packets_before_ack_;
       return true;
     }
@@ -167,7 +167,7 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now) {
     }
     return true;
   }
-  return !before_answers && !refused_ && requester_.transmit(packet, now);
+  return !before_answers && !refused_ && requester_.transmit(packet, now, others_next);
 }
 
 // Holds the ACK back, so that the owner can answer the Send that it acknowledges.
@@ -184,14 +184,16 @@ fabric::Time QueuePair::deadline() const {
   return state_ == QpState::kReady ? std::min(requester_.deadline(), ack_due_) : fabric::kNever;
 }
 
-void QueuePair::expire(fabric::Time now) {
-  if (deadline() > now) return;
+bool QueuePair::expire(fabric::Time now, bool all_received) {
+  if (deadline() > now) return true;
   if (ack_due_ <= now) {
     ack_due_ = fabric::kNever;
     ack_overdue_ = true;
   }
-  const Status status = requester_.expire(now);
+  const bool postpones = !all_received && requester_.deadline() <= now;
+  const Status status = requester_.expire(now, all_received);
   if (status != Status::kSuccess) fail(status, Status::kFlushed, fabric::status_name(status));
+  return !postpones;
 }
 
 void QueuePair::fail(const char* reason) {

@@ -60,12 +60,15 @@ class QueuePair {
   // and counted. If it throws std::bad_alloc, the packet had no effect.
   void receive(const wire::RocePacket& packet, fabric::Time now);
 
-  // Returns the next packet that may be sent now; false: none.
-  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
+  // Returns the next packet that may be sent now; false: none. `others_next`: other queue pairs
+  // send before the next packet of this one.
+  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now, bool others_next = false);
 
   // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
-  void expire(fabric::Time now);
+  // `all_received`: everything that had arrived by now was passed to receive(). Otherwise time-outs
+  // of acknowledgments are postponed. Returns false if one was.
+  bool expire(fabric::Time now, bool all_received = true);
 
   // Flushes all work in flight and invalidates all handles. `reason`: a clause for the user, in
   // static storage.

@@ -147,7 +147,7 @@ void RcRequester::note_in_flight() {
   in_flight_ = now;
 }
 
-bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
+bool RcRequester::transmit(OutPacket& out, fabric::Time now, bool others_next) {
   waits_for_path_ = false;
   if (next_ == work_.end() || rnr_until_ != fabric::kNever) return false;
   const SendWork& w = work_[next_];
@@ -188,6 +188,11 @@ bool RcRequester::transmit(OutPacket& out, fabric::Time now) {
     const auto in_flight = static_cast<std::uint32_t>(psn_diff(next_psn_, una_psn_)) + 1;
     const std::uint32_t quarter = std::max(1U, window_ / 4);
     headers.bth.ack_req = last || in_flight >= window_ || next_psn_ % quarter == 0;
+    // The rest of the message may have to wait. What was sent of it must not occupy the shared
+    // window for so long, or appear to be lost.
+    if (PeerPath* const shared = parameters_.shared) {
+      headers.bth.ack_req = headers.bth.ack_req || others_next || shared->admits_one();
+    }
   }
   put_headers(headers, out);
 
@@ -415,12 +420,16 @@ fabric::Time RcRequester::deadline() const {
   return std::min(ack_deadline_, rnr_until_);
 }
 
-Status RcRequester::expire(fabric::Time now) {
+Status RcRequester::expire(fabric::Time now, bool all_received) {
   if (rnr_until_ <= now) {
     rnr_until_ = fabric::kNever;
     gap_known_ = false;
   }
   if (ack_deadline_ > now) return Status::kSuccess;
+  if (!all_received) {
+    ack_deadline_ = now + fabric::kMillisecond;
+    return Status::kSuccess;
+  }
   constexpr unsigned kMostDoublings = 7;
   // Together a second with the usual time-out.
   constexpr unsigned kWaitsForQueue = 4;

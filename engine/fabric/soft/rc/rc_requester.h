@@ -50,7 +50,8 @@ class RcRequester {
 
   [[nodiscard]] fabric::Expected<void> post(const fabric::SendRequest& request,
                                             const MemoryTable& memory);
-  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
+  // `others_next`: other queue pairs send before the next packet of this one.
+  [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now, bool others_next);
   // Whether the last transmit() had a packet that QpParameters::shared did not admit.
   [[nodiscard]] bool waits_for_path() const { return waits_for_path_; }
   [[nodiscard]] PathWaiter& waiter() { return waiter_; }
@@ -67,8 +68,9 @@ class RcRequester {
   }
 
   [[nodiscard]] fabric::Time deadline() const;
-  // As receive().
-  [[nodiscard]] fabric::Status expire(fabric::Time now);
+  // As receive(). `all_received`: no acknowledgment waits to be received. Otherwise nothing is sent
+  // again yet.
+  [[nodiscard]] fabric::Status expire(fabric::Time now, bool all_received);
 
   // Completes the oldest request with `status`, all others as kFlushed.
   template <typename Done>

@@ -268,6 +268,22 @@ TEST(RcRequester, WaitsNoLongerThanASecondUnlessAskedTo) {
   }
 }
 
+TEST(RcRequester, TheTimeoutWaitsUntilWhatHasArrivedIsReceived) {
+  LoneQp q;
+  send(q, 1);
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0));
+  q.now = q.side.qp.deadline();
+  EXPECT_FALSE(q.side.qp.expire(q.now, false));
+  EXPECT_THAT(q.sent_psns(), IsEmpty());
+  EXPECT_GT(q.side.qp.deadline(), q.now);
+  EXPECT_EQ(q.side.qp.counters().timeouts, 0U);
+  // There was no answer among it.
+  q.now = q.side.qp.deadline();
+  EXPECT_TRUE(q.side.qp.expire(q.now, true));
+  EXPECT_THAT(q.sent_psns(), ElementsAre(0));
+  EXPECT_EQ(q.side.qp.counters().timeouts, 1U);
+}
+
 TEST(RcRequester, WithoutATimerItWaits) {
   PairOptions o = lone_options();
   o.parameters.ack_timeout = 0;

@@ -154,7 +154,9 @@ class Adapter {
   [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
   // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
-  void expire(fabric::Time now);
+  // `all_received`: everything that had arrived by now was passed to receive(). Otherwise time-outs
+  // of answers are postponed, since the answer may be there. Returns false if one was.
+  bool expire(fabric::Time now, bool all_received = true);
   // Whether the owner sleeps until something happens, or polls. A sleeping owner answers more
   // slowly, and waking the peer only for an ACK costs as much as waking it for an answer.
   void owner_sleeps(bool sleeps);
