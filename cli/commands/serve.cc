@@ -379,7 +379,11 @@ std::optional<ServePlan> parse(const ServeOptions& options) {
   server_options.max_calls = options.max_calls;
   server_options.duplicates.entries = options.drc_entries;
   server_options.duplicates.bytes = *drc_bytes;
-  return ServePlan{*endpoint,      *address, *bulk, server_options, std::move(*null_programs),
+  return ServePlan{*endpoint,
+                   *address,
+                   *bulk,
+                   server_options,
+                   std::move(*null_programs),
                    std::move(metrics_address)};
 }
 

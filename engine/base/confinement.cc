@@ -59,30 +59,131 @@ namespace {
 // What a decoder needs: memory, threads, time, and files and pipes. Sockets can only be used if
 // they exist. Old system calls are missing on some processors.
 constexpr std::array kAllowed{
-    __NR_read, __NR_readv, __NR_pread64, __NR_preadv, __NR_write, __NR_writev, __NR_pwrite64,
-    __NR_pwritev, __NR_lseek, __NR_close, __NR_close_range, __NR_fstat, __NR_newfstatat, __NR_statx,
-    __NR_statfs, __NR_fstatfs, __NR_openat, __NR_faccessat, __NR_faccessat2, __NR_readlinkat,
-    __NR_getdents64, __NR_getcwd, __NR_chdir, __NR_fchdir, __NR_ftruncate, __NR_fallocate,
-    __NR_fsync, __NR_fdatasync, __NR_sync_file_range, __NR_fadvise64, __NR_readahead,
-    __NR_renameat2, __NR_unlinkat, __NR_linkat, __NR_mkdirat, __NR_fchmod, __NR_fchmodat,
-    __NR_umask, __NR_utimensat, __NR_flock, __NR_copy_file_range, __NR_sendfile, __NR_splice,
-    __NR_dup, __NR_dup3, __NR_fcntl, __NR_pipe2, __NR_eventfd2, __NR_ppoll, __NR_pselect6,
-    __NR_epoll_create1, __NR_epoll_ctl, __NR_epoll_pwait, __NR_sendto, __NR_recvfrom,
-    __NR_shutdown, __NR_getsockopt,
-    __NR_munmap, __NR_mremap, __NR_brk, __NR_madvise, __NR_mincore, __NR_membarrier,
-    __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_rseq, __NR_sched_yield,
-    __NR_sched_getaffinity, __NR_sched_setaffinity, __NR_getcpu, __NR_set_tid_address,
-    __NR_gettid, __NR_getpid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid,
-    __NR_getpgid, __NR_getrusage, __NR_times, __NR_uname, __NR_sysinfo, __NR_getrandom,
-    __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep, __NR_gettimeofday,
-    __NR_setitimer, __NR_timerfd_create, __NR_timerfd_settime,
-    __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_rt_sigtimedwait,
-    __NR_rt_sigsuspend, __NR_signalfd4, __NR_sigaltstack, __NR_restart_syscall, __NR_exit,
+    __NR_read,
+    __NR_readv,
+    __NR_pread64,
+    __NR_preadv,
+    __NR_write,
+    __NR_writev,
+    __NR_pwrite64,
+    __NR_pwritev,
+    __NR_lseek,
+    __NR_close,
+    __NR_close_range,
+    __NR_fstat,
+    __NR_newfstatat,
+    __NR_statx,
+    __NR_statfs,
+    __NR_fstatfs,
+    __NR_openat,
+    __NR_faccessat,
+    __NR_faccessat2,
+    __NR_readlinkat,
+    __NR_getdents64,
+    __NR_getcwd,
+    __NR_chdir,
+    __NR_fchdir,
+    __NR_ftruncate,
+    __NR_fallocate,
+    __NR_fsync,
+    __NR_fdatasync,
+    __NR_sync_file_range,
+    __NR_fadvise64,
+    __NR_readahead,
+    __NR_renameat2,
+    __NR_unlinkat,
+    __NR_linkat,
+    __NR_mkdirat,
+    __NR_fchmod,
+    __NR_fchmodat,
+    __NR_umask,
+    __NR_utimensat,
+    __NR_flock,
+    __NR_copy_file_range,
+    __NR_sendfile,
+    __NR_splice,
+    __NR_dup,
+    __NR_dup3,
+    __NR_fcntl,
+    __NR_pipe2,
+    __NR_eventfd2,
+    __NR_ppoll,
+    __NR_pselect6,
+    __NR_epoll_create1,
+    __NR_epoll_ctl,
+    __NR_epoll_pwait,
+    __NR_sendto,
+    __NR_recvfrom,
+    __NR_shutdown,
+    __NR_getsockopt,
+    __NR_munmap,
+    __NR_mremap,
+    __NR_brk,
+    __NR_madvise,
+    __NR_mincore,
+    __NR_membarrier,
+    __NR_futex,
+    __NR_set_robust_list,
+    __NR_get_robust_list,
+    __NR_rseq,
+    __NR_sched_yield,
+    __NR_sched_getaffinity,
+    __NR_sched_setaffinity,
+    __NR_getcpu,
+    __NR_set_tid_address,
+    __NR_gettid,
+    __NR_getpid,
+    __NR_getppid,
+    __NR_getuid,
+    __NR_geteuid,
+    __NR_getgid,
+    __NR_getegid,
+    __NR_getpgid,
+    __NR_getrusage,
+    __NR_times,
+    __NR_uname,
+    __NR_sysinfo,
+    __NR_getrandom,
+    __NR_clock_gettime,
+    __NR_clock_getres,
+    __NR_clock_nanosleep,
+    __NR_nanosleep,
+    __NR_gettimeofday,
+    __NR_setitimer,
+    __NR_timerfd_create,
+    __NR_timerfd_settime,
+    __NR_rt_sigaction,
+    __NR_rt_sigprocmask,
+    __NR_rt_sigreturn,
+    __NR_rt_sigtimedwait,
+    __NR_rt_sigsuspend,
+    __NR_signalfd4,
+    __NR_sigaltstack,
+    __NR_restart_syscall,
+    __NR_exit,
     __NR_exit_group,
 #ifdef __NR_open
-    __NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_rename,
-    __NR_unlink, __NR_rmdir, __NR_link, __NR_mkdir, __NR_chmod, __NR_dup2, __NR_pipe, __NR_poll,
-    __NR_select, __NR_epoll_wait, __NR_time, __NR_getpgrp, __NR_alarm, __NR_arch_prctl, __NR_creat,
+    __NR_open,
+    __NR_stat,
+    __NR_lstat,
+    __NR_access,
+    __NR_readlink,
+    __NR_rename,
+    __NR_unlink,
+    __NR_rmdir,
+    __NR_link,
+    __NR_mkdir,
+    __NR_chmod,
+    __NR_dup2,
+    __NR_pipe,
+    __NR_poll,
+    __NR_select,
+    __NR_epoll_wait,
+    __NR_time,
+    __NR_getpgrp,
+    __NR_alarm,
+    __NR_arch_prctl,
+    __NR_creat,
 #endif
 #ifdef __NR_renameat
     __NR_renameat,
@@ -91,7 +192,7 @@ constexpr std::array kAllowed{
 
 // A terminal's size and settings, and the amount of data that waits. TIOCSTI, which types into the
 // terminal of the user, is not among them.
-constexpr std::array<unsigned, 6> kControls{TCGETS,   TIOCGWINSZ, FIONREAD,
+constexpr std::array<unsigned, 6> kControls{TCGETS,  TIOCGWINSZ, FIONREAD,
                                             FIOCLEX, FIONCLEX,   TIOCGPGRP};
 
 // PR_SET_VMA, by which glibc names memory; in headers since Linux 5.17.
@@ -135,8 +236,7 @@ class Program {
 
  private:
   void load(std::size_t offset) {
-    instructions_.push_back(
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
+    instructions_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
   }
 
   std::vector<sock_filter> instructions_;
@@ -146,7 +246,8 @@ constexpr std::uint32_t error(std::uint32_t number) {
   return SECCOMP_RET_ERRNO | number;
 }
 
-bool filter_system_calls(Processes processes) {
+// Allows what a decoder needs, and to start a helper, for the time while files are opened.
+bool allow_known_calls() {
   Program p;
   for (const auto number : kAllowed) p.on(number, SECCOMP_RET_ALLOW);
   const std::array<unsigned, 1> none{0};
@@ -154,43 +255,58 @@ bool filter_system_calls(Processes processes) {
   p.on_argument(__NR_mprotect, 2, PROT_EXEC, none, error(EPERM));
   p.on(__NR_mmap, SECCOMP_RET_ALLOW);
   p.on_argument(__NR_ioctl, 1, UINT32_MAX, kControls, error(EPERM));
-  const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory, PR_SET_NO_NEW_PRIVS};
+  const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory,
+                                         PR_SET_NO_NEW_PRIVS};
   p.on_argument(__NR_prctl, 0, UINT32_MAX, controls, error(EPERM));
   // Of this process only.
   p.on_argument(__NR_prlimit64, 0, UINT32_MAX, none, error(EPERM));
   // glibc makes threads with clone3(), whose flags a filter cannot read, unless it is missing.
   p.on(__NR_clone3, error(ENOSYS));
-  if (processes == Processes::kStart) {
-    for (const long number : {__NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid,
-                              __NR_kill, __NR_tgkill}) {
-      p.on(number, SECCOMP_RET_ALLOW);
-    }
-    // For the next call of confine().
-    p.on(__NR_seccomp, SECCOMP_RET_ALLOW);
-#ifdef __NR_landlock_create_ruleset
-    for (const long number : {__NR_landlock_create_ruleset, __NR_landlock_add_rule,
-                              __NR_landlock_restrict_self}) {
-      p.on(number, SECCOMP_RET_ALLOW);
-    }
-#endif
+  for (const long number : {__NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid,
+                            __NR_kill, __NR_tgkill}) {
+    p.on(number, SECCOMP_RET_ALLOW);
+  }
 #ifdef __NR_vfork
-    p.on(__NR_vfork, SECCOMP_RET_ALLOW);
+  p.on(__NR_vfork, SECCOMP_RET_ALLOW);
 #endif
-  } else {
-    // abort() signals its own thread.
-    const std::array<unsigned, 1> self{static_cast<unsigned>(::getpid())};
-    p.on_argument(__NR_tgkill, 0, UINT32_MAX, self, error(EPERM));
-    const std::array<unsigned, 1> thread{CLONE_THREAD};
-    p.on_argument(__NR_clone, 0, CLONE_THREAD, thread, error(EPERM));
-    p.on(__NR_execve, SECCOMP_RET_KILL_PROCESS);
-    p.on(__NR_execveat, SECCOMP_RET_KILL_PROCESS);
+  // For the next call of confine().
+  p.on(__NR_seccomp, SECCOMP_RET_ALLOW);
+#ifdef __NR_landlock_create_ruleset
+  for (const long number :
+       {__NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self}) {
+    p.on(number, SECCOMP_RET_ALLOW);
   }
-  if (processes == Processes::kEnd) {
-    for (const long number : {__NR_wait4, __NR_waitid, __NR_kill}) p.on(number, SECCOMP_RET_ALLOW);
-  }
+#endif
   p.on(__NR_ptrace, SECCOMP_RET_KILL_PROCESS);
   p.end(error(EPERM));
   return p.install();
+}
+
+// Takes processes away. A second filter, since the kernel obeys the stricter of both; it is short,
+// because the kernel examines a filter for each system call when it is installed.
+bool refuse_processes(Processes processes) {
+  Program p;
+  const std::array<unsigned, 1> thread{CLONE_THREAD};
+  p.on_argument(__NR_clone, 0, CLONE_THREAD, thread, error(EPERM));
+  // abort() signals its own thread.
+  const std::array<unsigned, 1> self{static_cast<unsigned>(::getpid())};
+  p.on_argument(__NR_tgkill, 0, UINT32_MAX, self, error(EPERM));
+  p.on(__NR_execve, SECCOMP_RET_KILL_PROCESS);
+  p.on(__NR_execveat, SECCOMP_RET_KILL_PROCESS);
+#ifdef __NR_vfork
+  p.on(__NR_vfork, error(EPERM));
+#endif
+  p.on(__NR_socketpair, error(EPERM));
+  if (processes == Processes::kNone) {
+    for (const long number : {__NR_wait4, __NR_waitid, __NR_kill}) p.on(number, error(EPERM));
+  }
+  p.end(SECCOMP_RET_ALLOW);
+  return p.install();
+}
+
+bool filter_system_calls(Processes processes) {
+  static const bool known_only = allow_known_calls();
+  return known_only && (processes == Processes::kStart || refuse_processes(processes));
 }
 
 #if __has_include(<linux/landlock.h>) && defined(SYS_landlock_create_ruleset)
@@ -290,9 +406,9 @@ Confined confine(const Confinement& to) {
 
 ConfinementSupport confinement_support() {
   // With a null filter the kernel fails with EFAULT, once it knows the operation.
-  const bool known = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-                               nullptr) != 0 &&
-                     errno == EFAULT;
+  const bool known =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, nullptr) != 0 &&
+      errno == EFAULT;
   return {known, known ? std::string() : "the kernel has no seccomp filters", landlock_version()};
 }
 

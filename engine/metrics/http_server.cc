@@ -295,8 +295,8 @@ bool HttpServer::Impl::begin(Exchange& exchange) {
                               &exchange.request.accept);
   if (passwords) {
     const auto credentials = credentials_of(exchange.connection);
-    const auto verdict = credentials ? passwords->known(credentials->user, credentials->password)
-                                     : Verdict::kWrong;
+    const auto verdict =
+        credentials ? passwords->known(credentials->user, credentials->password) : Verdict::kWrong;
     if (!verdict) {
       check_password(exchange, *credentials);
       return false;
@@ -318,8 +318,8 @@ void HttpServer::Impl::check_password(Exchange& exchange, const Credentials& cre
   ::MHD_suspend_connection(exchange.connection);
   bool asked = false;
   try {
-    asked = passwords->ask(credentials.user, credentials.password, peer_of(exchange.connection),
-                           done);
+    asked =
+        passwords->ask(credentials.user, credentials.password, peer_of(exchange.connection), done);
   } catch (const std::exception&) {
     asked = false;
   }

@@ -100,8 +100,8 @@ TEST_F(MetricsConfig, ClientsShowCertificates) {
     EXPECT_EQ(get("https", of_server).out, "000");
   }
   {
-    Background server(serving(
-        kTls + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"));
+    Background server(
+        serving(kTls + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"));
     ASSERT_TRUE(server.wait_for("metrics at https")) << server.out;
     EXPECT_EQ(get("https", own).out, "200");
     EXPECT_EQ(get("https", strange).out, "000");
@@ -124,9 +124,9 @@ TEST_F(MetricsConfig, GuessesDoNotDelayAScrape) {
   for (int i = 0; i < 50; ++i) {
     // "alice:0".."alice:9" and so on; base64 of three digits needs no padding.
     guesses.emplace_back(address_, kPort);
-    (void)guesses.back().send(
-        fmt::format("GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWxpY2U6MTAw{}\r\n\r\n",
-                    std::string(4, static_cast<char>('A' + i % 26))));
+    (void)guesses.back().send(fmt::format(
+        "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWxpY2U6MTAw{}\r\n\r\n",
+        std::string(4, static_cast<char>('A' + i % 26))));
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get("http", "-u alice:secret").out, "200");
   EXPECT_EQ(get("http", "-u alice:guess").status, 0);
