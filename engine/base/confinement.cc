@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <system_error>
 
 #include <fcntl.h>
@@ -58,137 +60,45 @@ namespace {
 
 // What a decoder needs: memory, threads, time, and files and pipes. Sockets can only be used if
 // they exist. Old system calls are missing on some processors.
+// clang-format off
 constexpr std::array kAllowed{
-    __NR_read,
-    __NR_readv,
-    __NR_pread64,
-    __NR_preadv,
-    __NR_write,
-    __NR_writev,
-    __NR_pwrite64,
-    __NR_pwritev,
-    __NR_lseek,
-    __NR_close,
-    __NR_close_range,
-    __NR_fstat,
-    __NR_newfstatat,
-    __NR_statx,
-    __NR_statfs,
-    __NR_fstatfs,
-    __NR_openat,
-    __NR_faccessat,
-    __NR_faccessat2,
-    __NR_readlinkat,
-    __NR_getdents64,
-    __NR_getcwd,
-    __NR_chdir,
-    __NR_fchdir,
-    __NR_ftruncate,
-    __NR_fallocate,
-    __NR_fsync,
-    __NR_fdatasync,
-    __NR_sync_file_range,
-    __NR_fadvise64,
-    __NR_readahead,
-    __NR_renameat2,
-    __NR_unlinkat,
-    __NR_linkat,
-    __NR_mkdirat,
-    __NR_fchmod,
-    __NR_fchmodat,
-    __NR_umask,
-    __NR_utimensat,
-    __NR_flock,
-    __NR_copy_file_range,
-    __NR_sendfile,
-    __NR_splice,
-    __NR_dup,
-    __NR_dup3,
-    __NR_fcntl,
-    __NR_pipe2,
-    __NR_eventfd2,
-    __NR_ppoll,
-    __NR_pselect6,
-    __NR_epoll_create1,
-    __NR_epoll_ctl,
-    __NR_epoll_pwait,
-    __NR_sendto,
-    __NR_recvfrom,
-    __NR_shutdown,
-    __NR_getsockopt,
-    __NR_munmap,
-    __NR_mremap,
-    __NR_brk,
-    __NR_madvise,
-    __NR_mincore,
-    __NR_membarrier,
-    __NR_futex,
-    __NR_set_robust_list,
-    __NR_get_robust_list,
-    __NR_rseq,
-    __NR_sched_yield,
-    __NR_sched_getaffinity,
-    __NR_sched_setaffinity,
-    __NR_getcpu,
-    __NR_set_tid_address,
-    __NR_gettid,
-    __NR_getpid,
-    __NR_getppid,
-    __NR_getuid,
-    __NR_geteuid,
-    __NR_getgid,
-    __NR_getegid,
-    __NR_getpgid,
-    __NR_getrusage,
-    __NR_times,
-    __NR_uname,
-    __NR_sysinfo,
-    __NR_getrandom,
-    __NR_clock_gettime,
-    __NR_clock_getres,
-    __NR_clock_nanosleep,
-    __NR_nanosleep,
-    __NR_gettimeofday,
-    __NR_setitimer,
-    __NR_timerfd_create,
-    __NR_timerfd_settime,
-    __NR_rt_sigaction,
-    __NR_rt_sigprocmask,
-    __NR_rt_sigreturn,
-    __NR_rt_sigtimedwait,
-    __NR_rt_sigsuspend,
-    __NR_signalfd4,
-    __NR_sigaltstack,
-    __NR_restart_syscall,
-    __NR_exit,
+    __NR_read, __NR_readv, __NR_pread64, __NR_preadv, __NR_write, __NR_writev, __NR_pwrite64,
+    __NR_pwritev, __NR_lseek, __NR_close, __NR_close_range, __NR_fstat, __NR_newfstatat, __NR_statx,
+    __NR_statfs, __NR_fstatfs, __NR_openat, __NR_faccessat, __NR_faccessat2, __NR_readlinkat,
+    __NR_getdents64, __NR_getcwd, __NR_chdir, __NR_fchdir, __NR_ftruncate, __NR_fallocate,
+    __NR_fsync, __NR_fdatasync, __NR_sync_file_range, __NR_fadvise64, __NR_readahead,
+    __NR_renameat2, __NR_unlinkat, __NR_linkat, __NR_mkdirat, __NR_fchmod, __NR_fchmodat,
+    __NR_umask, __NR_utimensat, __NR_flock, __NR_copy_file_range, __NR_sendfile, __NR_splice,
+    __NR_dup, __NR_dup3, __NR_fcntl, __NR_pipe2, __NR_eventfd2, __NR_ppoll, __NR_pselect6,
+    __NR_epoll_create1, __NR_epoll_ctl, __NR_epoll_pwait, __NR_sendto, __NR_recvfrom,
+    __NR_shutdown, __NR_getsockopt,
+    __NR_mmap, __NR_munmap, __NR_mremap, __NR_brk, __NR_madvise, __NR_mincore, __NR_membarrier,
+    __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_rseq, __NR_sched_yield,
+    __NR_sched_getaffinity, __NR_sched_setaffinity, __NR_getcpu, __NR_set_tid_address,
+    __NR_gettid, __NR_getpid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid,
+    __NR_getpgid, __NR_getrusage, __NR_times, __NR_uname, __NR_sysinfo, __NR_getrandom,
+    __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep,
+    __NR_gettimeofday, __NR_setitimer, __NR_timerfd_create, __NR_timerfd_settime,
+    __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_rt_sigtimedwait,
+    __NR_rt_sigsuspend, __NR_signalfd4, __NR_sigaltstack, __NR_restart_syscall, __NR_exit,
     __NR_exit_group,
-#ifdef __NR_open
-    __NR_open,
-    __NR_stat,
-    __NR_lstat,
-    __NR_access,
-    __NR_readlink,
-    __NR_rename,
-    __NR_unlink,
-    __NR_rmdir,
-    __NR_link,
-    __NR_mkdir,
-    __NR_chmod,
-    __NR_dup2,
-    __NR_pipe,
-    __NR_poll,
-    __NR_select,
-    __NR_epoll_wait,
-    __NR_time,
-    __NR_getpgrp,
-    __NR_alarm,
-    __NR_arch_prctl,
-    __NR_creat,
+    // To start helpers, until refuse_processes().
+    __NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid, __NR_kill, __NR_tgkill,
+    // For the next call of confine().
+    __NR_seccomp,
+#ifdef __NR_landlock_create_ruleset
+    __NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self,
 #endif
 #ifdef __NR_renameat
     __NR_renameat,
 #endif
+#ifdef __NR_open  // and others that AArch64 has not
+    __NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_rename, __NR_unlink,
+    __NR_rmdir, __NR_link, __NR_mkdir, __NR_chmod, __NR_dup2, __NR_pipe, __NR_poll, __NR_select,
+    __NR_epoll_wait, __NR_time, __NR_getpgrp, __NR_alarm, __NR_arch_prctl, __NR_creat, __NR_vfork,
+#endif
 };
+// clang-format on
 
 // A terminal's size and settings, and the amount of data that waits. TIOCSTI, which types into the
 // terminal of the user, is not among them.
@@ -205,6 +115,25 @@ class Program {
     instructions_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RPCRDMA_AUDIT_ARCH, 1, 0));
     end(SECCOMP_RET_KILL_PROCESS);
     load(offsetof(seccomp_data, nr));
+  }
+  // Allows these calls, found by bisection: the kernel runs a filter for every number when it is
+  // installed.
+  void allow(std::vector<std::uint32_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<Range> ranges;
+    for (const std::uint32_t n : numbers) {
+      if (!ranges.empty() && n <= ranges.back().last + 1) {
+        ranges.back().last = n;
+      } else {
+        ranges.push_back({n, n});
+      }
+    }
+    std::vector<sock_filter> tree = bisect(ranges);
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      if (tree[i].code == (BPF_JMP | BPF_JA))
+        tree[i].k = static_cast<std::uint32_t>(tree.size() - i - 1);
+    }
+    instructions_.insert(instructions_.end(), tree.begin(), tree.end());
   }
   void on(long number, std::uint32_t action) {
     instructions_.push_back(
@@ -235,6 +164,28 @@ class Program {
   }
 
  private:
+  struct Range {
+    std::uint32_t first, last;
+  };
+
+  // Jumps without a condition lead to the end of the whole tree.
+  static std::vector<sock_filter> bisect(std::span<const Range> ranges) {
+    if (ranges.size() == 1) {
+      return {BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ranges[0].last, 2, 0),
+              BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[0].first, 0, 1),
+              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), BPF_STMT(BPF_JMP | BPF_JA, 0)};
+    }
+    const std::size_t half = ranges.size() / 2;
+    const std::vector<sock_filter> below = bisect(ranges.first(half));
+    const std::vector<sock_filter> above = bisect(ranges.subspan(half));
+    // A jump reaches 255 instructions: 100 ranges.
+    std::vector<sock_filter> tree{BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first,
+                                           static_cast<std::uint8_t>(below.size()), 0)};
+    tree.insert(tree.end(), below.begin(), below.end());
+    tree.insert(tree.end(), above.begin(), above.end());
+    return tree;
+  }
+
   void load(std::size_t offset) {
     instructions_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
   }
@@ -249,11 +200,10 @@ constexpr std::uint32_t error(std::uint32_t number) {
 // Allows what a decoder needs, and to start a helper, for the time while files are opened.
 bool allow_known_calls() {
   Program p;
-  for (const auto number : kAllowed) p.on(number, SECCOMP_RET_ALLOW);
+  p.allow({kAllowed.begin(), kAllowed.end()});
   const std::array<unsigned, 1> none{0};
   // No code is made: it comes from files that exist, for a library that is loaded late.
   p.on_argument(__NR_mprotect, 2, PROT_EXEC, none, error(EPERM));
-  p.on(__NR_mmap, SECCOMP_RET_ALLOW);
   p.on_argument(__NR_ioctl, 1, UINT32_MAX, kControls, error(EPERM));
   const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory,
                                          PR_SET_NO_NEW_PRIVS};
@@ -262,21 +212,6 @@ bool allow_known_calls() {
   p.on_argument(__NR_prlimit64, 0, UINT32_MAX, none, error(EPERM));
   // glibc makes threads with clone3(), whose flags a filter cannot read, unless it is missing.
   p.on(__NR_clone3, error(ENOSYS));
-  for (const long number : {__NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid,
-                            __NR_kill, __NR_tgkill}) {
-    p.on(number, SECCOMP_RET_ALLOW);
-  }
-#ifdef __NR_vfork
-  p.on(__NR_vfork, SECCOMP_RET_ALLOW);
-#endif
-  // For the next call of confine().
-  p.on(__NR_seccomp, SECCOMP_RET_ALLOW);
-#ifdef __NR_landlock_create_ruleset
-  for (const long number :
-       {__NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self}) {
-    p.on(number, SECCOMP_RET_ALLOW);
-  }
-#endif
   p.on(__NR_ptrace, SECCOMP_RET_KILL_PROCESS);
   p.end(error(EPERM));
   return p.install();
