@@ -72,7 +72,7 @@ constexpr std::array kAllowed{
     __NR_dup, __NR_dup3, __NR_fcntl, __NR_pipe2, __NR_eventfd2, __NR_ppoll, __NR_pselect6,
     __NR_epoll_create1, __NR_epoll_ctl, __NR_epoll_pwait, __NR_sendto, __NR_recvfrom,
     __NR_shutdown, __NR_getsockopt,
-    __NR_mmap, __NR_munmap, __NR_mremap, __NR_brk, __NR_madvise, __NR_mincore, __NR_membarrier,
+    __NR_munmap, __NR_mremap, __NR_brk, __NR_madvise, __NR_mincore, __NR_membarrier,
     __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_rseq, __NR_sched_yield,
     __NR_sched_getaffinity, __NR_sched_setaffinity, __NR_getcpu, __NR_set_tid_address,
     __NR_gettid, __NR_getpid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid,
@@ -203,6 +203,8 @@ bool allow_known_calls() {
   p.allow({kAllowed.begin(), kAllowed.end()});
   const std::array<unsigned, 1> none{0};
   // No code is made: it comes from files that exist, for a library that is loaded late.
+  const std::array<unsigned, 3> not_both{0, PROT_WRITE, PROT_EXEC};
+  p.on_argument(__NR_mmap, 2, PROT_WRITE | PROT_EXEC, not_both, error(EPERM));
   p.on_argument(__NR_mprotect, 2, PROT_EXEC, none, error(EPERM));
   p.on_argument(__NR_ioctl, 1, UINT32_MAX, kControls, error(EPERM));
   const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory,

@@ -111,6 +111,11 @@ TEST_F(ConfinedProcess, ForbiddenCallsFail) {
             ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return static_cast<long>(::mprotect(page, 4096, PROT_READ | PROT_EXEC));
       },
+      [] {
+        void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return page == MAP_FAILED ? -1L : 0L;
+      },
   };
   for (const Processes processes : {Processes::kNone, Processes::kEnd}) {
     for (std::size_t i = 0; i < forbidden.size(); ++i) {
