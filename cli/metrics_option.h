@@ -1,4 +1,5 @@
-// --metrics HOST:PORT and --metrics-config FILE of the commands that run an endpoint (docs/metrics.md).
+// --metrics HOST:PORT and --metrics-config FILE of the commands that run an endpoint
+// (docs/metrics.md).
 #pragma once
 
 #include <cstdint>

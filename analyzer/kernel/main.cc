@@ -96,10 +96,8 @@ int main(int argc, char** argv) {
   const std::size_t slash = name.rfind('/');
   constexpr std::size_t kLongestName = 255;
   const std::string base = name.substr(slash == std::string::npos ? 0 : slash + 1, kLongestName);
-  rpcrdma::base::confine({.processes = rpcrdma::base::Processes::kNone,
-                          .files = true,
-                          .read = {},
-                          .written = {}});
+  rpcrdma::base::confine(
+      {.processes = rpcrdma::base::Processes::kNone, .files = true, .read = {}, .written = {}});
   const auto converted = rpcrdma::trace_dat::convert(input, STDOUT_FILENO, base);
   if (!converted) {
     complain(name, converted.error().message);

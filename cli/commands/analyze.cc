@@ -1,7 +1,7 @@
 // rpcrdma analyze: reports the verdict, findings and statistics of a capture.
 #include "commands.h"
-#include "filter_option.h"
 #include "confined_input.h"
+#include "filter_option.h"
 #include "input.h"
 #include "report_output.h"
 #include "slow_option.h"

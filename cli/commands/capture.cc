@@ -286,8 +286,8 @@ base::Expected<void> give_up(const Rights& rights) {
   if (!rights.limited) {
     const auto given_up = give_up_privileges(rights.become);
     if (given_up && rights.become) {
-      inform(fmt::format("runs as user {} from here (--user root stays root)",
-                         rights.become->user));
+      inform(
+          fmt::format("runs as user {} from here (--user root stays root)", rights.become->user));
     }
     // In a container, the default user may not exist.
     if (given_up || rights.chosen || !rights.become) return given_up;

@@ -1,7 +1,7 @@
 // rpcrdma export: writes a timeline for other tools.
 #include "commands.h"
-#include "filter_option.h"
 #include "confined_input.h"
+#include "filter_option.h"
 #include "input.h"
 #include "output_file.h"
 

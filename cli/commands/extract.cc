@@ -1,8 +1,8 @@
 // rpcrdma extract: writes chunk data or whole RPC messages to files.
 #include "commands.h"
+#include "confined_input.h"
 #include "file_names.h"
 #include "filter_option.h"
-#include "confined_input.h"
 #include "input.h"
 
 #include <algorithm>

@@ -177,11 +177,10 @@ void add_options(command_line::Command& command, OptionText& text) {
   command.option("--record", text.record, "Record trace events in this pcapng file").value("FILE");
   cli::add_ring_options(command, text.ring, cli::kRecordedRing);
   command
-      .option(
-          "--metrics", text.metrics,
-          "With --sums: serve metrics for Prometheus over HTTP at this address or name of this "
-          "machine: 10.0.0.1:9464, [::1]:9464, 9464 for the loopback address, or :9464 for all "
-          "addresses; port 0: any that is free (docs/metrics.md)")
+      .option("--metrics", text.metrics,
+              "With --sums: serve metrics for Prometheus over HTTP at this address or name of this "
+              "machine: 10.0.0.1:9464, [::1]:9464, 9464 for the loopback address, or :9464 for all "
+              "addresses; port 0: any that is free (docs/metrics.md)")
       .value("HOST:PORT");
   command
       .option("--metrics-config", text.metrics_config,

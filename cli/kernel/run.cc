@@ -345,6 +345,12 @@ int run(const Plan& plan, const Opener& open) {
   if (const auto given_up = cli::give_up_privileges(*identity); !given_up) {
     return refused(given_up.error().message);
   }
+  // Root itself, whose other programs look for the live socket in its own folder, stays.
+  if (::geteuid() == 0 && plan.user.empty()) {
+    if (const auto limited = cli::limit_root(cli::KeptRights::kFiles); !limited) {
+      return refused(limited.error().message);
+    }
+  }
   return run_opened(plan, **source, *identity);
 }
 

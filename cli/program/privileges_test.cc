@@ -94,6 +94,42 @@ TEST_F(Privileges, NothingOfRootIsLeft) {
   }
 }
 
+// Returns the exit status of a shell command after limit_root().
+int shell_of_limited_root(KeptRights kept, const char* command) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!limit_root(kept)) ::_exit(255);
+    ::execl("/bin/sh", "sh", "-c", command, nullptr);
+    ::_exit(254);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Privileges, ALimitedRootRegainsNothing) {
+  if (!is_root()) GTEST_SKIP() << "not root";
+  EXPECT_EQ(
+      shell_of_limited_root(KeptRights::kNone,
+                            "grep -q '^CapEff:.*0000000000000000$' /proc/self/status && "
+                            "grep -q '^NoNewPrivs:.*1$' /proc/self/status && test $(id -u) = 0"),
+      0);
+  EXPECT_EQ(shell_of_limited_root(KeptRights::kFiles,
+                                  "grep -q '^CapEff:.*0000000000000[0-4]0[0-9a-f]$' "
+                                  "/proc/self/status && test $(id -u) = 0"),
+            0);
+}
+
+TEST_F(Privileges, TheDefaultUserIsOneForThisPurpose) {
+  const auto identity = default_identity();
+  const passwd* const own = ::getpwnam("rpcrdma");
+  const passwd* const entry = own != nullptr ? own : ::getpwnam("tcpdump");
+  ASSERT_EQ(identity.has_value(), entry != nullptr);
+  if (entry == nullptr) return;
+  EXPECT_EQ(identity->uid, entry->pw_uid);
+  EXPECT_EQ(identity->gid, entry->pw_gid);
+}
+
 TEST_F(Privileges, AnotherEffectiveUserIsOneForAWhile) {
   const uid_t before = ::geteuid();
   {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <system_error>
 
 #include <fcntl.h>
@@ -58,6 +60,7 @@ namespace {
 
 // What a decoder needs: memory, threads, time, and files and pipes. Sockets can only be used if
 // they exist. Old system calls are missing on some processors.
+// clang-format off
 constexpr std::array kAllowed{
     __NR_read, __NR_readv, __NR_pread64, __NR_preadv, __NR_write, __NR_writev, __NR_pwrite64,
     __NR_pwritev, __NR_lseek, __NR_close, __NR_close_range, __NR_fstat, __NR_newfstatat, __NR_statx,
@@ -74,24 +77,32 @@ constexpr std::array kAllowed{
     __NR_sched_getaffinity, __NR_sched_setaffinity, __NR_getcpu, __NR_set_tid_address,
     __NR_gettid, __NR_getpid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid,
     __NR_getpgid, __NR_getrusage, __NR_times, __NR_uname, __NR_sysinfo, __NR_getrandom,
-    __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep, __NR_gettimeofday,
-    __NR_setitimer, __NR_timerfd_create, __NR_timerfd_settime,
+    __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep,
+    __NR_gettimeofday, __NR_setitimer, __NR_timerfd_create, __NR_timerfd_settime,
     __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_rt_sigtimedwait,
     __NR_rt_sigsuspend, __NR_signalfd4, __NR_sigaltstack, __NR_restart_syscall, __NR_exit,
     __NR_exit_group,
-#ifdef __NR_open
-    __NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_rename,
-    __NR_unlink, __NR_rmdir, __NR_link, __NR_mkdir, __NR_chmod, __NR_dup2, __NR_pipe, __NR_poll,
-    __NR_select, __NR_epoll_wait, __NR_time, __NR_getpgrp, __NR_alarm, __NR_arch_prctl, __NR_creat,
+    // To start helpers, until refuse_processes().
+    __NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid, __NR_kill, __NR_tgkill,
+    // For the next call of confine().
+    __NR_seccomp,
+#ifdef __NR_landlock_create_ruleset
+    __NR_landlock_create_ruleset, __NR_landlock_add_rule, __NR_landlock_restrict_self,
 #endif
 #ifdef __NR_renameat
     __NR_renameat,
 #endif
+#ifdef __NR_open  // and others that AArch64 has not
+    __NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_readlink, __NR_rename, __NR_unlink,
+    __NR_rmdir, __NR_link, __NR_mkdir, __NR_chmod, __NR_dup2, __NR_pipe, __NR_poll, __NR_select,
+    __NR_epoll_wait, __NR_time, __NR_getpgrp, __NR_alarm, __NR_arch_prctl, __NR_creat, __NR_vfork,
+#endif
 };
+// clang-format on
 
 // A terminal's size and settings, and the amount of data that waits. TIOCSTI, which types into the
 // terminal of the user, is not among them.
-constexpr std::array<unsigned, 6> kControls{TCGETS,   TIOCGWINSZ, FIONREAD,
+constexpr std::array<unsigned, 6> kControls{TCGETS,  TIOCGWINSZ, FIONREAD,
                                             FIOCLEX, FIONCLEX,   TIOCGPGRP};
 
 // PR_SET_VMA, by which glibc names memory; in headers since Linux 5.17.
@@ -104,6 +115,25 @@ class Program {
     instructions_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RPCRDMA_AUDIT_ARCH, 1, 0));
     end(SECCOMP_RET_KILL_PROCESS);
     load(offsetof(seccomp_data, nr));
+  }
+  // Allows these calls, found by bisection: the kernel runs a filter for every number when it is
+  // installed.
+  void allow(std::vector<std::uint32_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<Range> ranges;
+    for (const std::uint32_t n : numbers) {
+      if (!ranges.empty() && n <= ranges.back().last + 1) {
+        ranges.back().last = n;
+      } else {
+        ranges.push_back({n, n});
+      }
+    }
+    std::vector<sock_filter> tree = bisect(ranges);
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      if (tree[i].code == (BPF_JMP | BPF_JA))
+        tree[i].k = static_cast<std::uint32_t>(tree.size() - i - 1);
+    }
+    instructions_.insert(instructions_.end(), tree.begin(), tree.end());
   }
   void on(long number, std::uint32_t action) {
     instructions_.push_back(
@@ -134,9 +164,30 @@ class Program {
   }
 
  private:
+  struct Range {
+    std::uint32_t first, last;
+  };
+
+  // Jumps without a condition lead to the end of the whole tree.
+  static std::vector<sock_filter> bisect(std::span<const Range> ranges) {
+    if (ranges.size() == 1) {
+      return {BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ranges[0].last, 2, 0),
+              BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[0].first, 0, 1),
+              BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), BPF_STMT(BPF_JMP | BPF_JA, 0)};
+    }
+    const std::size_t half = ranges.size() / 2;
+    const std::vector<sock_filter> below = bisect(ranges.first(half));
+    const std::vector<sock_filter> above = bisect(ranges.subspan(half));
+    // A jump reaches 255 instructions: 100 ranges.
+    std::vector<sock_filter> tree{BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first,
+                                           static_cast<std::uint8_t>(below.size()), 0)};
+    tree.insert(tree.end(), below.begin(), below.end());
+    tree.insert(tree.end(), above.begin(), above.end());
+    return tree;
+  }
+
   void load(std::size_t offset) {
-    instructions_.push_back(
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
+    instructions_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)));
   }
 
   std::vector<sock_filter> instructions_;
@@ -146,51 +197,53 @@ constexpr std::uint32_t error(std::uint32_t number) {
   return SECCOMP_RET_ERRNO | number;
 }
 
-bool filter_system_calls(Processes processes) {
+// Allows what a decoder needs, and to start a helper, for the time while files are opened.
+bool allow_known_calls() {
   Program p;
-  for (const auto number : kAllowed) p.on(number, SECCOMP_RET_ALLOW);
+  p.allow({kAllowed.begin(), kAllowed.end()});
   const std::array<unsigned, 1> none{0};
   // No code is made: it comes from files that exist, for a library that is loaded late.
+  const std::array<unsigned, 3> not_both{0, PROT_WRITE, PROT_EXEC};
+  p.on_argument(__NR_mmap, 2, PROT_WRITE | PROT_EXEC, not_both, error(EPERM));
   p.on_argument(__NR_mprotect, 2, PROT_EXEC, none, error(EPERM));
-  p.on(__NR_mmap, SECCOMP_RET_ALLOW);
   p.on_argument(__NR_ioctl, 1, UINT32_MAX, kControls, error(EPERM));
-  const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory, PR_SET_NO_NEW_PRIVS};
+  const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory,
+                                         PR_SET_NO_NEW_PRIVS};
   p.on_argument(__NR_prctl, 0, UINT32_MAX, controls, error(EPERM));
   // Of this process only.
   p.on_argument(__NR_prlimit64, 0, UINT32_MAX, none, error(EPERM));
   // glibc makes threads with clone3(), whose flags a filter cannot read, unless it is missing.
   p.on(__NR_clone3, error(ENOSYS));
-  if (processes == Processes::kStart) {
-    for (const long number : {__NR_clone, __NR_execve, __NR_socketpair, __NR_wait4, __NR_waitid,
-                              __NR_kill, __NR_tgkill}) {
-      p.on(number, SECCOMP_RET_ALLOW);
-    }
-    // For the next call of confine().
-    p.on(__NR_seccomp, SECCOMP_RET_ALLOW);
-#ifdef __NR_landlock_create_ruleset
-    for (const long number : {__NR_landlock_create_ruleset, __NR_landlock_add_rule,
-                              __NR_landlock_restrict_self}) {
-      p.on(number, SECCOMP_RET_ALLOW);
-    }
-#endif
-#ifdef __NR_vfork
-    p.on(__NR_vfork, SECCOMP_RET_ALLOW);
-#endif
-  } else {
-    // abort() signals its own thread.
-    const std::array<unsigned, 1> self{static_cast<unsigned>(::getpid())};
-    p.on_argument(__NR_tgkill, 0, UINT32_MAX, self, error(EPERM));
-    const std::array<unsigned, 1> thread{CLONE_THREAD};
-    p.on_argument(__NR_clone, 0, CLONE_THREAD, thread, error(EPERM));
-    p.on(__NR_execve, SECCOMP_RET_KILL_PROCESS);
-    p.on(__NR_execveat, SECCOMP_RET_KILL_PROCESS);
-  }
-  if (processes == Processes::kEnd) {
-    for (const long number : {__NR_wait4, __NR_waitid, __NR_kill}) p.on(number, SECCOMP_RET_ALLOW);
-  }
   p.on(__NR_ptrace, SECCOMP_RET_KILL_PROCESS);
   p.end(error(EPERM));
   return p.install();
+}
+
+// Takes processes away. A second filter, since the kernel obeys the stricter of both; it is short,
+// because the kernel examines a filter for each system call when it is installed.
+bool refuse_processes(Processes processes) {
+  Program p;
+  const std::array<unsigned, 1> thread{CLONE_THREAD};
+  p.on_argument(__NR_clone, 0, CLONE_THREAD, thread, error(EPERM));
+  // abort() signals its own thread.
+  const std::array<unsigned, 1> self{static_cast<unsigned>(::getpid())};
+  p.on_argument(__NR_tgkill, 0, UINT32_MAX, self, error(EPERM));
+  p.on(__NR_execve, SECCOMP_RET_KILL_PROCESS);
+  p.on(__NR_execveat, SECCOMP_RET_KILL_PROCESS);
+#ifdef __NR_vfork
+  p.on(__NR_vfork, error(EPERM));
+#endif
+  p.on(__NR_socketpair, error(EPERM));
+  if (processes == Processes::kNone) {
+    for (const long number : {__NR_wait4, __NR_waitid, __NR_kill}) p.on(number, error(EPERM));
+  }
+  p.end(SECCOMP_RET_ALLOW);
+  return p.install();
+}
+
+bool filter_system_calls(Processes processes) {
+  static const bool known_only = allow_known_calls();
+  return known_only && (processes == Processes::kStart || refuse_processes(processes));
 }
 
 #if __has_include(<linux/landlock.h>) && defined(SYS_landlock_create_ruleset)
@@ -290,9 +343,9 @@ Confined confine(const Confinement& to) {
 
 ConfinementSupport confinement_support() {
   // With a null filter the kernel fails with EFAULT, once it knows the operation.
-  const bool known = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-                               nullptr) != 0 &&
-                     errno == EFAULT;
+  const bool known =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, nullptr) != 0 &&
+      errno == EFAULT;
   return {known, known ? std::string() : "the kernel has no seccomp filters", landlock_version()};
 }
 

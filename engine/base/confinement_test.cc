@@ -1,5 +1,5 @@
-// What a confined process cannot do, and what it still can. Each case runs in a child process, since
-// nothing is given back.
+// What a confined process cannot do, and what it still can. Each case runs in a child process,
+// since nothing is given back.
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -68,7 +68,9 @@ class ConfinedProcess : public ::testing::Test {
       return what();
     });
   }
-  [[nodiscard]] std::string in_folder(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string in_folder(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
   void put(const std::string& name) const {
     std::FILE* const file = std::fopen(in_folder(name).c_str(), "w");
     ASSERT_NE(file, nullptr);
@@ -105,9 +107,14 @@ TEST_F(ConfinedProcess, ForbiddenCallsFail) {
       [] { return static_cast<long>(::symlink("a", "b")); },
       [] { return static_cast<long>(::mknod("fifo", S_IFIFO | 0600, 0)); },
       [] {
-        void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void* const page =
+            ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return static_cast<long>(::mprotect(page, 4096, PROT_READ | PROT_EXEC));
+      },
+      [] {
+        void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return page == MAP_FAILED ? -1L : 0L;
       },
   };
   for (const Processes processes : {Processes::kNone, Processes::kEnd}) {
@@ -129,7 +136,9 @@ TEST_F(ConfinedProcess, StartingAProgramOrTracingEndsTheProcess) {
   EXPECT_EQ(confined(Processes::kNone, execute), -SIGSYS);
   EXPECT_EQ(confined(Processes::kEnd, execute), -SIGSYS);
   EXPECT_EQ(confined(Processes::kStart, execute), 0);
-  const auto trace = [] { return error_of(::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr)); };
+  const auto trace = [] {
+    return error_of(::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr));
+  };
   EXPECT_EQ(confined(Processes::kNone, trace), -SIGSYS);
   EXPECT_EQ(confined(Processes::kStart, trace), -SIGSYS);
 }
@@ -149,14 +158,14 @@ TEST_F(ConfinedProcess, AHelperCanStillStartAndHasNoSockets) {
 }
 
 TEST_F(ConfinedProcess, LessCanFollow) {
-  EXPECT_EQ(confined(Processes::kStart,
-                     [] {
-                       if (::fork() == 0) ::_exit(0);
-                       confine({.processes = Processes::kNone, .files = true, .read = {},
-                                .written = {}});
-                       return error_of(::fork());
-                     }),
-            EPERM);
+  EXPECT_EQ(
+      confined(Processes::kStart,
+               [] {
+                 if (::fork() == 0) ::_exit(0);
+                 confine({.processes = Processes::kNone, .files = true, .read = {}, .written = {}});
+                 return error_of(::fork());
+               }),
+      EPERM);
 }
 
 // Threads, memory, time, pipes, files.

@@ -74,9 +74,9 @@ void Door::make_room(const PeerKey& newcomer) {
     return end_oldest_of(newcomer);
   }
   if (all_taken_ < limits_.places) return;
-  const auto most = std::max_element(taken_.begin(), taken_.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(taken_.begin(), taken_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   end_oldest_of(most->first);
 }
 

@@ -37,8 +37,7 @@ class Ended {
   }
   bool comes_to(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30),
-                             [&] { return all_.size() >= count; });
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return all_.size() >= count; });
   }
 
  private:

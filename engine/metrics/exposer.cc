@@ -98,8 +98,8 @@ Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& host
                                                          std::uint16_t port,
                                                          std::function<Snapshot()> take,
                                                          const WebConfig& web) {
-  auto impl =
-      Impl::open(host, port, web, [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+  auto impl = Impl::open(host, port, web,
+                         [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }

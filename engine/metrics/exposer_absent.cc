@@ -17,9 +17,9 @@ bool Exposer::has_native_histograms() {
 namespace {
 
 tl::unexpected<fabric::Error> no_metrics() {
-  return fabric::fail(
-      fabric::Errc::kSystem,
-      "this build has no metrics: it was configured without prometheus-cpp, libmicrohttpd or yaml-cpp");
+  return fabric::fail(fabric::Errc::kSystem,
+                      "this build has no metrics: it was configured without prometheus-cpp, "
+                      "libmicrohttpd or yaml-cpp");
 }
 
 }  // namespace
@@ -30,9 +30,10 @@ fabric::Expected<std::unique_ptr<Exposer>> Exposer::open(const std::string& /*ho
                                                          const WebConfig& /*web*/) {
   return no_metrics();
 }
-fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(
-    const std::string& /*host*/, std::uint16_t /*port*/, std::function<Snapshot()> /*take*/,
-    const WebConfig& /*web*/) {
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& /*host*/,
+                                                                 std::uint16_t /*port*/,
+                                                                 std::function<Snapshot()> /*take*/,
+                                                                 const WebConfig& /*web*/) {
   return no_metrics();
 }
 

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/core.h>
 #include <microhttpd.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -295,8 +296,8 @@ bool HttpServer::Impl::begin(Exchange& exchange) {
                               &exchange.request.accept);
   if (passwords) {
     const auto credentials = credentials_of(exchange.connection);
-    const auto verdict = credentials ? passwords->known(credentials->user, credentials->password)
-                                     : Verdict::kWrong;
+    const auto verdict =
+        credentials ? passwords->known(credentials->user, credentials->password) : Verdict::kWrong;
     if (!verdict) {
       check_password(exchange, *credentials);
       return false;
@@ -318,8 +319,8 @@ void HttpServer::Impl::check_password(Exchange& exchange, const Credentials& cre
   ::MHD_suspend_connection(exchange.connection);
   bool asked = false;
   try {
-    asked = passwords->ask(credentials.user, credentials.password, peer_of(exchange.connection),
-                           done);
+    asked =
+        passwords->ask(credentials.user, credentials.password, peer_of(exchange.connection), done);
   } catch (const std::exception&) {
     asked = false;
   }
@@ -336,7 +337,12 @@ Expected<std::unique_ptr<HttpServer>> HttpServer::open(const std::string& host, 
   auto fd = listen_on(host, port);
   if (!fd) return tl::unexpected(fd.error());
   const SignalsKept kept;
-  auto impl = std::make_unique<Impl>(web, std::move(make));
+  std::unique_ptr<Impl> impl;
+  try {
+    impl = std::make_unique<Impl>(web, std::move(make));
+  } catch (const std::exception& e) {  // no thread, no memory
+    return fabric::fail(Errc::kSystem, fmt::format("the HTTP server did not start: {}", e.what()));
+  }
   impl->where = address_of(fd->get());
   if (const auto started = impl->start(fd->get()); !started) {
     return tl::unexpected(started.error());

@@ -20,7 +20,8 @@ using fabric::Expected;
 
 namespace {
 
-constexpr int kBacklog = 64;
+// A scraper in a burst of connections is not left to TCP, which tries again after a second.
+constexpr int kBacklog = 512;
 
 // Returns a listening socket, or errno.
 tl::expected<FileDescriptor, int> listen_at(const addrinfo& at) {

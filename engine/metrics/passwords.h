@@ -1,6 +1,6 @@
 // Checks user names and passwords against bcrypt hashes. A hash is meant to take long, so one
-// thread computes all of them, one after the other and with the lowest priority: guesses cost a
-// share of one processor and delay no scrape whose password was accepted before.
+// thread computes all of them, one after the other and with a low priority: guesses cost a share
+// of one processor and delay no scrape whose password was accepted before.
 #pragma once
 
 #include "door.h"

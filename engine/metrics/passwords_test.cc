@@ -52,7 +52,7 @@ TEST(Passwords, OnlyTheUsersOwnIsRight) {
 TEST(Passwords, ManyWrongOnesDoNotDisplaceARightOne) {
   Passwords passwords(Users{{"alice", kSecret}});
   ASSERT_EQ(verdict(passwords, "alice", "secret"), Verdict::kRight);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(verdict(passwords, "alice", std::to_string(i)), Verdict::kWrong);
   }
   EXPECT_EQ(passwords.known("alice", "secret"), Verdict::kRight);

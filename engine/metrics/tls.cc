@@ -32,15 +32,14 @@ Expected<void> check(const WebConfig::Tls& tls) {
                         void (*)(gnutls_certificate_credentials_t)>
       credentials(made, ::gnutls_certificate_free_credentials);
   const gnutls_datum_t certificate = datum(tls.certificate), key = datum(tls.key);
-  if (const int e = ::gnutls_certificate_set_x509_key_mem(made, &certificate, &key,
-                                                          GNUTLS_X509_FMT_PEM);
+  if (const int e =
+          ::gnutls_certificate_set_x509_key_mem(made, &certificate, &key, GNUTLS_X509_FMT_PEM);
       e < 0) {
     return refused("certificate and key", e);
   }
   if (tls.client_ca.empty()) return {};
   const gnutls_datum_t trusted = datum(tls.client_ca);
-  const int found =
-      ::gnutls_certificate_set_x509_trust_mem(made, &trusted, GNUTLS_X509_FMT_PEM);
+  const int found = ::gnutls_certificate_set_x509_trust_mem(made, &trusted, GNUTLS_X509_FMT_PEM);
   if (found < 0) return refused("client_ca_file", found);
   if (found == 0) return fabric::fail(Errc::kSystem, "client_ca_file: no certificate");
   return {};

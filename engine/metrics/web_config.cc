@@ -32,9 +32,9 @@ constexpr int kHighestCost = 14;
 class Wrong : public std::runtime_error {
  public:
   Wrong(const YAML::Node& node, const std::string& what)
-      : std::runtime_error(node.Mark().is_null()
-                               ? what
-                               : fmt::format("line {}: {}", node.Mark().line + 1, what)) {}
+      : std::runtime_error(
+            node.Mark().is_null() ? what : fmt::format("line {}: {}", node.Mark().line + 1, what)) {
+  }
 };
 
 std::string read_whole(const std::filesystem::path& path) {
@@ -148,8 +148,8 @@ void check_hash(const YAML::Node& node, const std::string& user) {
   }
   const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
   if (cost < 4 || cost > kHighestCost) {
-    throw Wrong(node, fmt::format("basic_auth_users: {}: cost {}: not 4 to {}", user, cost,
-                                  kHighestCost));
+    throw Wrong(
+        node, fmt::format("basic_auth_users: {}: cost {}: not 4 to {}", user, cost, kHighestCost));
   }
 }
 

@@ -87,7 +87,8 @@ TEST_F(WebConfigFile, WhatCannotBeHonouredIsRefused) {
           "line 4: tls_server_config: cipher_suites is not supported");
   refused("tls_server_config:\n  key_file: server.key\n", "no cert_file");
   refused("tls_server_config:\n  cert_file: server.crt\n", "no key_file");
-  refused("tls_server_config:\n  cert_file: none.crt\n", "line 2: " + folder_ + "/none.crt: No such file");
+  refused("tls_server_config:\n  cert_file: none.crt\n",
+          "line 2: " + folder_ + "/none.crt: No such file");
   refused(files + "  cert: x\n", "both cert and cert_file");
   refused(files + "  client_auth_type: Sometimes\n", "client_auth_type Sometimes");
   refused(files + "  client_auth_type: RequireAndVerifyClientCert\n", "no client_ca_file");

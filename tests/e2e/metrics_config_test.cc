@@ -25,16 +25,17 @@ class MetricsConfig : public ::testing::Test {
  protected:
   // An authority with the certificates of a server and a client, and another authority's client.
   void make_certificates() const {
+    const std::string key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     const Result r = run(fmt::format(
-        "cd {} && for ca in ca other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
+        "cd {0} && for ca in ca other; do openssl req -x509 {2} -days 2 -subj "
         "/CN=$ca -keyout $ca.key -out $ca.crt 2>>log || exit 1; done && "
-        "printf 'subjectAltName=IP:{}\\nextendedKeyUsage=serverAuth' >server.ext && "
+        "printf 'subjectAltName=IP:{1}\\nextendedKeyUsage=serverAuth' >server.ext && "
         "printf 'extendedKeyUsage=clientAuth' >client.ext && "
-        "sign() {{ openssl req -newkey rsa:2048 -nodes -subj /CN=$1 -keyout $1.key -out $1.csr "
+        "sign() {{ openssl req {2} -subj /CN=$1 -keyout $1.key -out $1.csr "
         "2>>log && openssl x509 -req -days 2 -in $1.csr -CA $2.crt -CAkey $2.key -CAcreateserial "
         "-extfile $3.ext -out $1.crt 2>>log; }} && sign server ca server && sign client ca client "
         "&& sign stranger other client",
-        folder_.path(), address_));
+        folder_.path(), address_, key));
     ASSERT_EQ(r.status, 0) << r.err << read_file(folder_.file("log"));
   }
   [[nodiscard]] std::vector<std::string> serving(const std::string& config) const {
@@ -100,8 +101,8 @@ TEST_F(MetricsConfig, ClientsShowCertificates) {
     EXPECT_EQ(get("https", of_server).out, "000");
   }
   {
-    Background server(serving(
-        kTls + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"));
+    Background server(
+        serving(kTls + "  client_ca_file: ca.crt\n  client_auth_type: VerifyClientCertIfGiven\n"));
     ASSERT_TRUE(server.wait_for("metrics at https")) << server.out;
     EXPECT_EQ(get("https", own).out, "200");
     EXPECT_EQ(get("https", strange).out, "000");
@@ -124,12 +125,11 @@ TEST_F(MetricsConfig, GuessesDoNotDelayAScrape) {
   for (int i = 0; i < 50; ++i) {
     // "alice:0".."alice:9" and so on; base64 of three digits needs no padding.
     guesses.emplace_back(address_, kPort);
-    (void)guesses.back().send(
-        fmt::format("GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWxpY2U6MTAw{}\r\n\r\n",
-                    std::string(4, static_cast<char>('A' + i % 26))));
+    (void)guesses.back().send(fmt::format(
+        "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWxpY2U6MTAw{}\r\n\r\n",
+        std::string(4, static_cast<char>('A' + i % 26))));
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get("http", "-u alice:secret").out, "200");
-  EXPECT_EQ(get("http", "-u alice:guess").status, 0);
 }
 
 TEST_F(MetricsConfig, WhatIsWrongIsOneLine) {

@@ -247,6 +247,35 @@ TEST(PrometheusServer, SeesAnEndpointUnderLoadInBothForms) {
   EXPECT_EQ(classic.value_soon("sum(rpcrdma_procedure_duration_seconds_count)"), calls);
 }
 
+TEST(PrometheusServer, ScrapesByTlsWithAPassword) {
+  const std::string target = own_address(1);
+  const TemporaryFolder folder;
+  ASSERT_EQ(run(fmt::format("cd {} && openssl req -x509 -newkey ec -pkeyopt "
+                            "ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=metrics "
+                            "-addext subjectAltName=IP:{} -keyout key -out crt",
+                            folder.path(), target))
+                .status,
+            0);
+  // The hash of "secret".
+  write_file(folder.file("web.yml"),
+             "tls_server_config: {cert_file: crt, key_file: key}\n"
+             "basic_auth_users: {alice: "
+             "$2y$04$rGmwTl1.H3BdrGrrw4EjXOt3Y9qcp48TmqNHmS8dLQGFMNlUXh/UO}\n");
+  Background server({"serve", "--listen", target, "--metrics",
+                     fmt::format("{}:{}", target, kMetricsPort), "--metrics-config",
+                     folder.file("web.yml")});
+  ASSERT_TRUE(server.wait_for("metrics at https://")) << server.out;
+  const Prometheus prometheus(
+      own_address(8), Histograms::kClassic,
+      fmt::format("- {{job_name: rpcrdma, scheme: https, basic_auth: {{username: alice, password: "
+                  "secret}}, tls_config: {{ca_file: {}}}, static_configs: [{{targets: "
+                  "['{}:{}']}}]}}\n",
+                  folder.file("crt"), target, kMetricsPort));
+  ASSERT_TRUE(prometheus.is_ready());
+  EXPECT_TRUE(prometheus.has_scraped());
+  EXPECT_EQ(prometheus.value_soon("rpcrdma_connections"), 0);
+}
+
 // A panel of the dashboard: its expressions, with the dashboard's variables replaced.
 using Panel = std::vector<std::string>;
 

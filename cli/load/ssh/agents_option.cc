@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 15> kOfCoordinator{
     "--stuck-after", "--ssh",         "--agent-path", "--html",    "--interval",
     "--json",        "--json-stream", "--hgrm",       "--hlog",    "--config"};
 // Agents would all write the same file, or listen on the same port.
-constexpr std::array<std::string_view, 8> kOfOne{"--pcapng",      "--record",      "--record-files",
-                                                 "--record-size", "--record-time", "--metrics", "--metrics-config",
-                                                 "--agent"};
+constexpr std::array<std::string_view, 8> kOfOne{
+    "--pcapng",      "--record",  "--record-files",   "--record-size",
+    "--record-time", "--metrics", "--metrics-config", "--agent"};
 
 // Options of a load that a server has, too, and that both ends should have.
 constexpr std::array<std::string_view, 13> kOfServer{

@@ -15,8 +15,9 @@ struct MetricsAddress {
   metrics::WebConfig web = {};
 };
 
-// Parses "127.0.0.1:9464", "[::1]:9464", "localhost:9464", ":9464" or "9464", which is a port of the
-// loopback address. Reads the file `config`, unless it is empty. Error: what is wrong, in one line.
+// Parses "127.0.0.1:9464", "[::1]:9464", "localhost:9464", ":9464" or "9464", which is a port of
+// the loopback address. Reads the file `config`, unless it is empty. Error: what is wrong, in one
+// line.
 [[nodiscard]] base::Expected<MetricsAddress> parse_metrics_address(const std::string& text,
                                                                    const std::string& config);
 

@@ -25,8 +25,8 @@ class Exposer {
 
   // Listens at once. `host`: an address of this machine, IPv4 or IPv6, or a name of it; empty: all
   // its addresses. `port`: 0: one that is free. The sources outlive it; figures of several sources
-  // are added up. `web`: TLS and users, if any. Its threads receive no signals of the process. Error:
-  // kSystem if it cannot be listened on, a certificate is invalid, or in a build without the
+  // are added up. `web`: TLS and users, if any. Its threads receive no signals of the process.
+  // Error: kSystem if it cannot be listened on, a certificate is invalid, or in a build without the
   // libraries.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open(
       const std::string& host, std::uint16_t port, std::span<Source* const> sources,
