@@ -299,10 +299,10 @@ TEST_P(StoppedSide, NothingIsWrong) {
   ::poll(nullptr, 0, 200);
   server.signal(SIGCONT);
   const Background& stopped = how.server ? server : load;
-  for (int i = 0; i < 12; ++i) {
-    ::poll(nullptr, 0, 5 + 7 * i);
+  for (int i = 0; i < 10; ++i) {
+    ::poll(nullptr, 0, 3 + 7 * i);
     stopped.signal(SIGSTOP);
-    ::poll(nullptr, 0, i == 5 ? 1500 : 30);
+    ::poll(nullptr, 0, i == 4 ? 1100 : 20);
     stopped.signal(SIGCONT);
   }
   EXPECT_EQ(load.finish(), 0) << load.out;
