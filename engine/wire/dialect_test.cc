@@ -99,6 +99,8 @@ TEST(LaterHeader, Ietf03Parts) {
     EXPECT_STREQ(recorded(bytes), "ietf-03");
     // Nothing remains, so this is not a part.
     EXPECT_STREQ(recorded(message(type, "00000000" + kRpc)), "");
+    // A part without content.
+    EXPECT_STREQ(recorded(message(type, "00000010")), "");
   }
 }
 

@@ -45,20 +45,17 @@ TEST_F(Mutants, PrintsThoseThatNoTestNotices) {
   // A call is removed.
   EXPECT_THAT(r.out, HasSubstr("- numbers_.push_back(number);\n+ \n"));
   // Functions that only the compiler runs.
-  EXPECT_THAT(r.out, AllOf(HasSubstr("+ return n * 4;"), Not(HasSubstr("+ return n * 3;"))));
+  EXPECT_THAT(r.out, AllOf(HasSubstr("in unnoticed: survived"), Not(HasSubstr("in noticed"))));
   // The test looks at both sides of the limit.
   EXPECT_THAT(r.out, Not(HasSubstr("kLimit")));
   // `last + first` is no C++.
-  EXPECT_THAT(r.out, HasSubstr("sum, seed 1: 19 mutants: 12 killed (0 by timeout), 6 survived, "
-                               "1 equivalent; 1 more did not compile; 66.7 % of those that are not "
+  EXPECT_THAT(r.out, HasSubstr("sum, seed 1: 15 mutants: 10 killed (0 by timeout), 4 survived, "
+                               "1 equivalent; 1 more did not compile; 71.4 % of those that are not "
                                "equivalent were killed\n"));
   EXPECT_EQ(read_file(file("sum/sum.cc")), source);
 }
 
 TEST_F(Mutants, AnEquivalentOneThatIsNotThereIsAnError) {
-  write_file(file("sum/sum.cc"),
-             read_file(file("sum/sum.cc")) + "\n// A line more does not matter.\n");
-  EXPECT_EQ(mutants("sum 1").status, 0);
   const std::string list = read_file(file("tests/mutants/equivalent.txt"));
   write_file(file("tests/mutants/equivalent.txt"),
              list + "\nsum/sum.cc largest\n- gone\n+ away\nBecause.\n");
@@ -76,11 +73,13 @@ TEST_F(Mutants, WhatTestsNoticeIsNotEquivalent) {
              "- if (value_ + number > kLimit) {\n"
              "+ if (value_ + number >= kLimit) {\n"
              "They say.\n");
+  const std::string header = read_file(file("sum/sum.h"));
+  // Without what must be built alone.
+  write_file(file("sum/sum.h"), header.substr(0, header.find("// Only the compiler")) + "}\n");
   EXPECT_THAT(mutants("sum").out, HasSubstr("but the list says that it is equivalent"));
 }
 
 TEST_F(Mutants, TheSeedChoosesOthersAndTheSameAgain) {
-  // Too few to expect that one seed finds what the other finds.
   const std::string one = mutants("sum 3 1").out;
   EXPECT_EQ(one, mutants("sum 3 1").out);
   EXPECT_THAT(one, HasSubstr("seed 1: 3 mutants"));

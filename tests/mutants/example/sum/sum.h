@@ -22,13 +22,13 @@ class Sum {
 [[nodiscard]] int largest(const int* first, const int* last);
 
 // Only the compiler runs these two: one is noticed there, the other is not.
-constexpr int twice(int n) {
-  return n * 2;
+constexpr bool noticed(bool b) {
+  return !b;
 }
-static_assert(twice(3) == 6);
-constexpr int thrice(int n) {
-  return n * 3;
+static_assert(noticed(false));
+constexpr bool unnoticed(bool b) {
+  return !b;
 }
-inline constexpr int kThrice = thrice(1);
+inline constexpr bool kUnnoticed = unnoticed(true);
 
 }  // namespace example
