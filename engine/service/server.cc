@@ -33,6 +33,7 @@ namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 constexpr std::string_view kNoMemory = "too little memory";
+constexpr std::string_view kMemoryLimit = "the memory limit is reached";
 constexpr std::string_view kTooMany = "too many connections";
 // An eighth of the connections is reserved for peers that have none, so that no peer can exclude
 // all others; an eighth of the memory is reserved for existing connections.
@@ -228,7 +229,8 @@ struct Server::Impl : LoopMember {
     }
     const std::uint64_t limit = loop.memory().limit();
     const std::uint64_t used = loop.memory().in_use() + more * bytes;
-    return used >= limit - limit / kReservedPart || used + bytes > limit ? kNoMemory : "";
+    if (used >= limit - limit / kReservedPart) return kNoMemory;
+    return used + bytes > limit ? kMemoryLimit : "";
   }
   std::uint64_t& rejections_for(std::string_view why) {
     return why == kTooMany ? counters.rejected_full : counters.rejected_memory;

@@ -98,6 +98,12 @@ TEST_F(CmHalfOpenTest, GivenUpByTheOwnerAfterTheRep) {
   cm.disconnect(id, now);
   EXPECT_THAT(names(sent_by(cm)), IsEmpty());
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
+  // The peer did receive the REP, and learns of the end.
+  answer(peer, 1, id);
+  const auto sent = sent_by(cm);
+  ASSERT_THAT(names(sent), ElementsAre("REJ"));
+  EXPECT_EQ(sent[0].as<wire::CmRej>().reason, 28);
+  EXPECT_EQ(sent[0].as<wire::CmRej>().message_rejected, 2);
 }
 
 // The address is proven by another connection, or by the message that answers the REP.
