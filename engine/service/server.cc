@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <new>
 #include <optional>
 #include <string>
@@ -32,10 +33,14 @@ namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 constexpr std::string_view kNoMemory = "too little memory";
+constexpr std::string_view kMemoryLimit = "the memory limit is reached";
 constexpr std::string_view kTooMany = "too many connections";
 // An eighth of the connections is reserved for peers that have none, so that no peer can exclude
 // all others; an eighth of the memory is reserved for existing connections.
 constexpr std::uint32_t kReservedPart = 8;
+// See about_to_come().
+constexpr Time kMoment = 250 * fabric::kMillisecond;
+constexpr std::size_t kMostRecent = 512;
 
 // Its Read chunks, and results that are as long.
 std::uint64_t single_call(const ServerOptions& options) {
@@ -201,23 +206,55 @@ struct Server::Impl : LoopMember {
                                [&](const auto& c) { return c != nullptr && c->info.peer == peer; });
   }
 
-  // Empty: there is a place for a connection of this peer. Otherwise why not.
-  [[nodiscard]] std::string_view no_place(const fabric::Address& peer) const {
-    if (closing || count >= accepted_connections(options.max_connections) ||
-        (count >= options.max_connections && has_connection(peer))) {
+  // The peer's half-open connections of the last moment count as if they were established, so that
+  // a peer that asks for many at once is rejected, rather than accepted and disconnected. Older
+  // ones are more likely forged, with its address.
+  [[nodiscard]] std::uint32_t about_to_come(const fabric::Address& peer, Time now) {
+    while (!recent.empty() &&
+           (now - recent.front().since > kMoment || recent.size() > kMostRecent)) {
+      recent.pop_front();
+    }
+    return static_cast<std::uint32_t>(std::ranges::count_if(recent, [&](const Recent& r) {
+      const HalfOpen* const h = half_open[r.key].get();
+      return h != nullptr && h->since == r.since && h->peer == peer;
+    }));
+  }
+
+  // The bytes of a connection's Receives.
+  [[nodiscard]] std::uint64_t receives_for(std::span<const std::uint8_t> peer_private_data) const {
+    const protocol::Terms terms = terms_of(
+        options.version,
+        agree(options.inline_threshold, options.private_data, invalidates, peer_private_data));
+    std::uint32_t longest =
+        options.profile == Profile::k5666 ? options.inline_threshold : terms.inline_receive;
+    if (options.version.versions.contains(protocol::kVersionTwo)) {
+      longest = std::max(longest, terms.inline_receive_2);
+    }
+    return std::uint64_t{longest} * depths.receive;
+  }
+
+  // Empty: there is a place for a connection of this peer, after `more` others of it, of which each
+  // needs `bytes`. Otherwise why not.
+  [[nodiscard]] std::string_view no_place(const fabric::Address& peer, std::uint32_t more,
+                                          std::uint64_t bytes) const {
+    const std::uint32_t taken = count + more;
+    if (closing || taken >= accepted_connections(options.max_connections) ||
+        (taken >= options.max_connections && (more != 0 || has_connection(peer)))) {
       return kTooMany;
     }
     const std::uint64_t limit = loop.memory().limit();
-    return loop.memory().in_use() >= limit - limit / kReservedPart ? kNoMemory : "";
+    const std::uint64_t used = loop.memory().in_use() + more * bytes;
+    if (used >= limit - limit / kReservedPart) return kNoMemory;
+    return used + bytes > limit ? kMemoryLimit : "";
   }
   std::uint64_t& rejections_for(std::string_view why) {
     return why == kTooMany ? counters.rejected_full : counters.rejected_memory;
   }
 
   void on_request(fabric::Event& event, Time now) {
-    if (const std::string_view why = no_place(event.peer); !why.empty()) {
-      return reject(event, why, rejections_for(why), now);
-    }
+    const std::string_view why =
+        no_place(event.peer, about_to_come(event.peer, now), receives_for(event.private_data));
+    if (!why.empty()) return reject(event, why, rejections_for(why), now);
     try {
       if (loop.provider().limits().holds_first_message) {
         accept(event, now);
@@ -355,6 +392,7 @@ struct Server::Impl : LoopMember {
     h->private_data = std::move(event.private_data);
     h->trace = new_trace_connection(loop);
     h->since = now;
+    recent.push_back({now, key});
     Cookie cookie(loop, loop.add_cookie(*this, key));
     h->cookie = cookie.value();
     h->connection = std::move(event.request);
@@ -370,7 +408,7 @@ struct Server::Impl : LoopMember {
   // The peer has proved its address.
   void admit(std::uint32_t key, Time now) {
     HalfOpen& h = *half_open[key];
-    if (const std::string_view why = no_place(h.peer); !why.empty()) {
+    if (const std::string_view why = no_place(h.peer, 0, 0); !why.empty()) {
       return drop_half_open(key, why, rejections_for(why), trace::kHere);
     }
     std::unique_ptr<Connection> c = make(key, h.peer, h.private_data, h.trace, now);
@@ -732,7 +770,12 @@ struct Server::Impl : LoopMember {
   protocol::MemoryShares shares;
   std::vector<std::unique_ptr<Connection>> slots;    // by key; null: free, or half-open
   std::vector<std::unique_ptr<HalfOpen>> half_open;  // by key; null: free, or a connection
-  fabric::QueueDepths depths;                        // of each connection
+  struct Recent {
+    Time since = 0;
+    std::uint32_t key = 0;
+  };
+  std::deque<Recent> recent;   // half-open connections of the last moment, the oldest first
+  fabric::QueueDepths depths;  // of each connection
   std::vector<std::uint32_t> free_keys;
   std::vector<std::uint32_t> dirty;
   // The time at which a connection needs attention, or earlier: activity postpones most deadlines.

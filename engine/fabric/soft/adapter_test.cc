@@ -671,7 +671,8 @@ class AdapterHalfOpen : public ::testing::Test {
     const std::array<std::uint8_t, 1> byte{0x5a};
     OutPacket out;
     out.payload[0] = byte;
-    out.payload_parts = out.payload_bytes = 1;
+    out.payload_parts = 1;
+    out.payload_bytes = 1;
     const Path path{address(2), address(from), 4791};
     out.path = &path;
     put_headers(p, out);
@@ -691,7 +692,7 @@ TEST_F(AdapterHalfOpen, PacketsWithAnotherNumberProveNothing) {
     give(wire::Opcode::kSendOnly, server, psn ^ 1U << bit);
     give(wire::Opcode::kSendOnly, server ^ 1U << bit, psn);
   }
-  give(wire::Opcode::kAcknowledge, server, psn);
+  give(wire::Opcode::kAck, server, psn);
   give(wire::Opcode::kSendMiddle, server, psn);
   give(wire::Opcode::kSendOnly, server, psn, 3);
   EXPECT_TRUE(silent(b));

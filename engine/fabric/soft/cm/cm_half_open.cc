@@ -9,8 +9,10 @@ namespace rpcrdma::soft {
 namespace {
 
 // Longer than the way to an honest peer and back. A younger connection keeps its place: under a
-// flood, some requests then find no place and are repeated, but those that found one succeed.
-constexpr fabric::Time kMinAge = 250 * fabric::kMillisecond;
+// flood, some requests then find no place and are repeated, but those that found one succeed. Not a
+// part of half a second or of a second: under a flood the places become free in waves of this
+// length, and repeated requests must not miss every one.
+constexpr fabric::Time kMinAge = 180 * fabric::kMillisecond;
 // The part of the places that a requester has at least, so that a flood from many addresses, which
 // fills all of them, does not restrict an honest one to a single request at a time.
 constexpr std::size_t kLeastPart = 64;

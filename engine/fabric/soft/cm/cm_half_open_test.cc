@@ -98,6 +98,12 @@ TEST_F(CmHalfOpenTest, GivenUpByTheOwnerAfterTheRep) {
   cm.disconnect(id, now);
   EXPECT_THAT(names(sent_by(cm)), IsEmpty());
   EXPECT_THAT(types(events_of(cm)), ElementsAre(kDisconnect));
+  // The peer did receive the REP, and learns of the end.
+  answer(peer, 1, id);
+  const auto sent = sent_by(cm);
+  ASSERT_THAT(names(sent), ElementsAre("REJ"));
+  EXPECT_EQ(sent[0].as<wire::CmRej>().reason, 28);
+  EXPECT_EQ(sent[0].as<wire::CmRej>().message_rejected, 2);
 }
 
 // The address is proven by another connection, or by the message that answers the REP.
@@ -286,7 +292,7 @@ class CmFloodTest : public CmAlone, public testing::WithParamInterface<Flood> {
 
   static CmLimits limits() {
     CmLimits limits;
-    limits.half_open = 1024;
+    limits.half_open = 256;
     return limits;
   }
 
@@ -310,9 +316,9 @@ TEST_P(CmFloodTest, HonestPeersConnect) {
 
 INSTANTIATE_TEST_SUITE_P(Rates, CmFloodTest,
                          testing::Values(Flood{"Of300", fabric::kSecond / 300, false},
-                                         Flood{"Of5000", fabric::kSecond / 5000, false},
+                                         Flood{"Of1250", fabric::kSecond / 1250, false},
                                          Flood{"Of300WithItsAddress", fabric::kSecond / 300, true},
-                                         Flood{"Of5000WithItsAddress", fabric::kSecond / 5000,
+                                         Flood{"Of1250WithItsAddress", fabric::kSecond / 1250,
                                                true}),
                          [](const auto& tested) { return tested.param.name; });
 
@@ -323,16 +329,16 @@ TEST(SecretTest, HashIsSipHash) {
 }
 
 TEST(SecretTest, PermutationHasEachNumberOnce) {
-  const SecretPermutation permutation(Secret(1), 9, 8);
+  const SecretPermutation permutation(Secret(1), 9, 6);
   std::set<std::uint32_t> seen;
   int in_order = 0;
-  for (std::uint32_t i = 0; i < 65'536; ++i) {
+  for (std::uint32_t i = 0; i < 4096; ++i) {
     seen.insert(permutation(i));
     in_order += permutation(i) + 1 == permutation(i + 1);
   }
-  EXPECT_EQ(seen.size(), 65'536U);
-  EXPECT_EQ(*seen.rbegin(), 65'535U);
-  EXPECT_LT(in_order, 20);
+  EXPECT_EQ(seen.size(), 4096U);
+  EXPECT_EQ(*seen.rbegin(), 4095U);
+  EXPECT_LT(in_order, 10);
 }
 
 TEST(SecretTest, TheSystemGivesAnotherEachTime) {

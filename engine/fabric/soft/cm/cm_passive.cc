@@ -187,6 +187,10 @@ void ConnectionManager::Impl::on(const wire::CmRtu& m, const wire::MadHeader&, c
     established(*c, now);
   } else {
     ++counters.duplicates;
+    // We gave it up after the REP, and could not report that to an address without proof.
+    if (c->state != CmState::kTimeWait || c->was_established || c->rej_reason == 0) return;
+    c->proven = true;
+    ask(*c, kPendingRej);
   }
 }
 
