@@ -244,7 +244,9 @@ TEST_F(LyingServers, NoClientBelievesThem) {
   const long usual = peak();
   for (const Lie& lie : lies()) {
     const LyingServer server(at, lie);
-    const std::vector<Result> results = run_all("40ms");
+    std::vector<Result> results = run_all("40ms");
+    // On a machine under load none may have connected in this time.
+    if (server.messages() == 0 && !lie.rejects) results = run_all("5s");
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& r = results[i];
       SCOPED_TRACE(lie.name + ": " + commands()[i]);
