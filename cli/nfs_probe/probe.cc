@@ -169,6 +169,7 @@ class Probe {
   }
 
   bool look() {
+    if (!goes_on()) return false;
     const auto problem = caller_.make({}, run_until_);
     if (!recorded("NULL", !problem, problem.value_or("")) || !goes_on()) return false;
     Caller::Call call = call_of(Proc::kGetattr);
