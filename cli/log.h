@@ -50,8 +50,8 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // `message`: becomes one line; control characters are escaped. `fields`: of the JSON object, in addition to
-  // time, level and message, which the message repeats for people.
+  // `message`: becomes one line; control characters are escaped. `fields`: of the JSON object, in
+  // addition to time, level and message, which the message repeats for people.
   void write(LogLevel level, std::string_view message, const nlohmann::ordered_json& fields);
   void write(LogLevel level, std::string_view message);
   void info(std::string_view message) { write(LogLevel::kInfo, message); }

@@ -329,7 +329,7 @@ TEST_F(Probing, AFileThatIsLeftBehindIsKnownWithoutAnyMemory) {
 }
 
 // Wherever memory runs out: the file is removed, or the verdict says that it may still exist.
-TEST_F(Probing, NoFileIsLeftBehindUntoldWithoutMemory) {
+TEST_F(Probing, NoFileIsLeftBehindUnreportedWithoutMemory) {
   plan.sizes = {5000};
   plan.timeout = 2 * fabric::kSecond;
   bool hit = true;

@@ -4,9 +4,12 @@
 
 #include "scripted_peer.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,7 +28,6 @@ struct Lie {
   ByteVector private_data = {};
   bool rejects = false;   // connection requests, with the private data
   bool hangs_up = false;  // after its answers
-  std::string said = {};  // what each client's output contains
 };
 
 class LyingServer {
