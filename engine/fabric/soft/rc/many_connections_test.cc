@@ -196,7 +196,7 @@ TEST(ManyConnections, SlowLinkMakesNobodySendAgain) {
 }
 
 TEST(ManyConnections, EvenOnePacketOfEachTakesLongerThanTheTimeout) {
-  // 64 packets, the least window, take 270 ms.
+  // The window with which they begin takes a second.
   Hosts hosts(slow_link(8'000'000));
   hosts.connect(200);
   ASSERT_TRUE(hosts.send(2));
