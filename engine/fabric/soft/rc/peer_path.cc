@@ -29,7 +29,7 @@ void PeerPath::end_round() {
   if (losses_ > acknowledged_ / kFewLosses) {
     window /= 2;
   } else if (shortest_ != fabric::kNever && shortest_ > kLongQueue) {
-    window -= window / 8;
+    window = std::max(window - window / 8, std::min(window, kFirstWindow));
   } else if (full_ && shortest_ != fabric::kNever) {
     window += window / 4;
   }

@@ -36,11 +36,14 @@ class PeerPath {
  public:
   // The window never becomes smaller, so that one connection alone is never restricted.
   static constexpr std::uint32_t kLeastWindow = 64;
+  // With this it begins. A long queue does not make it smaller: a peer without a processor answers
+  // late, too, and would get nothing to do.
+  static constexpr std::uint32_t kFirstWindow = 4 * kLeastWindow;
   // Connections with packets in flight from which on a silent peer is not taken for losses.
   static constexpr std::uint32_t kMany = 4;
 
   // `most`: the maximum of the window, which may change; it outlives the path.
-  explicit PeerPath(const std::uint32_t& most) : most_(most) { set_window(4 * kLeastWindow); }
+  explicit PeerPath(const std::uint32_t& most) : most_(most) { set_window(kFirstWindow); }
 
   [[nodiscard]] std::uint32_t window() const { return window_; }
   [[nodiscard]] std::uint32_t in_flight() const { return in_flight_; }

@@ -13,7 +13,7 @@ using fabric::kSecond;
 using fabric::Time;
 
 constexpr std::uint32_t kMost = 1024;
-constexpr std::uint32_t kFirst = 4 * PeerPath::kLeastWindow;
+constexpr std::uint32_t kFirst = PeerPath::kFirstWindow;
 
 struct PeerPathTest : ::testing::Test {
   // A round in which the window was full.
@@ -59,6 +59,13 @@ TEST_F(PeerPathTest, ShrinksWhileAQueueStands) {
   round(10 * kMillisecond + 1);
   EXPECT_EQ(path.window(), before - before / 8);
   for (int i = 0; i < 30; ++i) round(50 * kMillisecond);
+  EXPECT_EQ(path.window(), kFirst);
+}
+
+TEST_F(PeerPathTest, ALongQueueLeavesASmallWindow) {
+  for (int i = 0; i < 9; ++i) round(kMillisecond, kFirst);
+  EXPECT_EQ(path.window(), PeerPath::kLeastWindow);
+  round(50 * kMillisecond);
   EXPECT_EQ(path.window(), PeerPath::kLeastWindow);
 }
 
