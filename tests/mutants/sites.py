@@ -192,6 +192,8 @@ class Walk:
             changed = b"(" + text + b") + 1"
         elif kind in ("LVALUEREFERENCE", "RVALUEREFERENCE", "VOID") or re.search(rb"(\{\}|nullopt)\Z", text):
             return
+        elif is_zero(inner):
+            return
         else:
             changed = b"{}"
         outer = (begin, self.source.index(b";", end) + 1)
@@ -263,6 +265,12 @@ class Walk:
                     return
                 at, end = value.extent.start.offset, value.extent.end.offset
                 self.add(at, end, b"!(" + self.text(value) + b")", (at, end))
+
+
+def is_zero(cursor) -> bool:
+    """The enumerator that {} makes."""
+    named = cursor.referenced if cursor.kind.name == "DECL_REF_EXPR" else None
+    return named is not None and named.kind.name == "ENUM_CONSTANT_DECL" and named.enum_value == 0
 
 
 def unwrapped(cursor):

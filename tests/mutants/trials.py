@@ -45,7 +45,7 @@ class Program:
 
 
 def run(program: Path, limit: float | None, environment: dict[str, str]) -> tuple[int | None, str]:
-    """Its exit status, None when the time was over, and the end of its output."""
+    """Its exit status, None when the time was over, and the beginning of its output."""
     with tempfile.TemporaryDirectory(prefix="mutant") as folder, tempfile.TemporaryFile() as output:
         command = f'ulimit -v {MEMORY_KIB}; ulimit -c 0; exec "$0"'
         process = subprocess.Popen(
@@ -66,7 +66,7 @@ def run(program: Path, limit: float | None, environment: dict[str, str]) -> tupl
             pass
         process.wait()
         output.seek(0)
-        return status, output.read().decode(errors="replace")[-3000:]
+        return status, output.read().decode(errors="replace")[:3000]
 
 
 def reached_in(path: Path, environment: dict[str, str]) -> bytes:
