@@ -62,7 +62,6 @@ class Background {
 
   [[nodiscard]] pid_t id() const { return child_; }
   void signal(int number) const { ::kill(child_, number); }
-  [[nodiscard]] pid_t id() const { return child_; }
 
   // Waits for the end; returns the exit status, or 128 plus the signal.
   int finish() {
