@@ -34,10 +34,19 @@ MemoryShare::~MemoryShare() {
   if (--account_->second.connections == 0) shares_.accounts_.erase(account_);
 }
 
+bool MemoryShares::receives_fit(std::uint64_t held, std::uint64_t bytes) const {
+  const std::uint64_t limit = pool_.limit();
+  const std::uint64_t free = below(limit - limit / kReceivesKeep, pool_.in_use());
+  return bytes <= free && held + bytes <= kTimesAtOnce * (free - bytes);
+}
+
+bool MemoryShares::admits_receives(const fabric::Address& peer, std::uint64_t bytes) const {
+  const auto account = accounts_.find(peer);
+  return receives_fit(account == accounts_.end() ? 0 : account->second.held, bytes);
+}
+
 bool MemoryShare::take_receives(std::uint64_t bytes) {
-  const std::uint64_t limit = shares_.pool_.limit();
-  const std::uint64_t free = below(limit - limit / kReceivesKeep, shares_.pool_.in_use());
-  if (bytes > free || account_->second.held + bytes > kTimesAtOnce * (free - bytes)) return false;
+  if (!shares_.receives_fit(account_->second.held, bytes)) return false;
   account_->second.held += bytes;
   held_ += bytes;
   return true;

@@ -33,10 +33,9 @@ namespace {
 
 constexpr std::uint32_t kListener = UINT32_MAX;  // its key in the loop
 constexpr std::string_view kNoMemory = "too little memory";
-constexpr std::string_view kMemoryLimit = "the memory limit is reached";
 constexpr std::string_view kTooMany = "too many connections";
 // An eighth of the connections is reserved for peers that have none, so that no peer can exclude
-// all others; an eighth of the memory is reserved for existing connections.
+// all others.
 constexpr std::uint32_t kReservedPart = 8;
 // See about_to_come().
 constexpr Time kMoment = 250 * fabric::kMillisecond;
@@ -242,10 +241,7 @@ struct Server::Impl : LoopMember {
         (taken >= options.max_connections && (more != 0 || has_connection(peer)))) {
       return kTooMany;
     }
-    const std::uint64_t limit = loop.memory().limit();
-    const std::uint64_t used = loop.memory().in_use() + more * bytes;
-    if (used >= limit - limit / kReservedPart) return kNoMemory;
-    return used + bytes > limit ? kMemoryLimit : "";
+    return shares.admits_receives(peer, (more + 1) * bytes) ? "" : kNoMemory;
   }
   std::uint64_t& rejections_for(std::string_view why) {
     return why == kTooMany ? counters.rejected_full : counters.rejected_memory;

@@ -124,6 +124,9 @@ const std::map<std::string, const char*>& others() {
       {"capture --write", "not built"},
 #endif
   };
+  for (const char* command : {"serve", "load", "kernel"}) {
+    all[fmt::format("{} --metrics-config", command)] = reads;
+  }
   for (const char* command : {"top", "agent", "fleet"}) {
     for (const char* option : {"tls-ca", "tls-cert", "tls-key", "password-file", "nkey", "creds"}) {
       all[fmt::format("{} --{}", command, option)] = reads;
@@ -142,8 +145,8 @@ class FullDisk : public ::testing::TestWithParam<Writer> {
     ::chmod(root_->path().c_str(), 0755);
     ::setenv("XDG_RUNTIME_DIR", root_->path().c_str(), 1);
     fs::create_directory(root_->file("disk"));
-    if (::mount("none", root_->file("disk").c_str(), "tmpfs", 0, "size=1m,mode=0777") != 0) return;
-    mounted_ = true;
+    mounted_ = mount_disk();
+    if (!mounted_) return;
     run("ip link set lo up");
     run("RPCRDMA analyze --json " + capture("linux-nfs41.pcap") + " > " + root_->file("report"));
     server_ = std::make_unique<Background>(
@@ -158,9 +161,14 @@ class FullDisk : public ::testing::TestWithParam<Writer> {
   }
   void SetUp() override {
     if (!mounted_) GTEST_SKIP() << "this user cannot mount a file system";
-    for (const auto& entry : fs::directory_iterator(disk())) fs::remove_all(entry);
+    new_disk();
   }
 
+  // An empty disk. What programs that have ended still free belongs to the one before.
+  static void new_disk() {
+    ::umount2(disk().c_str(), MNT_DETACH);
+    ASSERT_TRUE(mount_disk());
+  }
   static std::string disk() { return root_->file("disk"); }
   // Fills the disk except for so many bytes.
   static void fill(off_t room) {
@@ -198,6 +206,9 @@ class FullDisk : public ::testing::TestWithParam<Writer> {
   static inline bool mounted_ = false;
 
  private:
+  static bool mount_disk() {
+    return ::mount("none", disk().c_str(), "tmpfs", 0, "size=1m,mode=0777") == 0;
+  }
   static bool enter_namespaces() {
     const uid_t uid = ::geteuid();
     if (::unshare(CLONE_NEWNS | CLONE_NEWNET) != 0) {
@@ -257,7 +268,7 @@ TEST_P(FullDisk, IsReported) {
   for (const off_t room : {0, 4096}) {
     if (room != 0 && !writer.a_page) continue;
     SCOPED_TRACE(fmt::format("{} bytes of room", room));
-    for (const auto& entry : fs::directory_iterator(disk())) fs::remove_all(entry);
+    ASSERT_NO_FATAL_FAILURE(new_disk());
     ASSERT_NO_FATAL_FAILURE(fill(room));
     const Result r = run(shell(writer, disk()));
     if (room != 0 && r.status == 0) {

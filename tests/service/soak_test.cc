@@ -152,9 +152,12 @@ class Soak {
     const std::uint64_t what = step_++ % 3;
     const auto victim = static_cast<std::uint32_t>(random_.below(kClients));
     if (what == 0) {
-      // Long enough for some connections to be lost, and short enough for others to live.
-      cut_until_[victim] = net_.clock + static_cast<Time>(30 + random_.below(270)) * kMillisecond;
-      set_loss(victim, 1);
+      // The server's link: long enough for connections to be lost, or so short that they live.
+      const Time end = net_.clock + static_cast<Time>(30 + random_.below(2970)) * kMillisecond;
+      for (std::uint32_t i = 0; i < kClients; ++i) {
+        cut_until_[i] = end;
+        set_loss(i, 1);
+      }
       ++cuts;
     } else if (what == 1) {
       heal(victim);

@@ -98,9 +98,11 @@ fabric::Expected<void> ConnectionManager::reject(CmId id, std::uint16_t reason,
   return {};
 }
 
-void ConnectionManager::establish(CmId id, fabric::Time) {
+void ConnectionManager::establish(CmId id, fabric::Time now) {
   CmConnection* const c = impl_->find(id);
   if (c == nullptr || c->state != CmState::kReplied) return;
+  c->retries_left = impl_->limits.rtu_repeats;
+  if (c->retries_left > 0) impl_->timers.set(c->timer, *c, now + kRtuPause);
   c->state = CmState::kEstablished;
   c->was_established = true;
   c->pending = 0;

@@ -302,6 +302,27 @@ TEST(CmSilenceTest, NobodyAnswersARep) {
   x.expect_nothing_left();
 }
 
+// B does not know A's address, so that its REP is not repeated, and A's owner sends nothing.
+TEST(CmSilenceTest, ALostRtuIsRepeated) {
+  CmLimits limits;
+  limits.rtu_repeats = 2;
+  Link link(limits);
+  ASSERT_TRUE(link.a.connect(connect_request(), link.now));
+  link.on_a = [&](const CmEvent& event) {
+    if (event.type == kReply) link.a.establish(event.id, link.now);
+  };
+  link.on_b = [&](const CmEvent& event) {
+    if (event.type != kRequest) return;
+    EXPECT_TRUE(link.b.accept(event.id, {0x21, 0x222222, 4, 4, 7, true}, {}, link.now));
+  };
+  link.fates[2] = {};
+  link.fates[3] = {};
+  link.run();
+  EXPECT_EQ(link.sent, (std::vector<std::string>{"A REQ", "B REP", "A RTU", "A RTU", "A RTU"}));
+  EXPECT_THAT(types(link.events_b), ElementsAre(kRequest, kEstablished));
+  EXPECT_EQ(link.a.deadline(), fabric::kNever);
+}
+
 // A is established, B never learns so: B's time-out REJ ends it for A.
 TEST(CmSilenceTest, NoRtuArrives) {
   Exchange x({});

@@ -123,6 +123,9 @@ inline constexpr std::uint16_t kRejInvalidGid = 12;
 inline constexpr std::uint16_t kRejInvalidMtu = 26;
 inline constexpr std::uint16_t kRejConsumer = 28;
 
+// Between an RTU and its repetitions, see CmLimits::rtu_repeats.
+inline constexpr fabric::Time kRtuPause = 400 * fabric::kMillisecond;
+
 struct CmConnection {
   CmId id = 0;
   CmState state = CmState::kRequesting;

@@ -164,8 +164,11 @@ void ConnectionManager::Impl::timed_out(CmConnection& c, fabric::Time now) {
     case CmState::kDisconnecting:
       again = kPendingDreq;
       break;
-    case CmState::kReplied:
     case CmState::kEstablished:
+      if (!c.active || c.retries_left == 0) return;
+      if (--c.retries_left > 0) timers.set(c.timer, c, now + kRtuPause);
+      return ask(c, kPendingRtu);
+    case CmState::kReplied:
       return;  // no timer is running
   }
   if (c.retries_left > 0) {

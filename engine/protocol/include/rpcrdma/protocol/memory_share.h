@@ -43,6 +43,9 @@ class MemoryShares {
   // For a change of the maximum. What connections hold already stays theirs.
   void set_connections(std::uint32_t most) { options_.connections = most; }
 
+  // Whether connections of this peer that are not there yet could have Receives of so many bytes.
+  [[nodiscard]] bool admits_receives(const fabric::Address& peer, std::uint64_t bytes) const;
+
   // Bytes of Calls that each connection can always have.
   [[nodiscard]] std::uint64_t reserved_each() const;
   // Bytes that all Calls together may hold by shares, while nothing else is in the pool.
@@ -54,6 +57,9 @@ class MemoryShares {
     std::uint64_t held = 0;
     std::uint32_t connections = 0;
   };
+
+  // `held`: by the peer.
+  [[nodiscard]] bool receives_fit(std::uint64_t held, std::uint64_t bytes) const;
 
   const MemoryPool& pool_;
   Options options_;

@@ -46,7 +46,7 @@ struct AdapterOptions {
   std::size_t max_connections = 16384;  // at most 16,381
   std::uint8_t share = 0;               // see share.h
   fabric::QueueDepths max_depths{4096, 4096, 4096};
-  CmLimits cm;
+  CmLimits cm{.rtu_repeats = 2};
   // Receives events about packets of connections with a ConnectionOptions::trace_connection, about
   // the peer's accesses to local memory, about connection requests that are rejected without an
   // event, and, from the provider, about registered memory. Null: no tracing. It must outlive the

@@ -87,6 +87,9 @@ struct CmLimits {
   std::size_t half_open = 4096;
   fabric::Time response_timeout = 500 * fabric::kMillisecond;  // of our messages, before a retry
   std::uint8_t retries = 7;
+  // How often an RTU is repeated. It may be lost, the owner may have nothing else to send, and a
+  // responder sends no second REP to an address that it does not know.
+  std::uint8_t rtu_repeats = 0;
   std::uint8_t share = 0;  // see share.h
 };
 
