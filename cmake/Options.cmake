@@ -76,9 +76,6 @@ if(RPCRDMA_LTO AND PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL Release AN
   if(RPCRDMA_TESTS OR RPCRDMA_INSTALL_LIBRARY)
     set(RPCRDMA_LTO_OBJECTS -ffat-lto-objects)
   endif()
-  # Without the linker's plugin, which defines what is in a library twice if the library is listed
-  # twice.
-  set(RPCRDMA_NO_LTO -fno-lto -fno-use-linker-plugin)
   set(CMAKE_AR ${CMAKE_CXX_COMPILER_AR})
   set(CMAKE_RANLIB ${CMAKE_CXX_COMPILER_RANLIB})
 endif()

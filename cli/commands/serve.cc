@@ -33,8 +33,8 @@
 
 #include <rpcrdma/base/parse.h>
 #include <rpcrdma/base/quantity.h>
-#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/base/thread.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/command_line/config_file.h>
 #include <rpcrdma/command_line/parse.h>
 #include <rpcrdma/decode/programs.h>

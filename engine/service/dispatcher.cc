@@ -299,7 +299,8 @@ Expected<protocol::Block> DispatcherState::acquire(std::uint64_t id, std::uint32
   }
   Slot& s = slots_[slot];
   const protocol::MemoryHeld before = s.held;
-  if (share_ != nullptr && !share_->take_at_once(protocol::MemoryPool::block_bytes(bytes), s.held)) {
+  if (share_ != nullptr &&
+      !share_->take_at_once(protocol::MemoryPool::block_bytes(bytes), s.held)) {
     return fabric::fail(fabric::Errc::kNoRoom, "the connection's share of the memory is used up");
   }
   auto block = memory_->acquire(bytes);

@@ -43,8 +43,8 @@ struct ServerOptions {
   // fabric, a request takes no place and no Receives before the answer to it was answered. Beyond
   // it, an eighth more are accepted from peers without a connection, so that no peer can exclude
   // all others; the rest are rejected. New connections are also rejected while seven eighths of the
-  // loop's memory are in use, since Calls of the others need some, and while their address holds too
-  // much of it: protocol::MemoryShares divides it.
+  // loop's memory are in use, since Calls of the others need some, and while their address holds
+  // too much of it: protocol::MemoryShares divides it.
   std::uint32_t max_connections = 256;
   // Target for Calls in flight on all connections together. It is enforced only through grants:
   // each connection is granted its share, and at least 1.
