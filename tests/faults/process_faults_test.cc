@@ -217,6 +217,13 @@ TEST_F(SystemFaults, ClocksThatJumpCostNoConnection) {
 
 // ----- descriptors
 
+#if defined __has_feature
+#if __has_feature(undefined_behavior_sanitizer)
+#define RPCRDMA_UBSAN
+#endif
+#endif
+#ifndef RPCRDMA_UBSAN
+
 rlimit set_descriptors(pid_t process, rlim_t most) {
   rlimit before{};
   EXPECT_EQ(::prlimit(process, RLIMIT_NOFILE, nullptr, &before), 0);
@@ -241,9 +248,10 @@ bool gets_events(const base::FileDescriptor& reader) {
   return false;
 }
 
-// The live socket of a server that has no descriptor left: it serves on, and so do its readers. One
-// that knocks in vain is let in when there is room.
-TEST_F(SystemFaults, AServerWithoutDescriptorsServesOn) {
+// The live socket of a server that has no descriptor left: it continues to serve, also its readers.
+// A reader that connects meanwhile is accepted when there is a descriptor. UBSan itself needs
+// descriptors to check an object's type, and reports a fault if there is none.
+TEST_F(SystemFaults, AServerWithoutDescriptorsServes) {
   Background server({"serve", "--listen", server_, "--name", "srv"});
   ASSERT_TRUE(server.wait_for("listening"));
   Background load({"load", server_, "--from", client_, "--duration", "60s", "--no-live", "--json"},
@@ -267,6 +275,7 @@ TEST_F(SystemFaults, AServerWithoutDescriptorsServesOn) {
   EXPECT_EQ(result["mismatches"], 0);
   EXPECT_EQ(result["connections_lost"], 0);
 }
+#endif
 
 // ----- stopped processes
 
