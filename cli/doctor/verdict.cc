@@ -216,7 +216,7 @@ class Judge {
         "capture at a mirror port of the switch, or record trace events at an endpoint (--record)");
   }
 
-  // Of the commands that decode files.
+  // For the commands that decode files.
   void confinement() {
     const base::ConfinementSupport& c = build_.confinement;
     if (!c.system_calls) {

@@ -210,7 +210,7 @@ bool allow_known_calls() {
   const std::array<unsigned, 4> controls{PR_SET_NAME, PR_GET_NAME, kNameOfMemory,
                                          PR_SET_NO_NEW_PRIVS};
   p.on_argument(__NR_prctl, 0, UINT32_MAX, controls, error(EPERM));
-  // Of this process only.
+  // For this process only.
   p.on_argument(__NR_prlimit64, 0, UINT32_MAX, none, error(EPERM));
   // glibc makes threads with clone3(), whose flags a filter cannot read, unless it is missing.
   p.on(__NR_clone3, error(ENOSYS));
@@ -249,7 +249,7 @@ bool filter_system_calls(Processes processes) {
 #if __has_include(<linux/landlock.h>) && defined(SYS_landlock_create_ruleset)
 
 constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-// Of a file; the rest is of folders.
+// The rights on a file; the rest is for folders.
 constexpr std::uint64_t kWriting = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
 constexpr std::uint64_t kCreating = kReading | kWriting | LANDLOCK_ACCESS_FS_MAKE_REG |
                                     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |

@@ -1,6 +1,6 @@
-// Who may be connected to the HTTP server, and for how long. A new client always gets a place: if
-// there are too many, the connection of another one ends. So silent, slow and deaf clients cannot
-// keep a scraper out, wherever they come from.
+// Decides who may be connected to the HTTP server, and for how long. A new client always gets a
+// place: if there are too many, the connection of another one ends. So silent, slow and deaf
+// clients cannot keep a scraper out, wherever they come from.
 #pragma once
 
 #include <array>

@@ -29,7 +29,7 @@ using fabric::Expected;
 namespace {
 
 constexpr unsigned kServingThreads = 2;
-// Of libmicrohttpd, which divides them among its threads: far above what the door lets in, so that
+// For libmicrohttpd, which divides them among its threads: far above what the door lets in, so that
 // each thread always accepts.
 constexpr unsigned kMostSockets = 512;
 constexpr unsigned kSilenceSeconds = 5;

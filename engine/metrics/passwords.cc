@@ -21,7 +21,7 @@ constexpr std::size_t kMostWaiting = 32;
 constexpr std::size_t kMostWrong = 256;
 // bcrypt uses 72 bytes of a password.
 constexpr std::size_t kLongestPassword = 256;
-// Of nice(2): a third of the weight of others. With much less, a busy machine would take seconds
+// For nice(2): a third of the weight of others. With much less, a busy machine would take seconds
 // for the first scrape.
 constexpr int kLowPriority = 5;
 

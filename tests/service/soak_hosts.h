@@ -99,7 +99,7 @@ struct SoakServer {
   std::uint64_t at_rest = 0;
 };
 
-// Of all clients.
+// Sums over all clients.
 struct SoakTotals {
   std::uint64_t made = 0, ended = 0, right = 0, timed_out = 0;
   std::uint64_t wrong = 0;         // a Reply that is not right to the last byte

@@ -38,7 +38,7 @@ inline bool is_soak(std::uint32_t id, wire::Bytes bytes) {
   return true;
 }
 
-// What is known of all ADDs, over all restarts of the server.
+// The state of all ADDs, over all restarts of the server.
 struct SoakBooks {
   explicit SoakBooks(std::uint32_t kept) : keeps(kept) {}
 

@@ -743,7 +743,7 @@ TEST_F(AdapterHalfOpen, FewMessagesWaitAndNoneForTheDead) {
   EXPECT_EQ(b.counters().half_open, 0U);
 }
 
-// Who has one number does not know the next; and none comes again soon.
+// One number does not reveal the next, and none repeats soon.
 TEST(Adapter, QueuePairNumbersAndPsnsDoNotFollow) {
   AdapterOptions options;
   options.address = address(1);

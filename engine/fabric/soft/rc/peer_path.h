@@ -122,7 +122,7 @@ class PeerPath {
   std::uint32_t busy_ = 0;                          // connections with packets in flight
   CmList<PathWaiter, &PathWaiter::links> waiting_;  // the longest waiting first
   const PathWaiter* turn_ = nullptr;
-  // Of the present round, in which the peer acknowledges as many packets as fit into the window.
+  // For the present round, in which the peer acknowledges as many packets as fit into the window.
   std::uint32_t acknowledged_ = 0;
   std::uint32_t losses_ = 0;
   bool full_ = false;

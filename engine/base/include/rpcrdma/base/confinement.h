@@ -24,7 +24,7 @@ struct Confinement {
   std::vector<std::string> written;  // files, and folders, that may be created or overwritten
 };
 
-// What is in force.
+// The protection in force.
 struct Confined {
   bool system_calls = false;
   bool files = false;

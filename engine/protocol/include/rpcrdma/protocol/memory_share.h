@@ -1,6 +1,6 @@
-// Who may take how much of a memory pool: the pool of a server is divided among the addresses of
-// its peers and among their connections, so that no host can take it all. Belongs to the thread of
-// the pool; constant time, and nothing is allocated for a Call.
+// Decides who may take how much of a memory pool: the pool of a server is divided among the
+// addresses of its peers and among their connections, so that no host can take it all. Belongs to
+// the thread of the pool; constant time, and nothing is allocated for a Call.
 //
 // Of the pool's limit:
 // - Three quarters serve Calls: blocks for Read chunks, for results, and for the chunks of Replies.
