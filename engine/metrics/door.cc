@@ -71,21 +71,23 @@ void Door::leaves(int fd) {
 void Door::make_room(const PeerKey& newcomer) {
   const auto own = taken_.find(newcomer);
   if (own != taken_.end() && own->second >= limits_.places_of_a_peer) {
-    return end_oldest_of(newcomer);
+    return end_oldest([&](const PeerKey& peer) { return peer == newcomer; });
   }
   if (all_taken_ < limits_.places) return;
-  const auto most =
-      std::max_element(taken_.begin(), taken_.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  end_oldest_of(most->first);
+  std::size_t most = 0;
+  for (const auto& [peer, places] : taken_) most = std::max(most, places);
+  // Of peers with as many places, age decides, not the address: the threads accept in any order,
+  // and a scraper that has just come must not make room for one that came before.
+  end_oldest([&](const PeerKey& peer) { return taken_.at(peer) == most; });
 }
 
 // One whose request is still incomplete, if there is any: a scraper sends its request at once.
-void Door::end_oldest_of(const PeerKey& peer) {
+template <typename OfPeer>
+void Door::end_oldest(const OfPeer& of_peer) {
   auto oldest = places_.end();
   for (auto at = places_.begin(); at != places_.end(); ++at) {
     const Place& p = at->second;
-    if (p.ended || p.peer != peer) continue;
+    if (p.ended || !of_peer(p.peer)) continue;
     if (oldest == places_.end() || std::tuple(p.requested, p.turn) <
                                        std::tuple(oldest->second.requested, oldest->second.turn)) {
       oldest = at;

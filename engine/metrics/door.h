@@ -57,7 +57,8 @@ class Door {
   };
 
   void make_room(const PeerKey& newcomer);
-  void end_oldest_of(const PeerKey& peer);
+  template <typename OfPeer>
+  void end_oldest(const OfPeer& of_peer);
   void end_place(int fd, Place& place);
   void watch();
 

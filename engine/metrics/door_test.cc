@@ -67,6 +67,16 @@ TEST(Door, TheOneWithMostPlacesMakesRoomForAnother) {
   EXPECT_THAT(ended.all(), ElementsAre(1, 2));
 }
 
+// Not the one with the lowest address, which may have just come.
+TEST(Door, OfPeersWithAsManyPlacesTheOldestMakesRoom) {
+  Ended ended;
+  Door door(kPatient, std::ref(ended));
+  for (const std::uint8_t last : {9, 1, 8, 2}) door.came(last, peer(last));
+  door.came(30, peer(3));
+  door.came(40, peer(4));
+  EXPECT_THAT(ended.all(), ElementsAre(9, 1));
+}
+
 TEST(Door, WhoHasMadeARequestStaysLonger) {
   Ended ended;
   Door door(kPatient, std::ref(ended));

@@ -69,7 +69,8 @@ class Target {
         return transmit(in.byte());
       case 5:
         now_ = qp_.deadline() == fabric::kNever ? now_ : qp_.deadline();
-        return qp_.expire(now_);
+        qp_.expire(now_);
+        return;
       case 6: {
         const std::size_t which = in.byte() % 2;
         const std::uint32_t handle = regions_[which].handle;
