@@ -44,6 +44,7 @@ struct JetStreamDeleter {
 struct Bus::Impl {
   BusOptions options;
   NkeySeed seed;
+  std::shared_ptr<EndedSubscriptions> ended = std::make_shared<EndedSubscriptions>();
   std::unique_ptr<natsConnection, ConnectionDeleter> connection;
   std::unique_ptr<jsCtx, JetStreamDeleter> js;
 
@@ -366,18 +367,19 @@ base::Expected<std::string> Bus::request(const std::string& subject, std::string
 base::Expected<std::unique_ptr<Subscription>> Bus::subscribe(const std::string& subject,
                                                              QueueLimits limits,
                                                              std::size_t most_bytes) {
-  return subscribe_to(impl_->connection.get(), subject, limits, most_bytes);
+  return subscribe_to(impl_->connection.get(), subject, limits, most_bytes, impl_->ended);
 }
 
 base::Expected<void> Bus::latest_states(const Take& take) {
-  return replay(impl_->js.get(), {kStateStream, kAllStates, true, 0}, impl_->options.timeout, take);
+  return replay(impl_->js.get(), {kStateStream, kAllStates, true, 0}, impl_->options.timeout,
+                {impl_->connection.get(), impl_->ended}, take);
 }
 
 base::Expected<void> Bus::findings_since(std::int64_t since_ns, const std::string& host,
                                          const Take& take) {
   const std::string subject = host.empty() ? kAllFindings : findings_subject(host);
   return replay(impl_->js.get(), {kFindingsStream, subject, false, since_ns},
-                impl_->options.timeout, take);
+                impl_->options.timeout, {impl_->connection.get(), impl_->ended}, take);
 }
 
 BusState Bus::state() const {

@@ -25,21 +25,15 @@ void on_complete(void* closure) {
 
 class NatsSubscription final : public Subscription {
  public:
-  NatsSubscription(natsSubscription* subscription, SharedQueue queue)
-      : subscription_(subscription), queue_(std::move(queue)) {}
-  ~NatsSubscription() override {
-    natsSubscription_Unsubscribe(subscription_);
-    natsSubscription_Destroy(subscription_);
-  }
-  NatsSubscription(const NatsSubscription&) = delete;
-  NatsSubscription& operator=(const NatsSubscription&) = delete;
+  NatsSubscription(OwnedSubscription subscription, SharedQueue queue)
+      : subscription_(std::move(subscription)), queue_(std::move(queue)) {}
 
   std::optional<BusMessage> take() override { return queue_->take(); }
   [[nodiscard]] int fd() const override { return queue_->fd(); }
   [[nodiscard]] std::uint64_t dropped() const override { return queue_->dropped(); }
 
  private:
-  natsSubscription* subscription_;
+  OwnedSubscription subscription_;
   SharedQueue queue_;
 };
 
@@ -89,10 +83,9 @@ std::uint64_t MessageQueue::dropped() const {
   return dropped_;
 }
 
-base::Expected<std::unique_ptr<Subscription>> subscribe_to(natsConnection* connection,
-                                                           const std::string& subject,
-                                                           QueueLimits limits,
-                                                           std::size_t most_bytes) {
+base::Expected<std::unique_ptr<Subscription>> subscribe_to(
+    natsConnection* connection, const std::string& subject, QueueLimits limits,
+    std::size_t most_bytes, const std::shared_ptr<EndedSubscriptions>& ended) {
   auto wakeup = base::Wakeup::create();
   if (!wakeup) return tl::unexpected(wakeup.error());
   auto queue = std::make_shared<MessageQueue>(std::move(*wakeup), limits, most_bytes);
@@ -101,8 +94,9 @@ base::Expected<std::unique_ptr<Subscription>> subscribe_to(natsConnection* conne
   const natsStatus status = natsConnection_Subscribe(&subscription, connection, subject.c_str(),
                                                      on_message, closure.get());
   if (status != NATS_OK) return base::fail(fmt::format("{}: {}", subject, status_text(status)));
+  OwnedSubscription owned(subscription, SubscriptionEnd{connection, ended});
   natsSubscription_SetOnCompleteCB(subscription, on_complete, closure.release());
-  return std::make_unique<NatsSubscription>(subscription, std::move(queue));
+  return std::make_unique<NatsSubscription>(std::move(owned), std::move(queue));
 }
 
 }  // namespace rpcrdma::fleet

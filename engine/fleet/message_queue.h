@@ -1,6 +1,8 @@
 // The messages of a subscription: filled by a thread of libnats, taken by another.
 #pragma once
 
+#include "ended_subscriptions.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,10 +37,9 @@ class MessageQueue {
 };
 
 // Error: the bus is disconnected for good, or the subject is not valid.
-[[nodiscard]] base::Expected<std::unique_ptr<Subscription>> subscribe_to(natsConnection* connection,
-                                                                         const std::string& subject,
-                                                                         QueueLimits limits,
-                                                                         std::size_t most_bytes);
+[[nodiscard]] base::Expected<std::unique_ptr<Subscription>> subscribe_to(
+    natsConnection* connection, const std::string& subject, QueueLimits limits,
+    std::size_t most_bytes, const std::shared_ptr<EndedSubscriptions>& ended);
 
 // Copies a message of libnats; `stored_ns` is that of its stream, if it is from one.
 [[nodiscard]] BusMessage copied(natsMsg* message);

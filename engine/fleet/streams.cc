@@ -110,12 +110,6 @@ base::Expected<void> make(jsCtx* js, const Stream& stream) {
   return {};
 }
 
-struct SubscriptionDeleter {
-  void operator()(natsSubscription* s) const {
-    natsSubscription_Unsubscribe(s);
-    natsSubscription_Destroy(s);
-  }
-};
 struct MessageDeleter {
   void operator()(natsMsg* m) const { natsMsg_Destroy(m); }
 };
@@ -141,7 +135,7 @@ base::Expected<void> make_streams(jsCtx* js) {
 }
 
 base::Expected<void> replay(jsCtx* js, const Replay& what, std::chrono::milliseconds patience,
-                            const Bus::Take& take) {
+                            const SubscriptionEnd& end, const Bus::Take& take) {
   const auto failed = [&](natsStatus status, jsErrCode code) -> base::Expected<void> {
     if (status == NATS_NOT_FOUND || code == JSStreamNotFoundErr) {
       return base::fail(
@@ -162,7 +156,7 @@ base::Expected<void> replay(jsCtx* js, const Replay& what, std::chrono::millisec
   jsErrCode code{};
   natsStatus status = js_SubscribeSync(&raw, js, what.subject.c_str(), nullptr, &options, &code);
   if (status != NATS_OK) return failed(status, code);
-  const std::unique_ptr<natsSubscription, SubscriptionDeleter> subscription(raw);
+  const OwnedSubscription subscription(raw, end);
   const auto all = held(raw);
   if (!all) return tl::unexpected(all.error());
   for (std::uint64_t i = 0; i < *all; ++i) {

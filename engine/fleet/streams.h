@@ -1,6 +1,8 @@
 // The two streams of a fleet: their settings, and what they hold.
 #pragma once
 
+#include "ended_subscriptions.h"
+
 #include <chrono>
 #include <string>
 
@@ -22,6 +24,6 @@ struct Replay {
 // Passes on what a stream holds now. `patience`: for each message.
 [[nodiscard]] base::Expected<void> replay(jsCtx* js, const Replay& what,
                                           std::chrono::milliseconds patience,
-                                          const Bus::Take& take);
+                                          const SubscriptionEnd& end, const Bus::Take& take);
 
 }  // namespace rpcrdma::fleet
