@@ -71,7 +71,7 @@ TEST(Door, TheOneWithMostPlacesMakesRoomForAnother) {
 TEST(Door, OfPeersWithAsManyPlacesTheOldestMakesRoom) {
   Ended ended;
   Door door(kPatient, std::ref(ended));
-  for (const std::uint8_t last : {9, 1, 8, 2}) door.came(last, peer(last));
+  for (const int last : {9, 1, 8, 2}) door.came(last, peer(static_cast<std::uint8_t>(last)));
   door.came(30, peer(3));
   door.came(40, peer(4));
   EXPECT_THAT(ended.all(), ElementsAre(9, 1));
