@@ -26,12 +26,13 @@ constexpr unsigned kPings = 32;
 }  // namespace
 
 Coordinator::Coordinator(Channel& channel, const cli::LoadOptions& load, cli::LoadOutput& output,
-                         CoordinatorOptions options)
+                         CoordinatorOptions options, std::optional<base::WholeFile> file)
     : channel_(channel),
       load_(load),
       output_(output),
       options_(options),
-      ranks_(static_cast<std::size_t>(channel.size())) {
+      ranks_(static_cast<std::size_t>(channel.size())),
+      file_(std::move(file)) {
   const Time now = service::Loop::read_clock();
   for (Rank& r : ranks_) r.heard = now;
   enter(Phase::kGreeting, now);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <rpcrdma/base/error.h>
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/fabric/time.h>
 #include <rpcrdma/load_ranks/clock.h>
 #include <rpcrdma/load_ranks/gather.h>
@@ -42,9 +43,9 @@ struct Outcome {
 
 class Coordinator {
  public:
-  // `load`, `output` and `channel` outlive it.
+  // `load`, `output` and `channel` outlive it. `file`: for the report; nothing: standard output.
   Coordinator(Channel& channel, const cli::LoadOptions& load, cli::LoadOutput& output,
-              CoordinatorOptions options);
+              CoordinatorOptions options, std::optional<base::WholeFile> file);
 
   void on(const Message& message, fabric::Time now);
   void on_reduced(const base::Expected<std::vector<std::uint8_t>>& bytes, fabric::Time now);
@@ -105,8 +106,8 @@ class Coordinator {
   void ask_for_results(fabric::Time now);
   void name_missing();
   void finish_early();
-  // Prints the report. Returns the exit status.
-  [[nodiscard]] int report();
+  // Writes the report. `early`: mpirun may be ending the job. Returns the exit status.
+  [[nodiscard]] int report(bool early);
 
   Channel& channel_;
   const cli::LoadOptions& load_;
@@ -133,6 +134,7 @@ class Coordinator {
   fabric::Time elapsed_ = 0;       // of this round, until the latest tick
   load::Interval interval_;        // seconds that were not written yet
   bool reader_gone_ = false;       // of standard output
+  std::optional<base::WholeFile> file_;
   std::optional<Outcome> outcome_;
 };
 

@@ -26,8 +26,9 @@ constexpr fabric::Time kSurelyAlive = 1100 * fabric::kMillisecond;
 
 constexpr unsigned kPrintSeconds = 10;
 
-// Prints from a process of its own: while mpirun ends a job it reads no output, and then kills the
-// ranks. What does not fit into the terminal that it gives them, 4 KiB, would be lost.
+// Prints from a process of its own: from the death of a rank until it has killed the others, mpirun
+// reads no output, for twice its odls_base_sigkill_timeout. What does not fit into the terminal
+// that it gives them, 4 KiB, would be lost.
 void print_surviving(const std::string& out, const std::string& err) {
   const pid_t child = ::fork();
   if (child > 0) return;
@@ -70,7 +71,7 @@ void Coordinator::refuse() {
                       : fmt::format("{}: {}", names(problem.second), problem.first));
   }
   // Earlier rounds have their report.
-  if (round_ != 0) (void)report();
+  if (round_ != 0) (void)report(false);
   outcome_ = Outcome{cli::kUnreadable, false};
   phase_ = Phase::kOver;
   send_all(Kind::kEnd);
@@ -135,7 +136,7 @@ void Coordinator::finish_early() {
   write_seconds(true);
   int status = cli::kFindings;
   if (first_start_ != 0) {
-    status = std::max(status, report());
+    status = std::max(status, report(true));
   } else if (interrupted_) {
     cli::complain("interrupted before the load began");
   }
@@ -143,22 +144,30 @@ void Coordinator::finish_early() {
   outcome_ = Outcome{status, true};
 }
 
-int Coordinator::report() {
+int Coordinator::report(bool early) {
   const load_ranks::Results results = gather_.finish();
   const load_ranks::Whole whole = load_ranks::derive(setup_, results, plan_->limits);
   const std::vector<std::string> problems = load_ranks::complaints(results, whole);
   const std::string text = load_.json ? load_ranks::to_json(setup_, results, whole) + '\n'
                                       : load_ranks::to_text(setup_, results, whole);
   bool printed = std::fflush(stdout) == 0;
-  if (interrupted_) {
+  if (file_) {
+    file_->write(text);
+    const auto written = file_->finish();
+    if (!written) cli::complain(written.error().message);
+    printed = printed && written;
+  }
+  if (early) {
     std::string lines;
     for (const std::string& line : problems) {
       lines += fmt::format("rpcrdma-load-mpi: {}\n", plot::escape_terminal(line));
     }
-    print_surviving(text, lines);
+    print_surviving(file_ ? std::string() : text, lines);
   } else {
-    printed = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && printed;
-    printed = std::fflush(stdout) == 0 && printed;
+    if (!file_) {
+      printed = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && printed;
+      printed = std::fflush(stdout) == 0 && printed;
+    }
     for (const std::string& line : problems) cli::complain(line);
   }
   output_.set_whole(results.latency);

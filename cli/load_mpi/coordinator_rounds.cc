@@ -202,7 +202,7 @@ void Coordinator::on_reduced(const base::Expected<std::vector<std::uint8_t>>& by
 void Coordinator::round_over(fabric::Time now) {
   write_seconds(true);
   if (++round_ < schedule_.rounds.size() && !interrupted_) return begin_round(now);
-  outcome_ = Outcome{report(), false};
+  outcome_ = Outcome{report(interrupted_), false};
   enter(Phase::kOver, now);
   send_all(Kind::kEnd);
 }

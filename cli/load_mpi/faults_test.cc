@@ -43,12 +43,15 @@ class Fault : public testing::Test {
 
   // Runs a job that would take minutes, and sends the signal to the rank on this host while it
   // runs.
-  void run(int signal, int host, const std::vector<std::string>& mpi = {}) {
+  void run(int signal, int host, const std::vector<std::string>& mpi = {},
+           const std::string& stuck_after = "3s") {
+    // While mpirun ends a job it reads no output.
     const std::string file = cluster_->file("report");
-    e2e::Background job(cluster_->job({"10.77.0.10", "--duration", "300s", "--rate", "200",
-                                       "--json", "--interval", "1s", "--stuck-after", "3s"},
-                                      mpi),
-                        file, "ip");
+    e2e::Background job(
+        cluster_->job({"10.77.0.10", "--duration", "300s", "--rate", "200", "--json", "--interval",
+                       "1s", "--stuck-after", stuck_after, "--report", file},
+                      mpi),
+        {}, "ip");
     ASSERT_TRUE(job.wait_for("3.0 s: ")) << job.out;
     const pid_t pid = rank_on(*cluster_, host);
     ASSERT_GT(pid, 0);
@@ -68,8 +71,9 @@ class Fault : public testing::Test {
 };
 
 TEST_F(Fault, AKilledRankIsNamedBeforeMpirunEndsTheOthers) {
-  // The processors may be busy with other tests: the ranks get more than a second to end.
-  run(SIGKILL, 3, {"--mca", "odls_base_sigkill_timeout", "8"});
+  // The processors may be busy with other tests: the ranks get more than a second to end. As long
+  // passes before SIGTERM, too, and rank 0 must not name the silent rank before that.
+  run(SIGKILL, 3, {"--mca", "odls_base_sigkill_timeout", "5"}, "30s");
   EXPECT_NE(status_, 0);
   EXPECT_LT(took_, 60);
   EXPECT_THAT(err_, AllOf(HasSubstr("rpcrdma-load-mpi: rank 2 (h3) is dead, last heard of "),
@@ -81,6 +85,17 @@ TEST_F(Fault, AKilledRankIsNamedBeforeMpirunEndsTheOthers) {
   for (const std::size_t rank : {0U, 1U, 3U}) EXPECT_EQ(report["ranks"][rank]["state"], "done");
   EXPECT_EQ(report["ranks"][2]["state"], "dead");
   EXPECT_GT(report["ranks"][2]["calls"], 0);
+}
+
+// mpirun has noticed the death, but its signal comes late.
+TEST_F(Fault, AReportBeforeMpirunsSignalIsWhole) {
+  run(SIGKILL, 3, {"--mca", "odls_base_sigkill_timeout", "8"});
+  EXPECT_NE(status_, 0);
+  EXPECT_LT(took_, 60);
+  EXPECT_THAT(err_, HasSubstr("rpcrdma-load-mpi: rank 2 (h3) is lost, last heard of "));
+  const nlohmann::json report = e2e::parse_json(out_);
+  ASSERT_EQ(report["ranks"].size(), 4U);
+  EXPECT_EQ(report["ranks"][2]["state"], "lost");
 }
 
 TEST_F(Fault, WithoutMpirunsHelpAKilledRankIsNoticedByItsSilence) {

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rpcrdma/base/whole_file.h>
 #include <rpcrdma/command_line/parse.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/version/version.h>
@@ -168,6 +169,15 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
     }
     if (!output) output = cli::LoadOutput::open({}, false);
   }
+  std::optional<base::WholeFile> report;
+  if (rank == 0 && problem.empty() && !options.report.empty()) {
+    auto created = base::WholeFile::create(options.report);
+    if (created) {
+      report = std::move(*created);
+    } else {
+      problem = created.error().message;
+    }
+  }
   // What each rank writes by itself.
   for (std::string* const file :
        {&options.load.raw, &options.load.endpoint.pcapng, &options.load.endpoint.tracing.record}) {
@@ -175,7 +185,9 @@ int run_rank(const Signals& signals, JobOptions& options, std::string problem) {
   }
   const JobPlan valid = plan ? *plan : JobPlan{};
   std::optional<Coordinator> coordinator;
-  if (rank == 0) coordinator.emplace(channel, options.load, *output, valid.coordinator);
+  if (rank == 0) {
+    coordinator.emplace(channel, options.load, *output, valid.coordinator, std::move(report));
+  }
   Member member(channel, options.load, valid.member,
                 Hello{std::string(version::text()), host, valid.address, problem});
   const int status = take_part(channel, signals, member, coordinator ? &*coordinator : nullptr);

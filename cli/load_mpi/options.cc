@@ -48,6 +48,12 @@ void describe(command_line::Command& program, JobOptions& o) {
               "the others")
       .value("DURATION")
       .show_default();
+  program
+      .option(
+          "--report", o.report,
+          "Write the report to FILE instead of standard output: while mpirun ends a job it reads "
+          "no output, and can lose the end of a long report")
+      .value("FILE");
   cli::add_load_options(program, o.load);
   program.footer(
       "Run it by mpirun or srun. All ranks begin at the same moment, which they agree on after "
@@ -57,7 +63,8 @@ void describe(command_line::Command& program, JobOptions& o) {
       "round.\n"
       "If a rank dies or is stuck, the job ends; the report then has what is known of that rank, "
       "and names it. mpirun gives the ranks one second to end, which is enough for that "
-      "on idle hosts; on busy ones, give more: mpirun --mca odls_base_sigkill_timeout 5.\n"
+      "on idle hosts; on busy ones, give more (mpirun --mca odls_base_sigkill_timeout 5) and use "
+      "--report.\n"
       "Exit status: 0 success; 1 as for `rpcrdma load`, for any rank, or a rank died or is stuck; "
       "2 "
       "a rank cannot connect, an argument is invalid, or a file cannot be written.");

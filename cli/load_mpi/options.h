@@ -19,6 +19,7 @@ struct JobOptions {
   std::string network;
   std::string serve;
   std::string stuck_after = "5s";
+  std::string report;
 };
 
 // Describes the program.
