@@ -81,6 +81,9 @@ load_ranks::State Crew::how_lost(std::size_t agent) const {
 const std::string& Crew::why_lost(std::size_t agent) const {
   return members_[agent]->why;
 }
+bool Crew::answers(std::size_t agent) const {
+  return base::monotonic_ns() - members_[agent]->heard < 2 * kHeartbeat;
+}
 const std::string& Crew::address(std::size_t agent) const {
   return members_[agent]->address;
 }

@@ -350,7 +350,9 @@ void AgentsJob::show_seconds(std::uint32_t round) {
 void AgentsJob::watch(std::uint32_t round) {
   const fabric::Time now = base::monotonic_ns();
   for (const std::uint32_t rank : gather_.missing(round)) {
-    // It answers pings, but its load does not report.
+    // It answers pings, but its load does not report. One that does not answer either is the crew's
+    // to name.
+    if (!crew_.answers(rank)) continue;
     const fabric::Time heard = round_start_ + gather_.heard(round, rank).value_or(0);
     const fabric::Time since = stopped_ ? std::max(heard, stopped_at_) : heard;
     if (now - since > plan_.silence) {

@@ -76,6 +76,8 @@ class Crew {
   // How a lost one ended, and why in one clause for display, not escaped.
   [[nodiscard]] load_ranks::State how_lost(std::size_t agent) const;
   [[nodiscard]] const std::string& why_lost(std::size_t agent) const;
+  // Whether it has sent anything lately, such as answers to pings.
+  [[nodiscard]] bool answers(std::size_t agent) const;
   // For one that is or was here.
   [[nodiscard]] const std::string& address(std::size_t agent) const;
   // By how much its clock is ahead of this machine's; nothing: not measured.
