@@ -316,16 +316,24 @@ TEST_F(Probing, AFileThatIsLeftBehindIsKnownWithoutAnyMemory) {
       if (s.name == "CREATE probe") until_created = wire::testing::allocations() - before;
     }));
   }
-  FailingNew failing(until_created, FailingNew::kAll);
-  try {
-    failing.in([&] { (void)probe(*loop, plan, [](const Step&) {}); });
-  } catch (const std::bad_alloc&) {
-    // The program then reports what `may_exist` says.
+  // On a busy machine packets are sent again, and the count of allocations differs: then CREATE may
+  // fail before the server has it. Until one run leaves the file behind.
+  constexpr int kTries = 50;
+  bool left = false;
+  for (int i = 0; i < kTries && !left; ++i) {
+    may_exist = false;
+    FailingNew failing(until_created, FailingNew::kAll);
+    try {
+      failing.in([&] { (void)probe(*loop, plan, [](const Step&) {}); });
+    } catch (const std::bad_alloc&) {
+      // The program then reports what `may_exist` says.
+    }
+    EXPECT_TRUE(failing.hit());
+    failing.stop();
+    left = nfs.files.contains("probe");
+    if (left) EXPECT_TRUE(may_exist);
   }
-  EXPECT_TRUE(failing.hit());
-  failing.stop();
-  EXPECT_EQ(may_exist, nfs.files.contains("probe"));
-  EXPECT_TRUE(may_exist);
+  EXPECT_TRUE(left);
 }
 
 // Wherever memory runs out: the file is removed, or the verdict says that it may still exist.
