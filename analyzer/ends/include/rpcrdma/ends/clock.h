@@ -22,12 +22,12 @@ struct Crossing {
 
 // A stretch of time for which one line describes the other clock.
 struct ClockStretch {
-  std::int64_t from_ns = 0;   // by the other clock
-  std::int64_t until_ns = 0;  // by the other clock, inclusive
-  std::int64_t offset_ns = 0; // reference minus other, at from_ns
-  double drift_ppm = 0;       // by how much the offset grows
-  std::int64_t bound_ns = 0;  // the error is at most this, in this stretch
-  bool one_way = false;       // messages of one direction only: there is no bound
+  std::int64_t from_ns = 0;    // by the other clock
+  std::int64_t until_ns = 0;   // by the other clock, inclusive
+  std::int64_t offset_ns = 0;  // reference minus other, at from_ns
+  double drift_ppm = 0;        // by how much the offset grows
+  std::int64_t bound_ns = 0;   // the error is at most this, in this stretch
+  bool one_way = false;        // messages of one direction only: there is no bound
 };
 
 // Maps the times of one clock, the other, to those of another, the reference.
@@ -37,6 +37,9 @@ struct ClockMap {
   std::uint64_t jumps = 0;  // steps of either clock, between stretches
   // Crossings that no clock explains, for example of messages that were joined wrongly.
   std::uint64_t contradictions = 0;
+  // The first stretch begins with the first crossing, the last one ends with the last: for a second
+  // beyond them their lines still give times, but no bound.
+  bool extends_before = false, extends_after = false;
 
   // Nothing: this time lies in no stretch, so a clock jumped there, or nothing was seen.
   [[nodiscard]] std::optional<std::int64_t> to_reference(std::int64_t other_ns) const;
@@ -44,10 +47,13 @@ struct ClockMap {
   [[nodiscard]] std::optional<std::int64_t> bound_at(std::int64_t other_ns) const;
   // The largest bound; nothing: some stretch has none, or there is no stretch.
   [[nodiscard]] std::optional<std::int64_t> worst_bound_ns() const;
+  // The bound for four fifths of the time: less is known at the ends of what was seen. Nothing: as
+  // above.
+  [[nodiscard]] std::optional<std::int64_t> usual_bound_ns() const;
 };
 
 struct ClockOptions {
-  double most_drift_ppm = 200;          // more is a jump
+  double most_drift_ppm = 200;               // more is a jump
   std::int64_t stretch_ns = 10'000'000'000;  // a line is fitted for at most this long
 };
 
