@@ -1,0 +1,160 @@
+// Delays that this test injects itself, and the side that the joined recordings of both ends blame
+// for them. Client and server are in namespaces of their own; a wire between them holds up
+// messages, and remembers which.
+#include "two_hosts.h"
+
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <rpcrdma/ends/read.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using ends::EndsCall;
+using ends::Side;
+using ends::Stage;
+
+// By hand with more: RPCRDMA_TRUTH_CALLS=1000.
+unsigned calls() {
+  const char* text = std::getenv("RPCRDMA_TRUTH_CALLS");
+  return text == nullptr ? 300 : static_cast<unsigned>(std::atoi(text));
+}
+
+constexpr std::int64_t kHold = 12 * base::kMillisecond;
+
+// Every other Send of this direction is held up.
+DelayingWire::Rule holds_up(DelayingWire::Direction held) {
+  return [held](DelayingWire::Direction direction, std::uint64_t n) {
+    return direction == held && n % 2 == 1 ? kHold : 0;
+  };
+}
+
+std::int64_t holds_up_none(DelayingWire::Direction, std::uint64_t) {
+  return 0;
+}
+
+class Truth : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (!hosts_.make()) GTEST_SKIP() << "not permitted to make namespaces";
+  }
+
+  // The files of both ends, and, if the parameter states so, of the wire.
+  ends::Ends joined() const {
+    std::vector<std::string> files{hosts_.file("client.pcapng"), hosts_.file("server.pcapng")};
+    if (GetParam()) files.push_back(hosts_.file("wire.pcapng"));
+    auto read = ends::read_ends(files, {.keep_calls = true});
+    EXPECT_TRUE(read);
+    return read ? std::move(*read) : ends::Ends();
+  }
+
+  // At least 99 of 100 Calls that the injection hit are blamed on `side`, in `stage`.
+  static void expect_blamed(const ends::Ends& ends, Side side, std::set<Stage> stages,
+                            const std::function<bool(const EndsCall&)>& hit,
+                            const std::string& injection) {
+    unsigned all = 0, right = 0, inconclusive = 0, none = 0, right_stage = 0;
+    for (const EndsCall& call : ends.calls) {
+      if (!hit(call)) continue;
+      ++all;
+      if (call.side == side) ++right;
+      if (call.side == side && stages.count(call.stage) != 0) ++right_stage;
+      if (call.side == Side::kInconclusive) ++inconclusive;
+      if (call.side == Side::kNone) ++none;
+    }
+    std::string clock;
+    for (const ends::Source& source : ends.sources) {
+      if (const auto bound = source.clock.usual_bound_ns())
+        clock += fmt::format(" {} us", *bound / 1000);
+    }
+    fmt::print(
+        "{}: {} Calls hit of {}, {} right side ({} right stage), {} wrong, {} inconclusive, "
+        "{} not slow; bound{}\n  {}\n",
+        injection, all, ends.calls.size(), right, right_stage, all - right - inconclusive - none,
+        inconclusive, none, clock, ends.verdict);
+    EXPECT_GE(all, 50u);
+    EXPECT_GE(right * 100, all * 99);
+    EXPECT_GE(right_stage * 100, all * 99);
+    EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
+  }
+
+  static std::string words(bool wire) { return wire ? ", with the wire" : ""; }
+
+  TwoHosts hosts_;
+};
+
+TEST_P(Truth, NothingInjectedAccusesNobody) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {}", calls()));
+  const ends::Ends ends = joined();
+  fmt::print(
+      "nothing{}: {} Calls; none {}, client {}, network {}, server {}, inconclusive {}\n  {}\n",
+      words(GetParam()), ends.calls.size(), ends.sides[0], ends.sides[1], ends.sides[2],
+      ends.sides[3], ends.sides[4], ends.verdict);
+  EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
+  EXPECT_THAT(ends.verdict, ::testing::HasSubstr("No side is accused"));
+}
+
+TEST_P(Truth, NetworkThere) {
+  hosts_.connect(holds_up(DelayingWire::kThere));
+  hosts_.run("", fmt::format("-c {}", calls()));
+  expect_blamed(
+      joined(), Side::kNetwork, {Stage::kNetworkThere},
+      [&](const EndsCall& call) { return hosts_.wire().delayed().count(call.xid) != 0; },
+      "network there" + words(GetParam()));
+}
+
+TEST_P(Truth, NetworkBack) {
+  hosts_.connect(holds_up(DelayingWire::kBack));
+  hosts_.run("", fmt::format("-c {}", calls()));
+  expect_blamed(
+      joined(), Side::kNetwork, {Stage::kNetworkBack},
+      [&](const EndsCall& call) { return hosts_.wire().delayed().count(call.xid) != 0; },
+      "network back" + words(GetParam()));
+}
+
+TEST_P(Truth, SlowServer) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {} --procedure echo:1,sleep:1 --sleep 12ms", calls()));
+  expect_blamed(
+      joined(), Side::kServer, {Stage::kExecute},
+      [&](const EndsCall& call) { return call.name.find("SLEEP") != std::string::npos; },
+      "slow server" + words(GetParam()));
+}
+
+TEST_P(Truth, OneCredit) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("--credits 1", fmt::format("-c {} --procedure sleep --sleep 3ms --depth 8", calls()));
+  const ends::Ends ends = joined();
+  expect_blamed(
+      ends, Side::kServer, {Stage::kCredit}, [&](const EndsCall&) { return true; },
+      "one credit" + words(GetParam()));
+}
+
+// The client's process gets no CPU for a while, again and again.
+TEST_P(Truth, BusyClient) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {} --rate 200", calls()), [](Background& client) {
+    for (int i = 0; i < 40; ++i) {
+      ::poll(nullptr, 0, 12);
+      client.signal(SIGSTOP);
+      ::poll(nullptr, 0, 15);
+      client.signal(SIGCONT);
+    }
+  });
+  expect_blamed(
+      joined(), Side::kClient, {Stage::kPost, Stage::kWake, Stage::kSlot},
+      [&](const EndsCall& call) { return call.end_ns - call.begin_ns > 5 * base::kMillisecond; },
+      "busy client" + words(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, Truth, ::testing::Values(false, true),
+                         [](const auto& of) { return of.param ? "EndsAndWire" : "Ends"; });
+
+}  // namespace
+}  // namespace rpcrdma::e2e
