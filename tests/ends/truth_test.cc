@@ -94,7 +94,8 @@ class Truth : public ::testing::TestWithParam<bool> {
         "{} not slow; bound{}\n  {}\n",
         injection, all, ends.calls.size(), right, right_stage, all - right - inconclusive - none,
         inconclusive, none, clock, ends.verdict);
-    EXPECT_GE(all, 50u);
+    for (const std::string& note : ends.notes) fmt::print("  note: {}\n", note);
+    EXPECT_GE(all, calls() / 3);
     EXPECT_GE(right * 100, all * 99);
     EXPECT_GE(right_stage * 100, all * 99);
     EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
@@ -149,21 +150,27 @@ TEST_P(Truth, OneCredit) {
   hosts_.run("--credits 1", fmt::format("-c {} --procedure sleep --sleep 3ms --depth 8", calls()));
   const ends::Ends ends = joined();
   expect_blamed(
-      ends, Side::kServer, {Stage::kCredit}, [&](const EndsCall&) { return true; },
+      ends, Side::kServer, {Stage::kCredit},
+      [](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
       "one credit" + words(GetParam()));
 }
 
-// The client's process gets no CPU for a while, again and again.
-TEST_P(Truth, BusyClient) {
+class TruthWithTheWire : public Truth {};
+
+// The client's process gets no CPU for a while, again and again. The capture at the client shows
+// that its Replies had come; both ends alone could not know it from a network that held them up.
+TEST_P(TruthWithTheWire, BusyClient) {
   hosts_.connect(holds_up_none);
-  hosts_.run("", fmt::format("-c {} --rate 200", calls()), [](Background& client) {
-    for (int i = 0; i < 40; ++i) {
-      ::poll(nullptr, 0, 12);
-      client.signal(SIGSTOP);
-      ::poll(nullptr, 0, 20);
-      client.signal(SIGCONT);
-    }
-  });
+  const unsigned stops = calls() / 5;
+  hosts_.run("", fmt::format("--depth 4 --size 256 --duration {}ms", stops * 32 + 500),
+             [stops](Background& client) {
+               for (unsigned i = 0; i < stops; ++i) {
+                 ::poll(nullptr, 0, 12);
+                 client.signal(SIGSTOP);
+                 ::poll(nullptr, 0, 20);
+                 client.signal(SIGCONT);
+               }
+             });
   expect_blamed(
       joined(), Side::kClient, {Stage::kPost, Stage::kWake, Stage::kSlot},
       [&](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
@@ -172,6 +179,9 @@ TEST_P(Truth, BusyClient) {
 
 INSTANTIATE_TEST_SUITE_P(Sources, Truth, ::testing::Values(false, true),
                          [](const auto& of) { return of.param ? "EndsAndWire" : "Ends"; });
+
+INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
+                         [](const auto&) { return "EndsAndWire"; });
 
 }  // namespace
 }  // namespace rpcrdma::e2e

@@ -22,7 +22,10 @@ class TwoHosts {
   // False: this machine does not permit it.
   bool make() {
     static const bool entered = HostsOnABridge::enter();
-    return entered && hosts_.add() && hosts_.add() &&
+    // The namespaces of an earlier test may live a little longer than its processes.
+    return entered &&
+           std::system("ip link del veth0 2>/dev/null; ip link del veth1 2>/dev/null; true") == 0 &&
+           hosts_.add() && hosts_.add() &&
            std::system("ip link set veth0 nomaster && ip link set veth1 nomaster") == 0;
   }
 
