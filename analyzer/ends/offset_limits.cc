@@ -15,7 +15,7 @@ constexpr std::size_t kSmallestWindow = 16;
 struct Window {
   std::size_t begin = 0, end = 0;
   std::int64_t centre_ns = 0;
-  std::int64_t least = kEarliest, most = kLatest;  // of the offset at the centre
+  std::int64_t least = kLeastInt64, most = kMostInt64;  // of the offset at the centre
   bool mixed = false;  // too many contradict: no one clock for all of it
 };
 
@@ -226,8 +226,8 @@ class Finder {
 }  // namespace
 
 std::int64_t saturating_round(double value) {
-  if (!(value > -9.2e18)) return kEarliest;  // NaN, too
-  if (!(value < 9.2e18)) return kLatest;
+  if (!(value > -9.2e18)) return kLeastInt64;  // NaN, too
+  if (!(value < 9.2e18)) return kMostInt64;
   return std::llround(value);
 }
 

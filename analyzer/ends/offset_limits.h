@@ -10,20 +10,20 @@
 
 namespace rpcrdma::ends {
 
-inline constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
-inline constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kLeastInt64 = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
 
 // Times come from files: they add up to anything.
 inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a < 0 ? kEarliest : kLatest;
+  return a < 0 ? kLeastInt64 : kMostInt64;
 }
 
 inline std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
   std::int64_t difference = 0;
   if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return a < 0 ? kEarliest : kLatest;
+  return a < 0 ? kLeastInt64 : kMostInt64;
 }
 
 // Rounds to the nearest.

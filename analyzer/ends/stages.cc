@@ -128,6 +128,35 @@ void use_acknowledgments(const std::vector<Seen>& seen, const Clocks& clocks, st
   move_time(call, Stage::kNetworkBack, Stage::kWake, replied - (*completed + call.bound_ns));
 }
 
+// A capture at an end itself, not in the middle of the network, sees a message as it comes in: what
+// follows is the time of this end, which had no CPU for it. It proves nothing of messages that go
+// out, since it sees them behind the queues of the interface.
+void use_capture_at_an_end(const std::vector<Seen>& seen, const Clocks& clocks,
+                           std::int64_t arrived, std::int64_t replied, EndsCall& call) {
+  constexpr std::int64_t kFarther = 3;  // the distance to the other end, at least
+  const Seen& inner = seen.back();
+  const Seen& outer = seen.front();
+  if (inner.kind != PointKind::kServer || outer.kind != PointKind::kClient) return;
+  const auto bound_outer = clocks.bound(outer.source, outer.half->reply_ns);
+  const auto bound_inner = clocks.bound(inner.source, inner.half->call_ns);
+  if (!bound_outer || !bound_inner) return;
+  const std::int64_t between = *bound_outer + *bound_inner;
+  for (const Seen& s : seen) {
+    if (s.kind != PointKind::kWire || s.half->reply_ns == kNoTime) continue;
+    const auto bound = clocks.bound(s.source, s.half->reply_ns);
+    const auto came = clocks.map(s.source, s.half->call_ns);
+    const auto returned = clocks.map(s.source, s.half->reply_ns);
+    if (!bound || !came || !returned) continue;
+    const std::int64_t to_outer = *bound + *bound_outer, to_inner = *bound + *bound_inner;
+    if (to_outer * kFarther <= between) {
+      move_time(call, Stage::kNetworkBack, Stage::kWake, replied - *returned - 2 * to_outer);
+    }
+    if (to_inner * kFarther <= between) {
+      move_time(call, Stage::kNetworkThere, Stage::kDecode, arrived - *came - 2 * to_inner);
+    }
+  }
+}
+
 // Where each stage begins, from its predecessors.
 void place_stages(std::int64_t begin, EndsCall& call) {
   std::int64_t now = begin;
@@ -196,6 +225,7 @@ Divided divide(const std::vector<Seen>& seen, const Clocks& clocks, EndsCall& ca
   if (!wire_outside) divide_caller(x, call);
   wire_inside ? divide_behind(y, call) : divide_responder(y, call);
   use_acknowledgments(seen, clocks, *arrived, *last, call);
+  use_capture_at_an_end(seen, clocks, *arrived, *last, call);
   if (!wire_inside) {
     // Data of RDMA Writes were on their way after the responder had posted them.
     for (const Seen& s : seen) {

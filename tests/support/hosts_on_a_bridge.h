@@ -66,6 +66,8 @@ class HostsOnABridge {
   [[nodiscard]] static bool plug(std::size_t host, bool in) {
     return ip("link set veth" + std::to_string(host) + (in ? " up" : " down"));
   }
+  // A process in the host's namespace, for nsenter.
+  [[nodiscard]] pid_t holder(std::size_t host) const { return holders_[host]; }
   // Moves the calling process, a child of the test, into the host's namespace.
   [[nodiscard]] bool become(std::size_t host) const {
     const std::string path = "/proc/" + std::to_string(holders_[host]) + "/ns/net";

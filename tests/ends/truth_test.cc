@@ -1,0 +1,187 @@
+// Delays that this test injects itself, and the side that the joined recordings of both ends blame
+// for them. Client and server are in namespaces of their own; a wire between them holds up
+// messages, and remembers which.
+#include "two_hosts.h"
+
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sched.h>
+
+#include <rpcrdma/ends/read.h>
+
+namespace rpcrdma::e2e {
+namespace {
+
+using ends::EndsCall;
+using ends::Side;
+using ends::Stage;
+
+// By hand with more: RPCRDMA_TRUTH_CALLS=1000.
+unsigned calls() {
+  const char* text = std::getenv("RPCRDMA_TRUTH_CALLS");
+  return text == nullptr ? 300 : static_cast<unsigned>(std::atoi(text));
+}
+
+constexpr std::int64_t kHold = 20 * base::kMillisecond;
+constexpr std::int64_t kSlow = kHold / 2;
+
+// Every other Send of this direction is held up.
+DelayingWire::Rule holds_up(DelayingWire::Direction held) {
+  return [held](DelayingWire::Direction direction, std::uint64_t n) {
+    return direction == held && n % 2 == 1 ? kHold : 0;
+  };
+}
+
+std::int64_t holds_up_none(DelayingWire::Direction, std::uint64_t) {
+  return 0;
+}
+
+class Truth : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    // Other work of the machine would delay what nothing was injected into. The programs inherit
+    // it.
+    const sched_param first{.sched_priority = 1};
+    static_cast<void>(::sched_setscheduler(0, SCHED_RR, &first));
+    if (!hosts_.make()) GTEST_SKIP() << "not permitted to make namespaces";
+  }
+
+  // The files of both ends, and, if the parameter states so, of the wire.
+  ends::Ends joined() const {
+    std::vector<std::string> files{hosts_.file("client.pcapng"), hosts_.file("server.pcapng")};
+    if (GetParam()) files.push_back(hosts_.file("wire.pcapng"));
+    auto read = ends::read_ends(files, {.slow_ns = kSlow, .keep_calls = true});
+    EXPECT_TRUE(read);
+    return read ? std::move(*read) : ends::Ends();
+  }
+
+  // At least 99 of 100 Calls that the injection hit are blamed on `side`, in `stage`.
+  static void expect_blamed(const ends::Ends& ends, Side side, std::set<Stage> stages,
+                            const std::function<bool(const EndsCall&)>& hit,
+                            const std::string& injection) {
+    unsigned all = 0, right = 0, inconclusive = 0, none = 0, right_stage = 0;
+    for (const EndsCall& call : ends.calls) {
+      if (!hit(call)) continue;
+      ++all;
+      if (call.side == side) ++right;
+      if (call.side == side && stages.count(call.stage) != 0) ++right_stage;
+      if (call.side == Side::kInconclusive) ++inconclusive;
+      if (call.side == Side::kNone) ++none;
+    }
+    for (const EndsCall& call : ends.calls) {
+      if (!hit(call) || call.side == side) continue;
+      fmt::print("  {:#x} {} {} ms, seen by {:#x}, side {}: unknown {}", call.xid, call.name,
+                 static_cast<double>(call.end_ns - call.begin_ns) * 1e-6, call.seen_by,
+                 ends::side_key(call.side), call.unknown_ns);
+      for (std::size_t i = 0; i < ends::kStages; ++i) {
+        if (call.took_ns[i] <= 0) continue;
+        fmt::print(" {} {}", ends::stage_key(static_cast<Stage>(i)), call.took_ns[i]);
+      }
+      fmt::print("\n");
+    }
+    std::string clock;
+    for (const ends::Source& source : ends.sources) {
+      if (const auto bound = source.clock.usual_bound_ns())
+        clock += fmt::format(" {} us", *bound / 1000);
+    }
+    fmt::print(
+        "{}: {} Calls hit of {}, {} right side ({} right stage), {} wrong, {} inconclusive, "
+        "{} not slow; bound{}\n  {}\n",
+        injection, all, ends.calls.size(), right, right_stage, all - right - inconclusive - none,
+        inconclusive, none, clock, ends.verdict);
+    for (const std::string& note : ends.notes) fmt::print("  note: {}\n", note);
+    EXPECT_GE(all, calls() / 3);
+    EXPECT_GE(right * 100, all * 99);
+    EXPECT_GE(right_stage * 100, all * 99);
+    EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
+  }
+
+  static std::string words(bool wire) { return wire ? ", with the wire" : ""; }
+
+  TwoHosts hosts_;
+};
+
+TEST_P(Truth, NothingInjectedAccusesNobody) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {}", calls()));
+  const ends::Ends ends = joined();
+  fmt::print(
+      "nothing{}: {} Calls; none {}, client {}, network {}, server {}, inconclusive {}\n  {}\n",
+      words(GetParam()), ends.calls.size(), ends.sides[0], ends.sides[1], ends.sides[2],
+      ends.sides[3], ends.sides[4], ends.verdict);
+  EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
+  EXPECT_THAT(ends.verdict, ::testing::HasSubstr("No side is accused"));
+}
+
+TEST_P(Truth, NetworkThere) {
+  hosts_.connect(holds_up(DelayingWire::kThere));
+  hosts_.run("", fmt::format("-c {}", calls()));
+  expect_blamed(
+      joined(), Side::kNetwork, {Stage::kNetworkThere},
+      [&](const EndsCall& call) { return hosts_.wire().delayed().count(call.xid) != 0; },
+      "network there" + words(GetParam()));
+}
+
+TEST_P(Truth, NetworkBack) {
+  hosts_.connect(holds_up(DelayingWire::kBack));
+  hosts_.run("", fmt::format("-c {}", calls()));
+  expect_blamed(
+      joined(), Side::kNetwork, {Stage::kNetworkBack},
+      [&](const EndsCall& call) { return hosts_.wire().delayed().count(call.xid) != 0; },
+      "network back" + words(GetParam()));
+}
+
+TEST_P(Truth, SlowServer) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {} --procedure echo:1,sleep:1 --sleep 20ms", calls()));
+  expect_blamed(
+      joined(), Side::kServer, {Stage::kExecute},
+      [&](const EndsCall& call) { return call.name.find("SLEEP") != std::string::npos; },
+      "slow server" + words(GetParam()));
+}
+
+TEST_P(Truth, OneCredit) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("--credits 1", fmt::format("-c {} --procedure sleep --sleep 3ms --depth 8", calls()));
+  const ends::Ends ends = joined();
+  expect_blamed(
+      ends, Side::kServer, {Stage::kCredit},
+      [](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
+      "one credit" + words(GetParam()));
+}
+
+class TruthWithTheWire : public Truth {};
+
+// The client's process gets no CPU for a while, again and again. The capture at the client shows
+// that its Replies had come; both ends alone could not know it from a network that held them up.
+TEST_P(TruthWithTheWire, BusyClient) {
+  hosts_.connect(holds_up_none);
+  const unsigned stops = calls() / 5;
+  hosts_.run("", fmt::format("--depth 4 --size 256 --duration {}ms", stops * 32 + 500),
+             [stops](Background& client) {
+               for (unsigned i = 0; i < stops; ++i) {
+                 ::poll(nullptr, 0, 12);
+                 client.signal(SIGSTOP);
+                 ::poll(nullptr, 0, 20);
+                 client.signal(SIGCONT);
+               }
+             });
+  expect_blamed(
+      joined(), Side::kClient, {Stage::kPost, Stage::kWake, Stage::kSlot},
+      [&](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
+      "busy client" + words(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, Truth, ::testing::Values(false, true),
+                         [](const auto& of) { return of.param ? "EndsAndWire" : "Ends"; });
+
+INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
+                         [](const auto&) { return "EndsAndWire"; });
+
+}  // namespace
+}  // namespace rpcrdma::e2e
