@@ -1,14 +1,19 @@
 #include "answer.h"
 #include "families.h"
 #include "http_server.h"
+#include "openmetrics.h"
 #include "process.h"
 #include "protobuf.h"
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include <prometheus/text_serializer.h>
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/metrics/exposer.h>
@@ -47,6 +52,20 @@ Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) 
   };
 }
 
+// The metrics that every program has, with those of the owner.
+std::string text_of(TextFormat format, const std::function<void(TextWriter&)>& write) {
+  TextWriter writer(format);
+  write(writer);
+  std::string text = writer.take();
+  Families own;
+  add(own, read_process());
+  const std::vector<prometheus::MetricFamily> process = own.take().families;
+  // OpenMetrics's text brings the end.
+  return text + (format == TextFormat::kOpenMetrics
+                     ? openmetrics(process)
+                     : prometheus::TextSerializer().Serialize(process));
+}
+
 }  // namespace
 
 struct Exposer::Impl {
@@ -70,8 +89,32 @@ struct Exposer::Impl {
       };
     });
     if (!http) return tl::unexpected(http.error());
+    return of(std::move(*http));
+  }
+
+  static Expected<std::unique_ptr<Impl>> open_text(const std::string& host, std::uint16_t port,
+                                                   const WebConfig& web,
+                                                   std::function<void(TextWriter&)> write) {
+    // Here, too, requests that came together share one text.
+    auto http = HttpServer::open(host, port, web, [write = std::move(write)] {
+      auto texts = std::make_shared<std::array<std::optional<std::string>, 2>>();
+      return [write, texts](const HttpRequest& request) -> HttpResponse {
+        if (auto refused = refusal(request)) return *std::move(refused);
+        const Format format = wanted_format(request.accept, false);
+        const bool is_openmetrics = format == Format::kOpenMetrics;
+        auto& text = (*texts)[is_openmetrics ? 0 : 1];
+        if (!text)
+          text = text_of(is_openmetrics ? TextFormat::kOpenMetrics : TextFormat::kText, write);
+        return text_answer(format, *text);
+      };
+    });
+    if (!http) return tl::unexpected(http.error());
+    return of(std::move(*http));
+  }
+
+  static std::unique_ptr<Impl> of(std::unique_ptr<HttpServer> http) {
     auto impl = std::make_unique<Impl>();
-    impl->http = std::move(*http);
+    impl->http = std::move(http);
     return impl;
   }
 
@@ -100,6 +143,14 @@ Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& host
                                                          const WebConfig& web) {
   auto impl = Impl::open(host, port, web,
                          [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+  if (!impl) return tl::unexpected(impl.error());
+  return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
+}
+
+Expected<std::unique_ptr<Exposer>> Exposer::open_text(const std::string& host, std::uint16_t port,
+                                                      std::function<void(TextWriter&)> write,
+                                                      const WebConfig& web) {
+  auto impl = Impl::open_text(host, port, web, std::move(write));
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }
