@@ -17,12 +17,31 @@ constexpr std::size_t kMostNumbers = 64;      // of a line
 // As long as a path; a server's name comes before an export.
 constexpr std::size_t kMostNameBytes = 4096 + 256;
 
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+// Most words are a few digits, for which a search by the C library costs more than it saves.
 std::string_view take_word(std::string_view& rest) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-  const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
-  const std::string_view word = rest.substr(0, end);
+  std::size_t begin = 0;
+  while (begin < rest.size() && is_blank(rest[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < rest.size() && !is_blank(rest[end])) ++end;
+  const std::string_view word = rest.substr(begin, end - begin);
   rest.remove_prefix(end);
   return word;
+}
+
+// Eight or nine numbers that are all 0: most operations of a mount were never called.
+bool is_never_called(std::string_view numbers) {
+  std::size_t zeros = 0;
+  bool after_blank = true;
+  for (const char c : numbers) {
+    if (!is_blank(c) && (c != '0' || !after_blank)) return false;
+    after_blank = is_blank(c);
+    zeros += after_blank ? 0 : 1;
+  }
+  return zeros == 8 || zeros == 9;
 }
 
 bool skip(std::string_view& text, std::string_view what) {
@@ -172,9 +191,9 @@ class Parser {
   void operation(std::string_view rest) {
     if (rest.empty()) return;
     const std::string_view name = take_until(rest, ':');
+    if (is_never_called(rest)) return;
     MountOperation o;
     bool is_valid = is_plain_name(name);
-    bool is_called = false;
     while (is_valid) {
       const std::string_view word = take_word(rest);
       if (word.empty()) break;
@@ -186,10 +205,8 @@ class Parser {
       const auto value = whole_number(word);
       is_valid = value.has_value();
       if (value) o.numbers[o.count++] = *value;
-      is_called = is_called || value.value_or(0) != 0;
     }
     auto& known = mount_->operations;
-    if (is_valid && o.count >= 8 && !is_called) return;
     if (!is_valid || o.count < 8 || known.size() == kMostOperations ||
         std::ranges::find(known, name, &MountOperation::name) != known.end()) {
       ++all_.left_out_lines;

@@ -52,19 +52,32 @@ Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) 
   };
 }
 
-// The metrics that every program has, with those of the owner.
-std::string text_of(TextFormat format, const std::function<void(TextWriter&)>& write) {
-  TextWriter writer(format);
-  write(writer);
-  std::string text = writer.take();
-  Families own;
-  add(own, read_process());
-  const std::vector<prometheus::MetricFamily> process = own.take().families;
-  // OpenMetrics's text brings the end.
-  return text + (format == TextFormat::kOpenMetrics
-                     ? openmetrics(process)
-                     : prometheus::TextSerializer().Serialize(process));
-}
+// The metrics of an owner that writes text, with those that every program has.
+class Texts {
+ public:
+  explicit Texts(std::function<void(TextWriter&)> write) : write_(std::move(write)) {}
+
+  // For one thread.
+  std::string make(TextFormat format) {
+    TextWriter writer(format);
+    // The next one is about as long.
+    writer.expect(length_ + length_ / 16);
+    write_(writer);
+    std::string text = writer.take();
+    Families own;
+    add(own, read_process());
+    const std::vector<prometheus::MetricFamily> process = own.take().families;
+    // OpenMetrics's text brings the end.
+    text += format == TextFormat::kOpenMetrics ? openmetrics(process)
+                                               : prometheus::TextSerializer().Serialize(process);
+    length_ = text.size();
+    return text;
+  }
+
+ private:
+  const std::function<void(TextWriter&)> write_;
+  std::size_t length_ = 0;  // of the last text
+};
 
 }  // namespace
 
@@ -96,15 +109,16 @@ struct Exposer::Impl {
                                                    const WebConfig& web,
                                                    std::function<void(TextWriter&)> write) {
     // Here, too, requests that came together share one text.
-    auto http = HttpServer::open(host, port, web, [write = std::move(write)] {
-      auto texts = std::make_shared<std::array<std::optional<std::string>, 2>>();
-      return [write, texts](const HttpRequest& request) -> HttpResponse {
+    const auto texts = std::make_shared<Texts>(std::move(write));
+    auto http = HttpServer::open(host, port, web, [texts] {
+      auto made = std::make_shared<std::array<std::optional<std::string>, 2>>();
+      return [texts, made](const HttpRequest& request) -> HttpResponse {
         if (auto refused = refusal(request)) return *std::move(refused);
         const Format format = wanted_format(request.accept, false);
         const bool is_openmetrics = format == Format::kOpenMetrics;
-        auto& text = (*texts)[is_openmetrics ? 0 : 1];
+        auto& text = (*made)[is_openmetrics ? 0 : 1];
         if (!text)
-          text = text_of(is_openmetrics ? TextFormat::kOpenMetrics : TextFormat::kText, write);
+          text = texts->make(is_openmetrics ? TextFormat::kOpenMetrics : TextFormat::kText);
         return text_answer(format, *text);
       };
     });

@@ -31,6 +31,8 @@ class TextWriter {
 
   // Samples that did not fit.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
+  // Avoids copies while the text grows. `bytes`: a guess.
+  void expect(std::size_t bytes) { text_.reserve(bytes < most_ ? bytes : most_); }
   // For samples that say so.
   void make_room(std::size_t bytes) { most_ += bytes; }
 
