@@ -74,6 +74,9 @@ int serve_exporter(const ExporterText& text, const MetricsAddress& where, Log& l
   exporter::Options options = sources_of(text);
   options.log = [&log](const std::string& line) { log.info(plot::escape_terminal(line)); };
   exporter::Exporter exporter(std::move(options));
+  // What cannot be read is in the log before the first scrape.
+  metrics::TextWriter unread(metrics::TextFormat::kText);
+  exporter.write(unread);
   const Interrupt interrupt({});
   const ServiceSignals signals({}, false);
   auto exposer = metrics::Exposer::open_text(

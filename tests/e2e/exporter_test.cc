@@ -5,6 +5,7 @@
 #include "support/http_client.h"
 #include "support/own_address.h"
 
+#include <csignal>
 #include <regex>
 #include <set>
 
@@ -53,15 +54,17 @@ TEST(ExporterCommand, WithoutAnySourceItServesAndSaysSo) {
   const std::string address = own_address(1) + ":9466";
   Background exporter(
       {"exporter", "--listen", address, "--proc", nothing.proc(), "--sys", nothing.sys()});
+  // Before anybody has scraped.
   ASSERT_TRUE(exporter.wait_for("metrics at")) << exporter.out;
+  EXPECT_THAT(exporter.out, HasSubstr("without devices: " + nothing.sys()));
   const Exposition open(scrape(own_address(1), 9466));
   EXPECT_THAT(open.problems(), IsEmpty());
   EXPECT_EQ(open["rpcrdma_exporter_source_up{source=\"mountstats\"}"], 0);
   EXPECT_GT(open["process_threads"], 0);
   const Exposition text(scrape(own_address(1), 9466, "", kPlainText), Syntax::kText);
   EXPECT_THAT(text.problems(), IsEmpty());
-  EXPECT_TRUE(exporter.wait_for("without devices: ")) << exporter.out;
-  EXPECT_EQ(exporter.finish(SIGTERM), 0) << exporter.out;
+  exporter.signal(SIGTERM);
+  EXPECT_EQ(exporter.finish(), 0) << exporter.out;
 }
 
 TEST(ExporterCommand, AnAddressThatCannotBeServedIsAnError) {
