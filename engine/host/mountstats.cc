@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include <rpcrdma/host/mountstats.h>
@@ -32,8 +33,30 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
+// The next word as a number, in one pass; nothing if it is none. Returns false at the end.
+bool take_number(std::string_view& rest, std::optional<std::uint64_t>& value) {
+  std::size_t begin = 0;
+  while (begin < rest.size() && is_blank(rest[begin])) ++begin;
+  std::size_t end = begin;
+  std::uint64_t number = 0;
+  bool is_number = true;
+  for (; end < rest.size() && !is_blank(rest[end]); ++end) {
+    const auto digit = static_cast<unsigned>(rest[end]) - '0';
+    is_number = is_number && digit <= 9;
+    number = number * 10 + digit;
+  }
+  // Any number of 19 digits fits.
+  const std::size_t length = end - begin;
+  value = length > 19 ? whole_number(rest.substr(begin, length))
+          : is_number ? std::optional(number)
+                      : std::nullopt;
+  rest.remove_prefix(end);
+  return length != 0;
+}
+
 // Eight or nine numbers that are all 0: most operations of a mount were never called.
 bool is_never_called(std::string_view numbers) {
+  if (numbers == " 0 0 0 0 0 0 0 0 0") return true;
   std::size_t zeros = 0;
   bool after_blank = true;
   for (const char c : numbers) {
@@ -154,10 +177,8 @@ class Parser {
   // A list ends at what is not a number: a position decides what a number means.
   void numbers(std::string_view rest, std::vector<std::uint64_t>& to) {
     to.clear();
-    while (true) {
-      const std::string_view word = take_word(rest);
-      if (word.empty()) return;
-      const auto value = whole_number(word);
+    std::optional<std::uint64_t> value;
+    while (take_number(rest, value)) {
       if (!value || to.size() == kMostNumbers) {
         ++all_.left_out_lines;
         return;
@@ -174,14 +195,13 @@ class Parser {
       return;
     }
     t.protocol = protocol;
-    while (true) {
-      const std::string_view word = take_word(rest);
-      if (word.empty()) break;
+    std::optional<std::uint64_t> value;
+    while (take_number(rest, value)) {
       if (t.numbers.size() == kMostNumbers) {
         ++all_.left_out_lines;
         break;
       }
-      t.numbers.push_back(whole_number(word));
+      t.numbers.push_back(value);
       if (!t.numbers.back()) ++all_.left_out_lines;
     }
     mount_->transports.push_back(std::move(t));
@@ -194,15 +214,13 @@ class Parser {
     if (is_never_called(rest)) return;
     MountOperation o;
     bool is_valid = is_plain_name(name);
-    while (is_valid) {
-      const std::string_view word = take_word(rest);
-      if (word.empty()) break;
+    std::optional<std::uint64_t> value;
+    while (is_valid && take_number(rest, value)) {
       if (o.count == o.numbers.size()) {
         // A later kernel's.
         ++all_.left_out_lines;
         break;
       }
-      const auto value = whole_number(word);
       is_valid = value.has_value();
       if (value) o.numbers[o.count++] = *value;
     }

@@ -1,5 +1,5 @@
-#include <array>
 #include <charconv>
+#include <cstring>
 
 #include <rpcrdma/metrics/text_writer.h>
 
@@ -9,10 +9,31 @@ namespace {
 
 constexpr std::string_view kTotalEnding = "_total";
 
-void append(std::string& to, std::uint64_t value) {
-  std::array<char, 20> digits{};
-  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  to.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
+char* put(char* at, std::string_view text) {
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
+// Writes a sample up to its number, and passes the place of the number to `number`, which has room
+// for 24 digits and returns their end.
+template <typename Number>
+void append_sample(std::string& to, std::string_view name, std::string_view labels,
+                   std::string_view more, Number number) {
+  constexpr std::size_t kDigits = 24, kOthers = 5;
+  const std::size_t before = to.size();
+  to.resize(before + name.size() + labels.size() + more.size() + kDigits + kOthers);
+  char* at = put(to.data() + before, name);
+  if (!labels.empty() || !more.empty()) {
+    *at++ = '{';
+    at = put(at, labels);
+    if (!labels.empty() && !more.empty()) *at++ = ',';
+    at = put(at, more);
+    *at++ = '}';
+  }
+  *at++ = ' ';
+  at = number(at, at + kDigits);
+  *at++ = '\n';
+  to.resize(static_cast<std::size_t>(at - to.data()));
 }
 
 }  // namespace
@@ -54,32 +75,25 @@ bool TextWriter::begin(std::string_view labels, std::string_view more) {
     return false;
   }
   if (!has_header_) header();
-  text_.append(name_);
-  if (!labels.empty() || !more.empty()) {
-    text_ += '{';
-    text_.append(labels);
-    if (!labels.empty() && !more.empty()) text_ += ',';
-    text_.append(more);
-    text_ += '}';
-  }
-  text_ += ' ';
   return true;
 }
 
 void TextWriter::sample(std::string_view labels, std::string_view more, std::uint64_t value) {
   if (!begin(labels, more)) return;
-  append(text_, value);
-  text_ += '\n';
+  append_sample(text_, name_, labels, more,
+                [value](char* at, char* end) { return std::to_chars(at, end, value).ptr; });
 }
 
 void TextWriter::milliseconds(std::string_view labels, std::string_view more, std::uint64_t value) {
   if (!begin(labels, more)) return;
-  append(text_, value / 1000);
-  text_ += '.';
-  for (const std::uint64_t unit : {100U, 10U, 1U}) {
-    text_ += static_cast<char>('0' + value / unit % 10);
-  }
-  text_ += '\n';
+  append_sample(text_, name_, labels, more, [value](char* at, char* end) {
+    at = std::to_chars(at, end, value / 1000).ptr;
+    *at++ = '.';
+    for (const std::uint64_t unit : {100U, 10U, 1U}) {
+      *at++ = static_cast<char>('0' + value / unit % 10);
+    }
+    return at;
+  });
 }
 
 void add_label(std::string& labels, std::string_view name, std::string_view value) {
