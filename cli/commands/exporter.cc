@@ -109,8 +109,14 @@ int serve_exporter(const ExporterText& text, const MetricsAddress& where, Log& l
 
 int run_exporter(const ExporterText& text) {
   if (text.once) return print_once(text);
-  const auto where = parse_metrics(text.metrics, "exporter");
-  if (!where) return kUnreadable;
+  const auto where = parse_metrics_address(text.metrics.address, text.metrics.config);
+  if (!where) {
+    // It is named as the option of the endpoints is.
+    constexpr std::string_view kOfEndpoints = "--metrics ";
+    std::string why = where.error().message;
+    if (why.starts_with(kOfEndpoints)) why.replace(0, kOfEndpoints.size(), "--listen ");
+    return exporter_refused(why);
+  }
   if (const auto given_up = give_up_rights(text.user); !given_up) {
     return exporter_refused(given_up.error().message);
   }
