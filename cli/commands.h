@@ -44,6 +44,7 @@ using Run = std::function<int()>;
 [[nodiscard]] Run add_selftest(command_line::Command& command);
 [[nodiscard]] Run add_doctor(command_line::Command& command);
 [[nodiscard]] Run add_agent(command_line::Command& command);
+[[nodiscard]] Run add_exporter(command_line::Command& command);
 [[nodiscard]] Run add_fleet(command_line::Command& command);
 
 }  // namespace rpcrdma::cli

@@ -76,6 +76,7 @@ int run_command(int argc, char** argv) {
   add("doctor", "Check this machine's RDMA setup and report what is missing", add_doctor);
   add("agent", "Publish this host's endpoints and findings to a fleet's bus (NATS)", add_agent);
   add("fleet", "Ask the agents of a fleet: record an endpoint of a host", add_fleet);
+  add("exporter", "Serve this host's NFS/RDMA counters for Prometheus, without BPF", add_exporter);
   add("completion", "Print a shell completion script", add_completion);
   add("man", "Print the manual page of a command", add_man);
 

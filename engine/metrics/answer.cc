@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <prometheus/text_serializer.h>
 
@@ -18,24 +19,28 @@ constexpr std::string_view kPath = "/metrics";
 constexpr const char* kTextType = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kMessageType = "text/plain; charset=utf-8";
 
-HttpResponse content(Format format, const Collected& collected) {
-  HttpResponse r;
+const char* type_of(Format format) {
   switch (format) {
     case Format::kProtobuf:
-      r.type = kProtobufType;
-      r.body = protobuf(collected);
-      break;
+      return kProtobufType;
     case Format::kOpenMetrics:
-      r.type = kOpenMetricsType;
-      r.body = openmetrics(collected.families);
-      break;
+      return kOpenMetricsType;
     case Format::kText:
-      r.type = kTextType;
-      r.body = prometheus::TextSerializer().Serialize(collected.families);
       break;
   }
-  r.fields = {{"Vary", "Accept"}};
-  return r;
+  return kTextType;
+}
+
+std::string content(Format format, const Collected& collected) {
+  switch (format) {
+    case Format::kProtobuf:
+      return protobuf(collected);
+    case Format::kOpenMetrics:
+      return openmetrics(collected.families);
+    case Format::kText:
+      break;
+  }
+  return prometheus::TextSerializer().Serialize(collected.families);
 }
 
 char lower(char c) {
@@ -102,12 +107,25 @@ Format wanted_format(std::string_view accept, bool protobuf) {
   return best;
 }
 
-HttpResponse answer(const HttpRequest& request, const Collect& collect) {
-  if (request.path != kPath) return {404, kMessageType, "Metrics are at /metrics.\n", {}};
-  if (request.method != "HEAD" && request.method != "GET") {
-    return {405, kMessageType, "Only GET and HEAD are supported.\n", {{"Allow", "GET, HEAD"}}};
+std::optional<HttpResponse> refusal(const HttpRequest& request) {
+  if (request.path != kPath) {
+    return HttpResponse{404, kMessageType, "Metrics are at /metrics.\n", {}};
   }
-  return content(wanted_format(request.accept, has_protobuf()), *collect());
+  if (request.method != "HEAD" && request.method != "GET") {
+    return HttpResponse{
+        405, kMessageType, "Only GET and HEAD are supported.\n", {{"Allow", "GET, HEAD"}}};
+  }
+  return std::nullopt;
+}
+
+HttpResponse text_answer(Format format, std::string body) {
+  return {200, type_of(format), std::move(body), {{"Vary", "Accept"}}};
+}
+
+HttpResponse answer(const HttpRequest& request, const Collect& collect) {
+  if (auto refused = refusal(request)) return *std::move(refused);
+  const Format format = wanted_format(request.accept, has_protobuf());
+  return text_answer(format, content(format, *collect()));
 }
 
 }  // namespace rpcrdma::metrics

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace rpcrdma::metrics {
@@ -27,6 +29,11 @@ enum class Format : std::uint8_t {
 
 // Collects the metrics, for one or more answers.
 using Collect = std::function<std::shared_ptr<const Collected>()>;
+
+// Returns the error for what is not GET or HEAD of /metrics; nothing if it is.
+[[nodiscard]] std::optional<HttpResponse> refusal(const HttpRequest& request);
+// An answer with metrics in that format.
+[[nodiscard]] HttpResponse text_answer(Format format, std::string body);
 
 // Returns the answer. GET and HEAD of /metrics collect the metrics;
 // other methods get 405, and other paths 404 (RFC 9110 section 15.5).

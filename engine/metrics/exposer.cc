@@ -1,14 +1,19 @@
 #include "answer.h"
 #include "families.h"
 #include "http_server.h"
+#include "openmetrics.h"
 #include "process.h"
 #include "protobuf.h"
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include <prometheus/text_serializer.h>
 
 #include <rpcrdma/base/clock.h>
 #include <rpcrdma/metrics/exposer.h>
@@ -47,6 +52,33 @@ Take ask_all(std::span<Source* const> sources, steady_clock::duration patience) 
   };
 }
 
+// The metrics of an owner that writes text, with those that every program has.
+class Texts {
+ public:
+  explicit Texts(std::function<void(TextWriter&)> write) : write_(std::move(write)) {}
+
+  // For one thread.
+  std::string make(TextFormat format) {
+    TextWriter writer(format);
+    // The next one is about as long.
+    writer.expect(length_ + length_ / 16);
+    write_(writer);
+    std::string text = writer.take();
+    Families own;
+    add(own, read_process());
+    const std::vector<prometheus::MetricFamily> process = own.take().families;
+    // OpenMetrics's text brings the end.
+    text += format == TextFormat::kOpenMetrics ? openmetrics(process)
+                                               : prometheus::TextSerializer().Serialize(process);
+    length_ = text.size();
+    return text;
+  }
+
+ private:
+  const std::function<void(TextWriter&)> write_;
+  std::size_t length_ = 0;  // of the last text
+};
+
 }  // namespace
 
 struct Exposer::Impl {
@@ -70,8 +102,33 @@ struct Exposer::Impl {
       };
     });
     if (!http) return tl::unexpected(http.error());
+    return of(std::move(*http));
+  }
+
+  static Expected<std::unique_ptr<Impl>> open_text(const std::string& host, std::uint16_t port,
+                                                   const WebConfig& web,
+                                                   std::function<void(TextWriter&)> write) {
+    // Here, too, requests that came together share one text.
+    const auto texts = std::make_shared<Texts>(std::move(write));
+    auto http = HttpServer::open(host, port, web, [texts] {
+      auto made = std::make_shared<std::array<std::optional<std::string>, 2>>();
+      return [texts, made](const HttpRequest& request) -> HttpResponse {
+        if (auto refused = refusal(request)) return *std::move(refused);
+        const Format format = wanted_format(request.accept, false);
+        const bool is_openmetrics = format == Format::kOpenMetrics;
+        auto& text = (*made)[is_openmetrics ? 0 : 1];
+        if (!text)
+          text = texts->make(is_openmetrics ? TextFormat::kOpenMetrics : TextFormat::kText);
+        return text_answer(format, *text);
+      };
+    });
+    if (!http) return tl::unexpected(http.error());
+    return of(std::move(*http));
+  }
+
+  static std::unique_ptr<Impl> of(std::unique_ptr<HttpServer> http) {
     auto impl = std::make_unique<Impl>();
-    impl->http = std::move(*http);
+    impl->http = std::move(http);
     return impl;
   }
 
@@ -100,6 +157,14 @@ Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::string& host
                                                          const WebConfig& web) {
   auto impl = Impl::open(host, port, web,
                          [take = std::move(take)] { return std::vector<Snapshot>{take()}; });
+  if (!impl) return tl::unexpected(impl.error());
+  return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
+}
+
+Expected<std::unique_ptr<Exposer>> Exposer::open_text(const std::string& host, std::uint16_t port,
+                                                      std::function<void(TextWriter&)> write,
+                                                      const WebConfig& web) {
+  auto impl = Impl::open_text(host, port, web, std::move(write));
   if (!impl) return tl::unexpected(impl.error());
   return std::unique_ptr<Exposer>(new Exposer(std::move(*impl)));
 }

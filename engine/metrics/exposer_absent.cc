@@ -36,6 +36,11 @@ fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_figures(const std::stri
                                                                  const WebConfig& /*web*/) {
   return no_metrics();
 }
+fabric::Expected<std::unique_ptr<Exposer>> Exposer::open_text(
+    const std::string& /*host*/, std::uint16_t /*port*/, std::function<void(TextWriter&)> /*write*/,
+    const WebConfig& /*web*/) {
+  return no_metrics();
+}
 
 fabric::Expected<WebConfig> read_web_config(const std::string& /*path*/) {
   return no_metrics();

@@ -2,6 +2,7 @@
 // `rpcrdma ls --sd` keeps. Each test starts its own server, with its own folder and address.
 #include "support/background.h"
 #include "support/exposition.h"
+#include "support/host_tree.h"
 #include "support/http_client.h"
 #include "support/own_address.h"
 
@@ -274,6 +275,35 @@ TEST(PrometheusServer, ScrapesByTlsWithAPassword) {
   ASSERT_TRUE(prometheus.is_ready());
   EXPECT_TRUE(prometheus.has_scraped());
   EXPECT_EQ(prometheus.value_soon("rpcrdma_connections"), 0);
+}
+
+TEST(PrometheusServer, ScrapesTheExporterOfAHost) {
+  const std::string target = own_address(1);
+  const ::rpcrdma::testing::HostTree host;
+  host.write_whole_host();
+  Background exporter({"exporter", "--listen", fmt::format("{}:{}", target, kMetricsPort), "--proc",
+                       host.proc(), "--sys", host.sys()});
+  ASSERT_TRUE(exporter.wait_for("metrics at")) << exporter.out;
+  // One asks for OpenMetrics, the other first for protobuf, which an exporter of text does not
+  // have.
+  const Prometheus native(own_address(8), Histograms::kNative, job(target));
+  const Prometheus classic(own_address(9), Histograms::kClassic, job(target));
+  ASSERT_TRUE(native.is_ready() && classic.is_ready());
+  for (const Prometheus* const prometheus : {&native, &classic}) {
+    ASSERT_TRUE(prometheus->has_scraped());
+    const auto value = [&](const std::string& series) { return prometheus->value_soon(series); };
+    EXPECT_EQ(value(R"(rpcrdma_mount_xprt_bad_replies_total{xprt="1"})"), 159);
+    EXPECT_EQ(value(R"(rpcrdma_mount_operation_queue_seconds_total{operation="READ"})"), 76.001);
+    EXPECT_EQ(value(R"(rpcrdma_svcrdma_recv_total)"), 4711);
+    EXPECT_EQ(value(R"(rpcrdma_device_rnr_naks_total{device="mlx5_0",port="1"})"), 22);
+    EXPECT_EQ(value("sum(rpcrdma_exporter_source_up)"), 5);
+    // As many as the exporter has: Prometheus dropped none.
+    const Exposition own(scrape(target, kMetricsPort, "", kPlainText), Syntax::kText);
+    EXPECT_EQ(value("scrape_samples_scraped"), static_cast<double>(own.samples().size()));
+  }
+  // Each scrape reads anew.
+  host.write("proc/sys/sunrpc/svc_rdma/rdma_stat_recv", "4712\n");
+  EXPECT_TRUE(eventually([&] { return classic.value("rpcrdma_svcrdma_recv_total") == 4712; }));
 }
 
 // A panel of the dashboard: its expressions, with the dashboard's variables replaced.

@@ -12,6 +12,7 @@
 
 #include <rpcrdma/fabric/error.h>
 #include <rpcrdma/metrics/source.h>
+#include <rpcrdma/metrics/text_writer.h>
 #include <rpcrdma/metrics/web_config.h>
 
 namespace rpcrdma::metrics {
@@ -35,6 +36,12 @@ class Exposer {
   // Exposer's threads.
   [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_figures(
       const std::string& host, std::uint16_t port, std::function<Snapshot()> take,
+      const WebConfig& web = {});
+  // The same for an owner that writes its metrics as text, anew for each scrape; those of the
+  // process are added. One thread calls `write`, which may take its time. There is no protobuf
+  // format then.
+  [[nodiscard]] static fabric::Expected<std::unique_ptr<Exposer>> open_text(
+      const std::string& host, std::uint16_t port, std::function<void(TextWriter&)> write,
       const WebConfig& web = {});
   ~Exposer();
   Exposer(const Exposer&) = delete;
