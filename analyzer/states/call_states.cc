@@ -124,8 +124,8 @@ const char* state_text(State state) {
 }
 
 const char* state_label(State state) {
-  constexpr std::array<const char*, kStates> kLabels{"slot",      "credit", "preparing", "posted",
-                                                     "at server", "moving", "answered"};
+  constexpr std::array<const char*, kStates> kLabels{"slot",   "credit", "prepare", "posted",
+                                                     "server", "moving", "answered"};
   return kLabels[at(state)];
 }
 

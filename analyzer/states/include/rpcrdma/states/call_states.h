@@ -31,7 +31,7 @@ enum class State : std::uint8_t {
 inline constexpr std::size_t kStates = 7;
 
 [[nodiscard]] const char* state_text(State state);   // "waiting for a credit"
-[[nodiscard]] const char* state_label(State state);  // at most nine letters: "credit"
+[[nodiscard]] const char* state_label(State state);  // one short word: "credit"
 [[nodiscard]] const char* state_key(State state);    // of JSON: "credit"
 
 // Calls of one direction of a connection, or of many connections.
