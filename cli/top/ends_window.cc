@@ -123,6 +123,7 @@ void EndsWindow::add(const ends::SourceHalves& halves, const EndpointOf& endpoin
   // By connection: its endpoint, and its index among the connections of that.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places;
   for (Endpoint& e : endpoints_) e.connections.clear();
+  names_ = halves.names;
   for (const ends::HalfConnection& c : halves.connections) {
     const std::uint32_t at = endpoint_of(c.id);
     if (at == kNone) {
@@ -156,6 +157,7 @@ void EndsWindow::join(const std::vector<std::string>& names, std::int64_t now_ns
     ends::SourceHalves& source = sources.emplace_back();
     source.file = i < names.size() ? names[i] : std::string();
     source.connections = e.connections;
+    source.names = names_;
     for (const ends::HalfConnection& c : e.connections) source.lost += c.lost;
     source.calls.reserve(e.calls.size());
     for (const Kept& kept : e.calls) {

@@ -41,10 +41,10 @@ class EndsWindow {
   struct Endpoint {
     std::vector<ends::HalfConnection> connections;
     std::deque<Kept> calls;  // the oldest first
-    std::uint64_t lost = 0;
   };
 
   std::vector<Endpoint> endpoints_;
+  std::vector<std::string> names_;  // of procedures, of all
   std::vector<ShownEnds> shown_;
 };
 

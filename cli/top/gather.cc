@@ -196,7 +196,9 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
                                                [this](const rules::Occurrence& o) { found(o); }},
              .join_views = false},
             observers()),
-        pipeline(session.pipeline()) {}
+        pipeline(session.pipeline()) {
+    if (followed != nullptr) followed->halves.attach(session.context());
+  }
 
   session::Observers observers() {
     session::Observers all{.after_rules = {this}, .events = {this}};
@@ -573,7 +575,7 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
 }
 
 void Gather::Impl::join_ends(std::int64_t now_ns) {
-  const ends::SourceHalves halves = followed->halves.take(session.context());
+  const ends::SourceHalves halves = followed->halves.take(false);
   // One endpoint alone has nothing to join.
   if (endpoints.size() < 2) return;
   const auto endpoint_of = [this](std::uint32_t id) {
