@@ -35,10 +35,6 @@ constexpr std::size_t at(State state) {
   return static_cast<std::size_t>(state);
 }
 
-// Calls of which the Send is posted.
-constexpr std::uint8_t kSent =
-    bit(State::kPosted) | bit(State::kAtServer) | bit(State::kMoving) | bit(State::kAnswered);
-
 // What a source sees of the Calls that it sends. Linux reserves a slot before a Call has an XID.
 std::uint8_t visible_of_caller(EventSource source, bool sees_peer_operations) {
   switch (source) {
@@ -176,7 +172,12 @@ struct CallStates::Impl {
   void sent(Direction& d, std::uint32_t xid, Outstanding& call);
   void arrived(Direction& d, const Outstanding& call);
   void lost(ConnectionState& c, std::uint64_t events_lost);
+  [[nodiscard]] Source source_of(const ConnectionState& c) const {
+    const auto known = sources.find(c.source);
+    return known != sources.end() ? known->second : Source{};
+  }
   void credits(ConnectionState& c, const trace::Credits& credits, std::uint8_t caller);
+  void drop_doubtful(Direction& d, std::uint32_t in_use);
   void call(ConnectionState& c, const trace::Call& recorded, std::uint8_t caller);
   void credit_wait(ConnectionState& c, const trace::CreditWait& recorded);
   void call_end(ConnectionState& c, const trace::CallEnd& recorded, std::uint8_t caller);
@@ -267,29 +268,40 @@ void CallStates::Impl::lost(ConnectionState& c, std::uint64_t events_lost) {
   }
 }
 
+// Calls whose events came before the source was read are known from the credits alone: those in
+// use or waited for, less the Calls that are followed. They only become fewer.
 void CallStates::Impl::credits(ConnectionState& c, const trace::Credits& credits,
                                std::uint8_t caller) {
+  // The kernel's server does not count the Calls in flight.
+  if (caller != c.local && source_of(c).kind != EventSource::kEndpoint) return;
   Direction& d = c.of[caller];
-  // The snapshot at the begin of a stream counts Calls whose events came before.
-  if (!std::exchange(d.credits_seen, true) && d.calls.empty() && caller == c.local) {
-    d.earlier = credits.in_use + credits.waiting;
-  }
-  if (caller != c.local) return;
-  if (credits.in_use == 0 && credits.waiting == 0) {
-    d.earlier = 0;
-    if (d.doubtful == d.calls.size()) d.uncertain = false;
-  }
-  if (d.doubtful == 0) return;
+  const std::uint32_t in_flight =
+      d.count[at(State::kPosted)] + d.count[at(State::kAtServer)] + d.count[at(State::kMoving)];
+  const std::uint32_t waiting = d.count[at(State::kCredit)];
+  const std::uint32_t others = (credits.in_use > in_flight ? credits.in_use - in_flight : 0) +
+                               (credits.waiting > waiting ? credits.waiting - waiting : 0);
+  d.earlier = std::exchange(d.credits_seen, true) ? std::min(d.earlier, others) : others;
+  if (d.doubtful != 0) drop_doubtful(d, credits.in_use);
+  const bool none = credits.in_use == 0 && credits.waiting == 0;
+  if (none && d.doubtful == 0) d.uncertain = false;
+}
+
+// At most `in_use` Calls are in flight: of those that may have ended unseen, the oldest have.
+void CallStates::Impl::drop_doubtful(Direction& d, std::uint32_t in_use) {
+  constexpr std::uint8_t kInFlight =
+      bit(State::kPosted) | bit(State::kAtServer) | bit(State::kMoving);
   std::vector<std::pair<std::uint64_t, std::uint32_t>> doubtful;
   std::size_t in_flight = 0;
   for (const auto& [xid, call] : d.calls) {
-    if ((bit(call.state) & kSent) == 0 && credits.waiting != 0) continue;
-    if (call.state != State::kAnswered) ++in_flight;
-    if (call.doubtful) doubtful.emplace_back(call.order, xid);
+    const bool flies = (bit(call.state) & kInFlight) != 0;
+    if (flies) ++in_flight;
+    // None of the others can be there if no credit is in use.
+    if (call.doubtful && (flies || in_use == 0)) doubtful.emplace_back(call.order, xid);
   }
-  if (in_flight <= credits.in_use) return;
+  const std::size_t over = in_use == 0          ? doubtful.size()
+                           : in_flight > in_use ? std::min(in_flight - in_use, doubtful.size())
+                                                : 0;
   std::ranges::sort(doubtful);
-  const std::size_t over = std::min(in_flight - credits.in_use, doubtful.size());
   for (std::size_t i = 0; i < over; ++i) erase(d, doubtful[i].second);
 }
 
@@ -329,8 +341,7 @@ void CallStates::Impl::call_end(ConnectionState& c, const trace::CallEnd& record
 Counts CallStates::Impl::counts(const ConnectionState& c, bool reverse) const {
   const std::uint8_t caller = reverse ? 1 : 0;  // side 0 has connected: it is the RPC client
   const Direction& d = c.of[caller];
-  const auto known = sources.find(c.source);
-  const Source source = known != sources.end() ? known->second : Source{};
+  const Source source = source_of(c);
   Counts counts;
   counts.visible = caller == c.local ? visible_of_caller(source.kind, c.sees_peer_operations)
                                      : visible_of_responder(source.kind);
@@ -413,13 +424,11 @@ void CallStates::on_message(const model::MessageSeen& event) {
   if (m.kind != model::Kind::kReply && m.kind != model::Kind::kError) return;
   const auto known = d.calls.find(m.xid);
   if (known == d.calls.end()) {
-    if (own && d.earlier != 0) --d.earlier;
+    if (d.earlier != 0) --d.earlier;
     return;
   }
   i.arrived(d, known->second);
-  const auto source = i.sources.find(c->source);
-  const bool ends =
-      own || source == i.sources.end() || source->second.kind != EventSource::kKernelBpf;
+  const bool ends = own || i.source_of(*c).kind != EventSource::kKernelBpf;
   if (known->second.has_end && ends) {
     i.move(d, known.value(), State::kAnswered);
   } else {

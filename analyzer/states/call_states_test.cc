@@ -236,6 +236,19 @@ TEST_F(States, CallsFromBeforeTheViewBegan) {
   EXPECT_EQ(now().outstanding(), 0U);
 }
 
+// An endpoint reports its credits with the first change after a reader came.
+TEST_F(States, EarlierCallsShowInCreditsThatComeLater) {
+  begin();
+  call(9);
+  send(kHere, message(9, false));
+  credits(4, 0);
+  EXPECT_EQ(now().earlier, 3U);
+  credits(2, 0);
+  EXPECT_EQ(now().earlier, 1U);
+  credits(4, 0);
+  EXPECT_EQ(now().earlier, 1U);
+}
+
 TEST_F(States, LostEventsMakeCountsUncertain) {
   begin();
   for (std::uint32_t xid = 1; xid <= 3; ++xid) {
