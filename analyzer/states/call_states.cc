@@ -71,14 +71,14 @@ std::uint8_t visible_of_responder(EventSource source) {
 // States that rest on events which a recording or a filter excludes.
 std::uint8_t without(std::uint64_t left_out) {
   const auto is_out = [&](EventType type) { return (left_out & trace::type_bit(type)) != 0; };
-  std::uint8_t states = 0;
-  if (is_out(EventType::kMessage)) states |= kAllStates & ~bit(State::kCredit);
+  unsigned states = 0;
+  if (is_out(EventType::kMessage)) states |= kAllStates & ~unsigned{bit(State::kCredit)};
   if (is_out(EventType::kCall)) states |= bit(State::kPreparing);
   if (is_out(EventType::kCreditWait)) states |= bit(State::kCredit) | bit(State::kPreparing);
   if (is_out(EventType::kOperation) || is_out(EventType::kOperationEnd))
     states |= bit(State::kMoving);
   if (is_out(EventType::kCallEnd)) states |= bit(State::kAnswered);
-  return states;
+  return static_cast<std::uint8_t>(states);
 }
 
 struct Outstanding {
