@@ -58,7 +58,7 @@ void add(Counts& to, const Counts& from);
 // observers. Keeps outstanding Calls only, at most kMostCalls.
 class CallStates final : public trace_reader::Observer, public model::Observer {
  public:
-  static constexpr std::size_t kMostCalls = 262144;
+  static constexpr std::size_t kMostCalls = 65536;
 
   CallStates();
   ~CallStates() override;
