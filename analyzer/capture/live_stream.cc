@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <rpcrdma/base/pcapng/read_blocks.h>
 #include <rpcrdma/capture/live_stream.h>
@@ -29,7 +30,9 @@ void LiveStream::end(std::string why) {
 }
 
 void LiveStream::read(const std::function<void(const Frame&)>& take, Clock::time_point now) {
-  const ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  // A pipe, such as that of an ssh client.
+  if (n < 0 && errno == ENOTSOCK) n = ::read(fd_.get(), buffer_.data(), buffer_.size());
   if (n < 0) {
     if (errno != EAGAIN && errno != EINTR) end(std::strerror(errno));
     return;

@@ -310,6 +310,9 @@ void Collector::on_call_end(const model::CallEnded& event) {
   if (x.half.call_ns == kNoTime) impl_->describe_call(m, x.half);
   impl_->describe_end(event, x.half);
   x.answered = !superseded;
+  // BPF programs do not see the Sends of Replies end.
+  const bool no_end = c->origin == roce::Origin::kKernelBpf && m.caller != c->recorder;
+  if (x.answered && no_end) impl_->finish(key);
 }
 
 void Collector::on_close(const roce::Connection& connection) {

@@ -6,6 +6,7 @@
 #include "terminal.h"
 #include "terminal_signals.h"
 #include "top_fleet.h"
+#include "top_source.h"
 
 #include <algorithm>
 #include <array>
@@ -25,11 +26,12 @@
 #include <unistd.h>
 
 #include <rpcrdma/base/clock.h>
-#include <rpcrdma/capture/live_stream.h>
+#include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/host/device_counters.h>
 #include <rpcrdma/live/endpoints.h>
-#include <rpcrdma/live/stream_check.h>
 #include <rpcrdma/top/draw.h>
 #include <rpcrdma/top/gather.h>
+#include <rpcrdma/top/json.h>
 #include <rpcrdma/top/keys.h>
 
 namespace rpcrdma::cli {
@@ -44,6 +46,8 @@ struct TopOptions {
   kernel_endpoint::FilterText kernel;
   bool kernel_events = false;
   bool json = false;
+  RemoteOptions remote;
+  std::string sys = "/sys";
   BusText bus;  // without a URL: endpoints of this machine
 };
 
@@ -55,44 +59,48 @@ std::int64_t in_ns(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-struct Endpoint {
-  std::string name;
-  // path of the socket where it was found; empty if it was named on the command line
-  std::string path;
-  capture::LiveStream stream;
-};
-
 // Reads trace events of endpoints and shows them.
 class Top {
  public:
-  // `all`: all running endpoints, and those that start later.
-  Top(rules::Profile profile, bool all) : gather_(profile), utf8_(utf8_wanted()), all_(all) {}
+  // `all`: all running endpoints, and those that start later. `sys`: where sysfs is.
+  Top(rules::Profile profile, bool all, std::string sys)
+      : gather_(profile, top::Follow::kCalls),
+        utf8_(utf8_wanted()),
+        all_(all),
+        sys_(std::move(sys)) {}
 
-  void add(Endpoint endpoint) {
-    gather_.add(endpoint.name);
-    endpoints_.push_back(std::move(endpoint));
+  void add(TopSource source) {
+    gather_.add(source.name(), source.host());
+    sources_.push_back(std::move(source));
   }
   // Adds endpoints that have appeared. Fails if the search itself fails.
   capture::Expected<void> look();
-  [[nodiscard]] bool empty() const { return endpoints_.empty(); }
+  [[nodiscard]] bool empty() const { return sources_.empty(); }
   // Returns why an endpoint that look() found could not be read, or nothing.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   // Runs for `seconds`, or until the user quits.
   void run_live(std::optional<double> seconds);
-  void run_once(double seconds);
+  void run_once(double seconds, bool json);
+  // Why a source that was named ended without any event, or nothing: then it shows nothing.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
   // Searches for new endpoints if the interval has passed.
   void look(std::int64_t now_ns);
+  // Advances the time, and reads the devices' counters if a second has passed.
+  void tick(std::int64_t now_ns);
+  void read(std::uint32_t number, bool readable);
   // Waits for events, signals, and keys if `screen` is not null; reads what comes first.
   void wait(std::int64_t until_ns, Screen* screen);
   void signal(int number, Screen* screen);
   void keys();
   [[nodiscard]] bool listening() const;
+  // All sources that were named have sent something, or have ended.
+  [[nodiscard]] bool begun() const;
 
-  std::vector<Endpoint> endpoints_;
-  std::string refusal_;
+  std::vector<TopSource> sources_;
+  std::string refusal_, failure_;
   top::Gather gather_;
   bool utf8_;
   top::View view_;
@@ -102,26 +110,28 @@ class Top {
   bool stopped_ = false;
   bool all_;
   std::int64_t look_at_ = 0;
+  std::string sys_;
+  std::int64_t devices_at_ = 0;
 };
 
 capture::Expected<void> Top::look() {
   const auto there = trace::find_endpoints();
   if (!there) return tl::unexpected(there.error());
   // The path of an endpoint that ended may be used again by a new one.
-  for (Endpoint& e : endpoints_) {
-    const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == e.path; };
-    if (e.stream.fd() < 0 && std::ranges::none_of(*there, stands)) e.path.clear();
+  for (TopSource& s : sources_) {
+    const auto stands = [&](const trace::RunningEndpoint& one) { return one.path == s.path(); };
+    if (s.stream().fd() < 0 && std::ranges::none_of(*there, stands)) s.forget_path();
   }
   // All new endpoints share one deadline, since some may be silent.
   const std::int64_t deadline = base::monotonic_ns() + trace::kEndpointPatience.count();
   for (const trace::RunningEndpoint& one : *there) {
-    if (endpoints_.size() == top::Gather::kMostEndpoints) break;
-    const auto same = [&](const Endpoint& e) { return e.path == one.path; };
-    if (std::ranges::any_of(endpoints_, same)) continue;
+    if (sources_.size() == top::Gather::kMostEndpoints) break;
+    const auto same = [&](const TopSource& s) { return s.path() == one.path; };
+    if (std::ranges::any_of(sources_, same)) continue;
     const std::chrono::nanoseconds patience(
         std::max<std::int64_t>(deadline - base::monotonic_ns(), 0));
     if (auto fd = trace::connect_running(one, patience)) {
-      add({one.name, one.path, capture::LiveStream(std::move(*fd), trace::live_check())});
+      add(TopSource(one.name, one.path, std::move(*fd)));
     } else {
       // It has just ended or was killed, or it has too many readers.
       refusal_ = fd.error().message;
@@ -137,10 +147,23 @@ void Top::look(std::int64_t now_ns) {
 }
 
 bool Top::listening() const {
-  for (const Endpoint& e : endpoints_) {
-    if (e.stream.fd() >= 0) return true;
+  return std::ranges::any_of(sources_, [](const TopSource& s) { return s.stream().fd() >= 0; });
+}
+
+bool Top::begun() const {
+  return all_ || std::ranges::all_of(sources_, [](const TopSource& s) {
+           return s.stream().fd() < 0 || s.stream().frames() != 0;
+         });
+}
+
+void Top::tick(std::int64_t now_ns) {
+  constexpr std::int64_t kSecond = 1000 * kMillisecond;
+  if (now_ns >= devices_at_) {
+    devices_at_ = now_ns + kSecond;
+    // Most machines have none.
+    if (const auto devices = host::read_devices(sys_)) gather_.devices(*devices);
   }
-  return false;
+  gather_.tick(now_ns);
 }
 
 void Top::signal(int number, Screen* screen) {
@@ -176,7 +199,10 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
   std::vector<pollfd> fds;
   fds.push_back({TerminalSignals::fd(), POLLIN, 0});
   fds.push_back({screen != nullptr ? STDIN_FILENO : -1, POLLIN, 0});
-  for (const Endpoint& e : endpoints_) fds.push_back({e.stream.fd(), POLLIN, 0});
+  for (const TopSource& s : sources_) {
+    fds.push_back({s.stream().fd(), POLLIN, 0});
+    fds.push_back({s.errors(), POLLIN, 0});
+  }
   const std::int64_t left = until_ns - base::monotonic_ns();
   const int timeout = left <= 0 ? 0 : static_cast<int>((left + kMillisecond - 1) / kMillisecond);
   if (::poll(fds.data(), fds.size(), timeout) < 0) return;
@@ -184,16 +210,27 @@ void Top::wait(std::int64_t until_ns, Screen* screen) {
     while (const int number = TerminalSignals::take()) signal(number, screen);
   }
   if (fds[1].revents != 0) keys();
-  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-    capture::LiveStream& stream = endpoints_[i].stream;
-    if (stream.fd() < 0) continue;
-    const auto number = static_cast<std::uint32_t>(i);
-    if (fds[i + 2].revents != 0) {
-      stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
-    } else {
-      stream.expire();
-    }
-    if (stream.fd() < 0) gather_.ended(number, stream.why(), base::wall_clock_ns());
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (fds[2 * i + 3].revents != 0) sources_[i].read_errors();
+    read(static_cast<std::uint32_t>(i), fds[2 * i + 2].revents != 0);
+  }
+}
+
+void Top::read(std::uint32_t number, bool readable) {
+  TopSource& source = sources_[number];
+  capture::LiveStream& stream = source.stream();
+  if (stream.fd() < 0) return;
+  if (readable) {
+    stream.read([&](const capture::Frame& frame) { gather_.frame(number, frame); });
+  } else {
+    stream.expire();
+  }
+  if (stream.fd() >= 0) return;
+  const std::string why = source.why();
+  gather_.ended(number, why, base::wall_clock_ns());
+  if (stream.frames() == 0 && !all_ && failure_.empty()) {
+    failure_ = fmt::format("top: {}: {}", source.name(),
+                           why.empty() ? "it sent nothing" : decode::escape_text(why));
   }
 }
 
@@ -203,17 +240,17 @@ void Top::run_live(std::optional<double> seconds) {
   const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end =
       seconds ? begin + in_ns(*seconds) : std::numeric_limits<std::int64_t>::max();
-  gather_.tick(begin);
+  tick(begin);
   std::int64_t next = 0;
-  while (!view_.quit && !stopped_) {
+  while (!view_.quit && !stopped_ && failure_.empty()) {
     const std::int64_t now = base::monotonic_ns();
     if (now >= end) break;
     look(now);
-    gather_.tick(now);
+    tick(now);
     if (changed_ || now >= next) {
       const top::Size size = Screen::size();
       if (!view_.paused) {
-        shown_ = gather_.show(view_, top::table_rows(size), base::wall_clock_ns());
+        shown_ = gather_.show(view_, top::table_rows(size, shown_), base::wall_clock_ns());
       } else {
         top::move_within(view_, shown_);
       }
@@ -226,20 +263,29 @@ void Top::run_live(std::optional<double> seconds) {
   }
 }
 
-void Top::run_once(double seconds) {
+void Top::run_once(double seconds, bool json) {
   const TerminalSignals signals;
+  // Other hosts may take some seconds.
+  while (!stopped_ && failure_.empty() && !begun()) {
+    wait(base::monotonic_ns() + kFrame, nullptr);
+  }
   const std::int64_t begin = base::monotonic_ns();
   const std::int64_t end = begin + in_ns(seconds);
-  gather_.tick(begin);
-  while (!stopped_ && listening() && base::monotonic_ns() < end) {
+  tick(begin);
+  while (!stopped_ && failure_.empty() && listening() && base::monotonic_ns() < end) {
     look(base::monotonic_ns());
     wait(std::min(end, base::monotonic_ns() + kFrame), nullptr);
-    gather_.tick(base::monotonic_ns());
+    tick(base::monotonic_ns());
   }
+  if (!failure_.empty()) return;
   view_.sort = top::Sort::kId;
   shown_ = gather_.show(view_, 0, base::wall_clock_ns());
   if (!shown_.measured) gather_.tick(base::monotonic_ns(), true);
   shown_ = gather_.show(view_, shown_.connections, base::wall_clock_ns());
+  if (json) {
+    fmt::print("{}\n", top::to_json(shown_));
+    return;
+  }
   for (const top::Line& line : top::draw_plain(shown_, terminal_width(), utf8_)) {
     fmt::print("{}\n", top::plain(line));
   }
@@ -250,6 +296,12 @@ int give_up(const std::string& why) {
   return kUnreadable;
 }
 
+// Keys come from the terminal when standard input is a stream.
+void read_keys_from_terminal() {
+  const base::FileDescriptor terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+  if (terminal.get() >= 0) ::dup2(terminal.get(), STDIN_FILENO);
+}
+
 int run(const TopOptions& options) {
   if (!options.bus.url.empty()) {
     if (!options.endpoints.empty()) {
@@ -257,40 +309,51 @@ int run(const TopOptions& options) {
     }
     return run_top_fleet({options.bus, options.once, options.json, options.seconds});
   }
-  if (!options.once) {
+  const bool once = options.once || options.json;
+  const auto standard_input =
+      std::ranges::count_if(options.endpoints, TopSource::is_standard_input);
+  if (standard_input > 1) return give_up("top: standard input can be read only once");
+  base::FileDescriptor piped;
+  if (standard_input != 0) {
+    piped.reset(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (!once) read_keys_from_terminal();
+  }
+  if (!once) {
     if (const char* why = why_no_screen()) {
       return give_up(fmt::format("top: {}; use --once to print the display once", why));
     }
   }
   const bool all = options.endpoints.empty();
-  Top top(options.profile, all);
-  const bool sums = !options.kernel_events && options.kernel.slower.empty() &&
-                    !options.kernel.errors && !options.kernel.tracefs;
+  Top top(options.profile, all, options.sys);
+  // Calls that are only counted have no ends to join.
+  const bool sums = !options.kernel_events && options.endpoints.size() < 2 &&
+                    options.kernel.slower.empty() && !options.kernel.errors &&
+                    !options.kernel.tracefs;
   if (const auto plan = kernel_endpoint::parse({.filter = options.kernel, .sums = sums}); !plan) {
     return give_up("top: " + plan.error().message);
   }
   EndpointReader reader(options.kernel, sums);
   for (const std::string& name : options.endpoints) {
-    auto fd = reader.connect(name);
-    if (!fd) return give_up(fd.error().message);
-    top.add({name, {}, capture::LiveStream(std::move(*fd), trace::live_check())});
+    auto source = TopSource::open(name, reader, options.remote, piped);
+    if (!source) return give_up(source.error().message);
+    top.add(std::move(*source));
   }
   if (all) {
     if (const auto looked = top.look(); !looked) return give_up(looked.error().message);
-    if (options.once && top.empty()) {
+    if (once && top.empty()) {
       return give_up(top.refusal().empty() ? ::geteuid() == 0
                                                  ? "top: no endpoint is running"
                                                  : "top: no endpoint of this user is running"
                                            : top.refusal());
     }
   }
-  if (options.once) {
-    top.run_once(options.seconds.value_or(kOnceSeconds));
+  if (once) {
+    top.run_once(options.seconds.value_or(kOnceSeconds), options.json);
   } else {
     top.run_live(options.seconds);
   }
   reader.end(true);
-  return kOk;
+  return top.failure().empty() ? kOk : give_up(top.failure());
 }
 
 }  // namespace
@@ -298,9 +361,11 @@ int run(const TopOptions& options) {
 Run add_top(command_line::Command& command) {
   auto options = std::make_shared<TopOptions>();
   command
-      .argument("ENDPOINT", options->endpoints,
-                "Names or process IDs as listed by `rpcrdma ls`, or paths of sockets (none: all "
-                "endpoints, and those that start later)")
+      .argument(
+          "ENDPOINT", options->endpoints,
+          "Names or process IDs as listed by `rpcrdma ls`, paths of sockets, ssh:HOST or "
+          "ssh:HOST/ENDPOINT, FIFOs or - with what `attach -w -` writes (none: all endpoints, "
+          "and those that start later)")
       .value("ENDPOINT");
   command.flag("--once", options->once, "Print the display once and exit");
   command
@@ -313,8 +378,20 @@ Run add_top(command_line::Command& command) {
               "Watch the hosts of a fleet, whose agents report to this bus: nats://host:4222 "
               "(docs/fleet.md)")
       .value("URL");
-  command.flag("--json", options->json, "With --fleet: print the display once, as JSON")
-      .needs("--fleet");
+  command.flag("--json", options->json, "Print the display once, as JSON (docs/json.md)");
+  command
+      .option("--ssh", options->remote.ssh,
+              "The command that runs a command at a host; the host and that command follow")
+      .value("COMMAND")
+      .show_default();
+  command
+      .option("--remote", options->remote.command,
+              "rpcrdma at the hosts of ssh:HOST, such as \"sudo -n rpcrdma\"")
+      .value("COMMAND")
+      .show_default();
+  command.option("--sys", options->sys, "Where sysfs is, for the counters of RDMA devices")
+      .value("FOLDER")
+      .show_default();
   add_profile(command, options->profile);
   command.flag("--events", options->kernel_events,
                "Endpoint kernel, if started: copy all events, so that Calls are judged, instead of "
@@ -328,6 +405,9 @@ Run add_top(command_line::Command& command) {
   command.example("rpcrdma top server", "Watch the endpoint \"server\".");
   command.example("sudo rpcrdma top kernel",
                   "Watch this machine's own NFS/RDMA client and server (docs/kernel.md).");
+  command.example("rpcrdma top ssh:client1 ssh:server1 --remote \"sudo -n rpcrdma\"",
+                  "Join both ends of each Call, and name the side that is slow now "
+                  "(docs/ends.md).");
   command.example("rpcrdma top --once --seconds 10",
                   "Report what all endpoints did in ten seconds, for scripts.");
   command.example("rpcrdma top --fleet nats://bus:4222", "Watch all hosts of a fleet.");

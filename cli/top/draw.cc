@@ -1,5 +1,6 @@
 // Draws the screens of `rpcrdma top` as lines of styled text.
 #include "bars.h"
+#include "call_lines.h"
 #include "row.h"
 #include "values.h"
 
@@ -20,8 +21,9 @@ namespace {
 using Side = Row::Side;
 using plot::Unit;
 
-constexpr std::size_t kHead = 5;  // lines above the connections: totals, column names
+constexpr std::size_t kHead = 6;  // lines above the connections: totals, column names
 constexpr std::size_t kWide = 100;
+constexpr std::size_t kLabel = 9;  // columns left of the bars
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 // Calls that take longer without any message are worth a look.
 constexpr std::int64_t kSilentNs = 2 * kNsPerSecond;
@@ -31,25 +33,45 @@ struct Layout {
   std::size_t table = 0;
   std::size_t chart = 0;     // chart of the selected connection's credits in use; 0: not shown
   std::size_t findings = 0;  // 0: not shown
+  std::size_t network = 0;   // devices and fabrics
+  std::size_t ends = 0;      // connections whose both ends are shown; 0: not shown
 };
 
-constexpr std::size_t kDetail = 7;  // lines above and below the chart
+constexpr std::size_t kDetail = 8;  // lines above and below the chart
 
-Layout layout(std::size_t height) {
-  constexpr std::size_t kWhole = 24;
+// How many lines these parts would fill.
+struct Wanted {
+  std::size_t network = 0;
+  std::size_t ends = 0;
+};
+
+Layout layout(std::size_t height, const Wanted& wanted) {
+  constexpr std::size_t kWhole = 22;
   constexpr std::size_t kWithFindings = 14;
   Layout l;
   std::size_t used = kHead + 1;
   if (height >= kWithFindings) {
-    l.findings = height >= kWhole ? std::min<std::size_t>(3 + (height - kWhole) / 6, 10) : 2;
+    l.network = std::min<std::size_t>(wanted.network, height >= 2 * kWhole ? 4 : 1);
+    l.ends = std::min<std::size_t>(wanted.ends, 1 + (height - kWithFindings) / 8);
+  }
+  const std::size_t more = l.network + (l.ends != 0 ? l.ends + 1 : 0);
+  used += more;
+  // Of a screen with these parts, the others fill what they would fill of a smaller one.
+  const std::size_t rest = height > more ? height - more : 0;
+  if (rest >= kWithFindings) {
+    l.findings = rest >= kWhole ? std::min<std::size_t>(2 + (rest - kWhole) / 6, 10) : 2;
     used += l.findings + 1;
   }
-  if (height >= kWhole) {
-    l.chart = std::min<std::size_t>(2 + (height - kWhole) / 6, 8);
-    used += l.chart + kDetail;
+  if (rest >= kWhole) {
+    l.chart = std::min<std::size_t>(2 + (rest - kWhole) / 6, 8);
+    used += l.chart + kDetail + (wanted.network != 0 ? 1 : 0);
   }
   l.table = height > used ? height - used : 0;
   return l;
+}
+
+Wanted wanted(const Shown& s) {
+  return {s.network.size(), s.ends.size()};
 }
 
 const char* rule_glyph(bool utf8) {
@@ -109,6 +131,9 @@ class Drawer {
   void trace();
   void calls();
   void chunks();
+  void network(std::size_t rows);
+  void ends(std::size_t rows);
+  void network_history();
   void heading(const std::string& text, const std::string& behind);
   void column_names();
   [[nodiscard]] std::string peer_text(const ShownConnection& c) const;
@@ -262,6 +287,32 @@ void Drawer::chunks() {
   add(r.take());
 }
 
+void Drawer::network(std::size_t rows) {
+  for (std::size_t i = 0; i < std::min(rows, s_.network.size()); ++i)
+    add(network_line(s_.network[i], width_, utf8_));
+}
+
+void Drawer::ends(std::size_t rows) {
+  if (rows == 0) return;
+  add(ends_names(width_, utf8_));
+  for (std::size_t i = 0; i < rows; ++i) add(ends_line(s_.ends[i], width_, utf8_));
+}
+
+// Below the credits, in the same columns.
+void Drawer::network_history() {
+  std::vector<Bar> all;
+  std::uint64_t most = 1;
+  for (const std::uint64_t one : s_.network_history) most = std::max(most, one);
+  constexpr std::uint64_t kFull = 1000;
+  for (const std::uint64_t one : s_.network_history) {
+    all.push_back({static_cast<std::uint32_t>((one * kFull + most - 1) / most), Style::kBad});
+  }
+  Row r = row();
+  r.cell("network", kLabel, Side::kRight, Style::kDim).put(" ");
+  put_bars(r, all, kFull, 0, 1, r.left(), utf8_);
+  add(r.take());
+}
+
 void Drawer::heading(const std::string& text, const std::string& behind) {
   Row r = row();
   const char* const glyph = rule_glyph(utf8_);
@@ -367,8 +418,6 @@ void Drawer::table(std::size_t rows) {
   }
 }
 
-constexpr std::size_t kLabel = 9;  // columns left of the bars
-
 std::string inline_text(const ShownConnection& c) {
   return fmt::format("  inline {}/{}", c.inline_call, c.inline_reply);
 }
@@ -456,6 +505,7 @@ bool Drawer::credits(const ShownConnection& c, std::size_t chart) {
     add(r.take());
   }
   bars(c, &Credits::waiting, "waiting", most(c, &Credits::waiting), Style::kWarning);
+  if (!s_.network.empty()) network_history();
   return with_inline;
 }
 
@@ -479,13 +529,15 @@ void Drawer::detail(std::size_t chart) {
   const ShownConnection* const at = selected();
   if (at == nullptr) {
     heading("No connection", "");
-    for (std::size_t i = 1; i < chart + kDetail; ++i) blank();
+    const std::size_t lines = chart + kDetail + (s_.network.empty() ? 0 : 1);
+    for (std::size_t i = 1; i < lines; ++i) blank();
     return;
   }
   const ShownConnection& c = *at;
   heading(fmt::format("{}: client {} > server {}", c.id, c.calls_here ? c.local : c.peer,
                       c.calls_here ? c.peer : c.local),
           c.state);
+  add(states_line("Now in", c.outstanding, width_, utf8_));
   const bool with_inline = credits(c, chart);
   Row r = row();
   r.cell(" Calls", 10, Side::kLeft, Style::kBold);
@@ -604,7 +656,6 @@ void Drawer::help() {
       " p, space       pause the display; events are still read",
       " f              all findings, with advice on the selected one",
       " ?              this page; any key closes it",
-      "",
       " Trace          emitted = received + lost, updated by endpoints each second;",
       "                INCOMPLETE: the display only reflects the events received",
       " PEER           < it calls the endpoint, > the endpoint calls it; address.QP",
@@ -613,10 +664,14 @@ void Drawer::help() {
       " USE/GRANT      credits in use / granted by the peer: Calls in flight and how",
       "                many may be; limit: the endpoint's own maximum if lower",
       " WAIT           Calls of the endpoint that wait for a credit",
+      " Now in         outstanding Calls, by where they are; ? not visible from here,",
+      "                + at least, ~ events were lost; earlier: older than this view",
+      " BOTH/s         Calls that two endpoints show, and the shares of their time;",
+      "                CLOCK: error of the clocks at most; SLOW NOW: side, slow/all",
+      " Device Fabric  what the RDMA devices here, or an endpoint's own fabric, count",
       " bars           maximum in each second, up to the grant; yellow where no",
       "                credit was left",
-      " kernel         Calls are counted in the kernel, so no rule judges them:",
-      "                rpcrdma top kernel --events",
+      " kernel         counted there, and not judged: see rpcrdma top kernel --events",
   };
   title(true);
   blank();
@@ -648,7 +703,7 @@ void Drawer::keys() {
 }
 
 void Drawer::screen(std::size_t height) {
-  const Layout l = layout(height);
+  const Layout l = layout(height, wanted(s_));
   switch (view_.page) {
     case Page::kHelp:
       help();
@@ -661,6 +716,9 @@ void Drawer::screen(std::size_t height) {
       trace();
       calls();
       chunks();
+      add(states_line("Now in", s_.outstanding, width_, utf8_));
+      network(l.network);
+      ends(l.ends);
       column_names();
       table(l.table);
       if (l.chart != 0) detail(l.chart);
@@ -677,10 +735,17 @@ void Drawer::all() {
   trace();
   calls();
   chunks();
+  add(states_line("Now in", s_.outstanding, width_, utf8_));
+  network(s_.network.size());
+  ends(s_.ends.size());
   column_names();
   table(std::max<std::size_t>(s_.rows.size(), 1));
   for (const ShownConnection& c : s_.rows) {
-    if (!c.counts) continue;
+    if (!c.counts) {
+      if (c.open && c.outstanding.outstanding() != 0)
+        add(states_line(fmt::format("{} in", c.id).c_str(), c.outstanding, width_, utf8_));
+      continue;
+    }
     procedures(c, c.counts->procedures.size());
     counted_chunks(c);
     Row r = row();
@@ -718,8 +783,8 @@ const char* escape_of(Style style, bool colour) {
 
 }  // namespace
 
-std::size_t table_rows(const Size& size) {
-  return layout(size.height).table;
+std::size_t table_rows(const Size& size, const Shown& shown) {
+  return layout(size.height, wanted(shown)).table;
 }
 
 std::vector<Line> draw(const Shown& shown, const View& view, const Size& size, bool utf8) {

@@ -1,6 +1,7 @@
 // Tests the screens of `rpcrdma top`: contents, and that every line is exactly as wide as the
 // screen.
 #include <algorithm>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +74,59 @@ void expect_exact(const std::vector<Line>& lines, const Size& size) {
       EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << plain(line);
     }
   }
+}
+
+// With devices, a fabric, and connections whose both ends are shown.
+Shown followed() {
+  Shown s = busy();
+  states::Counts& c = s.outstanding;
+  c.calls = {0, 12, 3, 4, 56, 7, 8};
+  c.visible = 0b1111110;
+  c.hidden = 0b0000011;
+  s.rows[0].outstanding = c;
+  s.rows[0].outstanding.uncertain = true;
+  s.rows[0].outstanding.earlier = 9;
+  s.network.push_back({"mlx5_0/1", true, {12.4, 0, 3, std::nullopt, 12345, 0}, {}});
+  s.network.back().total = {1, 0, 3, std::nullopt, 5, 0};
+  s.network.push_back({"nfsd", false, {}, {}});
+  s.network_history = {0, 5, 10};
+  ShownEnds& e = s.ends.emplace_back();
+  e.id = 1;
+  e.calls = 980;
+  e.at_client = 0.05;
+  e.there = 0.1;
+  e.at_server = 0.804;
+  e.back = 0.046;
+  e.unknown = 0;
+  e.p50_ns = 20'000'000;
+  e.bound_ns = 1200;
+  e.side = ends::Side::kServer;
+  e.slow = 970;
+  e.stage = ends::Stage::kExecute;
+  s.ends.emplace_back().id = 2;
+  return s;
+}
+
+TEST(Draw, WhereCallsAreAndBothEndsAtOnce) {
+  View view;
+  view.selected = 1;
+  const std::string screen = text(draw(followed(), view, {80, 24}, true));
+  EXPECT_THAT(screen, HasSubstr(" Now in   slot ? credit 12+ prepare 3 posted 4 server 56 moving 7 "
+                                "answered 8\n"));
+  EXPECT_THAT(screen, HasSubstr(" Device/s mlx5_0/1        out of seq 12.4  RNR 0  timeouts 3  CNP "
+                                "12.3 k  ECN 0\n"));
+  EXPECT_THAT(screen, HasSubstr("   ID BOTH/s     p50 CLIENT THERE SERVER DATA BACK    ?    CLOCK"
+                                " SLOW NOW\n"));
+  EXPECT_THAT(screen,
+              HasSubstr("    1    980   20 ms     5%   10%    80%    ?   5%   0%  ±1.2 us server "
+                        "970/980\n"));
+  const std::string wide = text(draw(followed(), view, {120, 60}, false));
+  EXPECT_THAT(wide, HasSubstr("+-1.2 us server 970/980: executing\n"));
+  EXPECT_THAT(wide, HasSubstr("no Calls"));
+  EXPECT_THAT(wide, HasSubstr("Fabric/s nfsd"));
+  EXPECT_THAT(wide, HasSubstr("network "));
+  EXPECT_THAT(wide, HasSubstr(" Now in   slot ?  credit ~12+  prepare ~3  posted ~4  server ~56  "
+                              "moving ~7  answered ~8  earlier 9\n"));
 }
 
 Shown counted() {
@@ -224,10 +278,12 @@ TEST(Draw, FillsEverySizeExactly) {
     for (const std::size_t width : {1U, 7U, 40U, 79U, 80U, 81U, 120U, 300U}) {
       for (const std::size_t height : {1U, 5U, 13U, 14U, 23U, 24U, 25U, 40U, 100U}) {
         const Size size{width, height};
-        Shown shown = busy(static_cast<std::uint32_t>(std::min<std::size_t>(table_rows(size), 5)));
+        Shown shown =
+            busy(static_cast<std::uint32_t>(std::min<std::size_t>(table_rows(size, {}), 5)));
         expect_exact(draw(shown, view, size, true), size);
         expect_exact(draw(shown, view, size, false), size);
         expect_exact(draw({}, view, size, true), size);
+        expect_exact(draw(followed(), view, size, true), size);
       }
     }
   }

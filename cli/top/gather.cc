@@ -2,11 +2,14 @@
 // little more here than in the model. Only what must be seen as it happens is taken from events:
 // Call latency, maximum credits in use, findings.
 #include "counts.h"
+#include "ends_window.h"
+#include "network.h"
 #include "sum_histogram.h"
 
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -14,8 +17,10 @@
 #include <fmt/core.h>
 
 #include <rpcrdma/base/histogram.h>
+#include <rpcrdma/ends/collector.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/session/session.h>
+#include <rpcrdma/states/call_states.h>
 #include <rpcrdma/top/gather.h>
 #include <rpcrdma/trace_reader/stream_end.h>
 
@@ -174,19 +179,41 @@ struct KeptFinding {
   std::uint64_t order = 0;  // increases with each sighting
 };
 
+// What Follow::kCalls needs.
+struct FollowedCalls {
+  states::CallStates states;
+  // Half Calls of a second, of all endpoints.
+  static constexpr std::size_t kMostHalves = 1 << 16;
+  ends::Collector halves{kMostHalves};
+  EndsWindow window;
+};
+
 struct Gather::Impl final : model::Observer, trace_reader::Observer {
-  explicit Impl(rules::Profile profile)
-      : session(
+  Impl(rules::Profile profile, Follow follow)
+      : followed(follow == Follow::kCalls ? std::make_unique<FollowedCalls>() : nullptr),
+        session(
             {.rules = rules::Findings::Options{profile,
                                                [this](const rules::Occurrence& o) { found(o); }},
              .join_views = false},
-            {.after_rules = {this}, .events = {this}}),
-        pipeline(session.pipeline()) {}
+            observers()),
+        pipeline(session.pipeline()) {
+    if (followed != nullptr) followed->halves.attach(session.context());
+  }
 
+  session::Observers observers() {
+    session::Observers all{.after_rules = {this}, .events = {this}};
+    if (followed == nullptr) return all;
+    all.after_rules.insert(all.after_rules.end(), {&followed->states, &followed->halves});
+    all.events.insert(all.events.end(), {&followed->states, &followed->halves});
+    return all;
+  }
+
+  std::unique_ptr<FollowedCalls> followed;  // null: Follow::kCounts
   session::Session session;
   session::Pipeline& pipeline;
 
   std::vector<ShownEndpoint> endpoints;
+  std::vector<std::string> hosts;                    // of each, as put before its name
   std::vector<trace_reader::StreamEnd> stream_ends;  // one per endpoint
   std::uint32_t from = 0;                            // the endpoint that sent the current frame
   std::int64_t frame_ns = 0;
@@ -194,6 +221,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   Totals gone;  // of connections that no longer have a row
   RecentTimes times;
   Counts counts;
+  Network network;
   // All latencies of this epoch: of messages; of counted connections, forgotten ones and those of
   // earlier epochs.
   base::Histogram latencies;
@@ -262,6 +290,7 @@ struct Gather::Impl final : model::Observer, trace_reader::Observer {
   void ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns);
   void find_silence(ConnectionRow& r, bool open, const Totals& now, std::int64_t now_ns);
   void end_second(std::int64_t now_ns, double length);
+  void join_ends(std::int64_t now_ns);
   [[nodiscard]] std::vector<const ConnectionRow*> in_order(Sort sort) const;
   [[nodiscard]] ShownConnection shown(const ConnectionRow& r) const;
 };
@@ -272,7 +301,7 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
       const auto recorded = *trace::read_event<trace::Endpoint>(event.view);
       const std::size_t name =
           std::min<std::size_t>(recorded.name_bytes, event.view.payload.size());
-      if (name != 0) endpoints[from].name = text_of(event.view.payload.first(name));
+      if (name != 0) endpoints[from].name = hosts[from] + text_of(event.view.payload.first(name));
       endpoints[from].role = text_of(event.view.payload.subspan(name));
       endpoints[from].source = recorded.source;
       endpoints[from].process = recorded.process;
@@ -285,7 +314,12 @@ void Gather::Impl::on_event(const trace_reader::Event& event) {
         r.index = event.connection->index;
         r.endpoint = from;
         r.local = event.local;
+        if (trace::read_event<trace::Connection>(event.view)->sees_peer_operations != 0)
+          network.has_fabric(from);
       }
+      break;
+    case trace::EventType::kFabric:
+      network.fabric(from, *trace::read_event<trace::Fabric>(event.view));
       break;
     case trace::EventType::kCredits:
       credits(event);
@@ -492,6 +526,8 @@ void Gather::Impl::begin_epoch() {
 void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   const bool rotates = ++seconds % kLatencySeconds == 0;
   begin_epoch();
+  network.end_second(length);
+  if (followed != nullptr) join_ends(now_ns);
   Totals all = gone;
   Rates counted;
   std::vector<std::uint32_t> over;
@@ -538,6 +574,21 @@ void Gather::Impl::end_second(std::int64_t now_ns, double length) {
   measured = true;
 }
 
+void Gather::Impl::join_ends(std::int64_t now_ns) {
+  const ends::SourceHalves halves = followed->halves.take(false);
+  // One endpoint alone has nothing to join.
+  if (endpoints.size() < 2) return;
+  const auto endpoint_of = [this](std::uint32_t id) {
+    const ConnectionRow* r = id != 0 ? rows.find(id - 1) : nullptr;
+    return r != nullptr ? r->endpoint : EndsWindow::kNone;
+  };
+  followed->window.add(halves, endpoint_of, now_ns);
+  std::vector<std::string> names;
+  names.reserve(endpoints.size());
+  for (const ShownEndpoint& e : endpoints) names.push_back(e.name);
+  followed->window.join(names, now_ns);
+}
+
 std::vector<const ConnectionRow*> Gather::Impl::in_order(Sort sort) const {
   std::vector<std::pair<double, const ConnectionRow*>> weighed;
   weighed.reserve(rows.size());
@@ -574,6 +625,7 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   s.rnr_naks = r.rnr_naks;
   s.history.assign(r.history.begin(), r.history.end());
   if (is_counted(r)) s.counts = counts.shown(r.index, tick_ns);
+  if (followed != nullptr && s.open) s.outstanding = followed->states.counts(r.index);
   return s;
 }
 
@@ -610,10 +662,12 @@ const ShownEndpoint& Gather::endpoint(std::uint32_t endpoint) const {
   return impl_->endpoints[endpoint];
 }
 
-Gather::Gather(rules::Profile profile) : impl_(std::make_unique<Impl>(profile)) {}
+Gather::Gather(rules::Profile profile, Follow follow)
+    : impl_(std::make_unique<Impl>(profile, follow)) {}
 Gather::~Gather() = default;
 
-std::uint32_t Gather::add(const std::string& name) {
+std::uint32_t Gather::add(const std::string& name, const std::string& host) {
+  impl_->hosts.push_back(host.empty() ? host : host + ":");
   impl_->endpoints.emplace_back().name = name;
   impl_->stream_ends.emplace_back();
   return static_cast<std::uint32_t>(impl_->endpoints.size() - 1);
@@ -625,12 +679,16 @@ void Gather::frame(std::uint32_t endpoint, const capture::Frame& frame) {
   if (frame.link == capture::LinkType::kUpperPdu) impl_->stream_ends[endpoint].frame(frame.data);
   capture::Frame numbered = frame;
   numbered.number = impl_->pipeline.frames().total + 1;
-  numbered.file = endpoint;
+  numbered.file = numbered.lane = endpoint;
   impl_->pipeline.frame(numbered);
 }
 
 void Gather::ended(std::uint32_t endpoint, const std::string& why, std::int64_t wall_ns) {
   impl_->ended(endpoint, why, wall_ns);
+}
+
+void Gather::devices(const host::Devices& devices) {
+  impl_->network.devices(devices);
 }
 
 void Gather::tick(std::int64_t now_ns, bool at_once) {
@@ -658,6 +716,12 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
   s.faults = i.faults;
   s.found = i.found_count;
 
+  s.network = i.network.shown(i.endpoints);
+  s.network_history.assign(i.network.history().begin(), i.network.history().end());
+  if (i.followed != nullptr) {
+    s.ends = i.followed->window.shown();
+  }
+
   const std::vector<const ConnectionRow*> all = i.in_order(view.sort);
   s.connections = all.size();
   std::size_t selected = 0;
@@ -667,6 +731,7 @@ Shown Gather::show(View& view, std::size_t rows, std::int64_t wall_ns) const {
     if (i.is_open(r)) {
       ++s.open;
       s.waiting += i.credits_of(r).waiting;
+      if (i.followed != nullptr) states::add(s.outstanding, i.followed->states.counts(r.index));
     }
     if (r.index + 1 == view.selected) selected = at;
   }

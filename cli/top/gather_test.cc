@@ -469,5 +469,46 @@ TEST(SumHistogram, CountsWhereTheSourceDid) {
   EXPECT_EQ(to_histogram(latencies).count(), 10ULL + 0xffffffffULL);
 }
 
+// Outstanding Calls of open connections, and trouble of fabrics and devices.
+TEST(GatherCalls, WhereCallsAreAndTheNetwork) {
+  Gather gather(rules::Profile::k8166, Follow::kCalls);
+  gather.add("42", "host1");
+  TraceBuilder trace;
+  trace.begin("nfsd", "client");
+  emit_plain_connection(trace, 1);
+  trace::Call call;
+  call.xid = 7;
+  trace.emit(1, call);
+  trace.emit(1, trace::CreditWait{7, 1, 0, 0});
+  trace::Fabric fabric;
+  fabric.kind = trace::FabricKind::kTimeout;
+  trace.emit(1, fabric);
+  for (const TraceBuilder::Frame& f : trace.frames()) {
+    capture::Frame frame;
+    frame.time_ns = f.time_ns;
+    frame.link = capture::LinkType::kUpperPdu;
+    frame.data = f.data;
+    gather.frame(0, frame);
+  }
+  host::Devices devices;
+  host::DevicePort& port = devices.ports.emplace_back();
+  port.device = "mlx5_0";
+  port.port = 1;
+  port.hw_counters.push_back({"out_of_sequence", 1});
+  gather.devices(devices);
+  gather.tick(0);
+  gather.tick(kSecond);
+  View view;
+  const Shown s = gather.show(view, 10, 0);
+  EXPECT_EQ(s.endpoints[0].name, "host1:nfsd");
+  EXPECT_EQ(s.outstanding.of(states::State::kCredit), 1U);
+  ASSERT_EQ(s.rows.size(), 1U);
+  EXPECT_EQ(s.rows[0].outstanding.of(states::State::kCredit), 1U);
+  ASSERT_EQ(s.network.size(), 2U);
+  EXPECT_EQ(s.network[0].name, "host1:nfsd");
+  EXPECT_EQ(s.network[1].name, "mlx5_0/1");
+  EXPECT_EQ(s.network_history.back(), 1U);
+}
+
 }  // namespace
 }  // namespace rpcrdma::top

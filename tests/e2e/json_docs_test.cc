@@ -3,8 +3,11 @@
 #include "eventful_recording.h"
 #include "field_lister.h"
 #include "kernel_recording.h"
+#include "support/background.h"
 #include "support/command.h"
+#include "support/own_address.h"
 #include "support/pcap_edit.h"
+#include "support/running_endpoint.h"
 #include "support/timeline_checks.h"
 #include "support/traffic_count.h"
 
@@ -358,6 +361,25 @@ TEST(JsonDocs, EveryFieldOfAReportIsDocumented) {
 
 TEST(JsonDocs, AnalyzeWritesWhatIsDocumented) {
   expect_documented("rpcrdma analyze --json");
+}
+
+// Both ends of a connection, with Calls that are slow at the server.
+TEST(JsonDocs, TopWritesWhatIsDocumented) {
+  const TemporaryFolder folder;
+  ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+  Background server({"serve", "--listen", own_address(1), "--name", "server"});
+  ASSERT_TRUE(server.wait_for("listening on")) << server.out;
+  Background client({"load", own_address(1), "--from", own_address(2), "--name", "client",
+                     "--procedure", "sleep", "--sleep", "20ms", "--duration", "90s"});
+  ASSERT_TRUE(wait_for_endpoint("client"));
+  Keys keys = documented("json.md", "## rpcrdma top --json");
+  const Result r = run("RPCRDMA top client server --json --seconds 3");
+  ::unsetenv("XDG_RUNTIME_DIR");
+  for (const json& object : json_lines(r.out)) ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  for (const auto& [name, key] : keys) {
+    // Only where nothing can be judged.
+    EXPECT_TRUE(key.seen || name == "ends[].why") << name << " was never written";
+  }
 }
 
 // RDMA Writes with more data than their length fields say.

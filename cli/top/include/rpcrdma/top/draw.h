@@ -26,8 +26,9 @@ struct Size {
   std::size_t height = 24;  // lines
 };
 
-// Returns how many connections fit on a screen.
-[[nodiscard]] std::size_t table_rows(const Size& size);
+// Returns how many connections fit on a screen. `shown`: what was shown last, whose other parts
+// need room.
+[[nodiscard]] std::size_t table_rows(const Size& size, const Shown& shown);
 
 // Draws a screen of as many lines as `size` requests, each exactly as wide. `utf8`: the terminal
 // shows more than ASCII. Text from peers is escaped.

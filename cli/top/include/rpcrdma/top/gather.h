@@ -7,11 +7,18 @@
 #include <string>
 
 #include <rpcrdma/capture/source.h>
+#include <rpcrdma/host/device_counters.h>
 #include <rpcrdma/rules/rule.h>
 #include <rpcrdma/top/cumulative.h>
 #include <rpcrdma/top/shown.h>
 
 namespace rpcrdma::top {
+
+// What is followed besides counts and findings.
+enum class Follow : std::uint8_t {
+  kCounts,  // nothing
+  kCalls,   // where each outstanding Call is, and both ends of Calls that two endpoints show
+};
 
 class Gather {
  public:
@@ -22,14 +29,14 @@ class Gather {
   // How long a closed connection is shown.
   static constexpr std::int64_t kShownClosedNs = 30'000'000'000;
 
-  explicit Gather(rules::Profile profile = rules::Profile::k8166);
+  explicit Gather(rules::Profile profile = rules::Profile::k8166, Follow follow = Follow::kCounts);
   ~Gather();
   Gather(const Gather&) = delete;
   Gather& operator=(const Gather&) = delete;
 
   // Adds an endpoint and returns its number, from 0. `name`: shown until the endpoint sends its
-  // own.
-  std::uint32_t add(const std::string& name);
+  // own. `host`: shown with that, as "host:name"; empty: it is on this one.
+  std::uint32_t add(const std::string& name, const std::string& host = {});
   // Processes a frame from an endpoint. Frame numbers are ignored.
   void frame(std::uint32_t endpoint, const capture::Frame& frame);
   // Called when an endpoint's stream has ended; `why` is empty if the endpoint ended it itself. Its
@@ -39,6 +46,10 @@ class Gather {
   // Advances the time: a monotonic clock, ns. Rates are measured between two ticks that are a
   // second apart; `at_once`: also if it is less.
   void tick(std::int64_t now_ns, bool at_once = false);
+
+  // Counters of this host's RDMA devices, read at the time of the latest tick. Each second is
+  // measured from those that came last before its end.
+  void devices(const host::Devices& devices);
 
   // Returns at most `rows` connections, among them the selected one. Moves the view's selection as
   // the view requests. `wall_ns`: since the epoch.

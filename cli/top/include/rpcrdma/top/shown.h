@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/ends/ends.h>
 #include <rpcrdma/model/message.h>
 #include <rpcrdma/rules/finding.h>
+#include <rpcrdma/states/call_states.h>
 #include <rpcrdma/trace/event.h>
 #include <rpcrdma/trace_reader/reader.h>
 
@@ -84,6 +86,47 @@ struct ShownConnection {
   std::uint64_t sent_again = 0, naks = 0, rnr_naks = 0;  // packets, if the fabric reports them
   std::vector<Credits> history;                          // maximum in each second, the oldest first
   std::optional<ShownCounts> counts;  // set: Calls are counted, not seen, and cannot be judged
+  states::Counts outstanding;         // where its Calls are now
+};
+
+// Trouble on the network, as an RDMA device counts it, or a fabric in user space.
+enum class NetworkKind : std::uint8_t {
+  kOutOfSequence,  // packets received out of sequence; of a fabric: NAKs for them
+  kRnr,            // no Receive was posted: RNR NAKs, sent or received
+  kTimeout,        // an acknowledgment did not come in time
+  kResent,         // packets that were sent again; a device does not count them
+  kCnp,            // congestion notifications, sent or received
+  kEcn,            // packets received with an ECN mark
+};
+inline constexpr std::size_t kNetworkKinds = 6;
+[[nodiscard]] const char* network_label(NetworkKind kind);  // "timeouts"
+[[nodiscard]] const char* network_key(NetworkKind kind);    // of JSON: "ack_timeouts"
+
+// What one port of a device of this host, or the fabric of one endpoint, counts. Nothing: it does
+// not count that, or no second has passed.
+struct ShownNetwork {
+  std::string name;    // "mlx5_0/1"; of a fabric, the endpoint's
+  bool device = true;  // false: a fabric in user space
+  std::array<std::optional<double>, kNetworkKinds> per_second{};
+  std::array<std::optional<std::uint64_t>, kNetworkKinds> total{};  // since the view began
+};
+
+// A connection that two endpoints show: where the time of the Calls of the last second went.
+struct ShownEnds {
+  std::uint32_t id = 0;        // of the connection, as one of the endpoints shows it
+  std::string client, server;  // addresses
+  std::uint64_t calls = 0;     // joined
+  std::uint64_t withheld = 0;  // the endpoints contradict each other about them
+  // Shares of the time of all these Calls, 0 to 1; negative: not known. `data`: RDMA Reads and
+  // Writes. `unknown`: in no known part.
+  double at_client = -1, there = -1, at_server = -1, data = -1, back = -1, unknown = -1;
+  std::int64_t p50_ns = -1;    // of a Call
+  std::int64_t bound_ns = -1;  // the clocks' error is at most this; -1: not known
+  // The side that most slow Calls are blamed on, and how many; then what these waited in.
+  ends::Side side = ends::Side::kNone;
+  std::uint64_t slow = 0;
+  ends::Stage stage = ends::Stage::kSlot;
+  std::string why;  // nothing is shown; empty: there is no reason
 };
 
 struct ShownEndpoint {
@@ -122,8 +165,12 @@ struct Shown {
   Totals totals;
   Rates rates;
   Latency latency;
-  std::uint64_t waiting = 0;  // waiting Calls of all connections
-  std::uint64_t faults = 0;   // packets affected by declared faults
+  std::uint64_t waiting = 0;                   // waiting Calls of all connections
+  states::Counts outstanding;                  // where the Calls of all connections are now
+  std::vector<ShownNetwork> network;           // the one with most trouble first
+  std::vector<std::uint64_t> network_history;  // of all, in each second, the oldest first
+  std::vector<ShownEnds> ends;                 // the busiest first
+  std::uint64_t faults = 0;                    // packets affected by declared faults
   std::size_t connections = 0, open = 0;
   std::size_t first = 0;                 // index of the first row below among all connections
   std::vector<ShownConnection> rows;     // those that fit
