@@ -23,7 +23,7 @@ constexpr double kLane = 7;
 constexpr double kTextLine = 18;
 constexpr double kTop = 52;  // below title and legend
 // A step is visible however short it is.
-constexpr double kLeast = 1.5;
+constexpr double kLeastWidth = 1.5;
 
 bool is_span(double begin, double end) {
   return std::isfinite(begin) && std::isfinite(end) && begin >= 0 && end > begin;
@@ -85,7 +85,7 @@ std::string lanes_of(const WaterfallRow& row, const Box& box, const Scale& scale
   const double end = box.x(scale, row.end);
   std::string out =
       fmt::format("<rect class=\"ln\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", px(box.left),
-                  px(top), px(std::max(end - box.left, kLeast)), px(bottom - top));
+                  px(top), px(std::max(end - box.left, kLeastWidth)), px(bottom - top));
   std::string path;
   for (const auto& [from, to] : uncovered(row)) {
     path += hatch(box.x(scale, from), top, box.x(scale, to), bottom);
@@ -94,7 +94,7 @@ std::string lanes_of(const WaterfallRow& row, const Box& box, const Scale& scale
   for (const Step& s : row.steps) {
     if (!is_span(s.begin, s.end) || s.lane >= lanes) continue;
     const double left = box.x(scale, s.begin);
-    const double width = std::max(box.x(scale, s.end) - left, kLeast);
+    const double width = std::max(box.x(scale, s.end) - left, kLeastWidth);
     out += fmt::format(
         "<g class=\"s{}\"><rect class=\"st\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">"
         "<title>{}</title></rect></g>",
