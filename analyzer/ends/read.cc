@@ -4,7 +4,7 @@
 namespace rpcrdma::ends {
 
 base::Expected<Ends> read_ends(const std::vector<std::string>& /*files*/,
-                               const EndsOptions& options) {
+                               const EndsOptions& options, Watcher* /*watcher*/) {
   return join({}, options);
 }
 

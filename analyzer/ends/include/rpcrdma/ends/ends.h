@@ -65,6 +65,7 @@ struct EndsConnection {
   std::uint32_t connection = 0;              // ID in the report of the first source
   std::vector<std::uint32_t> sources;        // indices
   std::vector<PointKind> kinds;              // of each of them
+  std::vector<std::uint32_t> ids;            // of each of them: its ID in a report of that source
   std::uint64_t smallest_round_trip_ns = 0;  // client to server and back, without the server's time
 };
 

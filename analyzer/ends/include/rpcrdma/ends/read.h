@@ -1,18 +1,34 @@
 // Reads several files, each as one point, and joins what they show.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <rpcrdma/base/error.h>
 #include <rpcrdma/ends/ends.h>
+#include <rpcrdma/model/model.h>
+#include <rpcrdma/session/context.h>
 
 namespace rpcrdma::ends {
+
+// Sees the sessions while they read, beside the Collector of each.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // The observer for the session of a source (its index in Ends::sources), before that session is
+  // constructed; null: none. It must live until source_ended().
+  [[nodiscard]] virtual model::Observer* observer(std::uint32_t source) = 0;
+  virtual void session_begins(std::uint32_t source, const session::Context& context) = 0;
+  // After the last event, while the session still exists.
+  virtual void source_ended(std::uint32_t source) = 0;
+};
 
 // Each file is read by a session of its own. Files that only continue one another, as those of a
 // ring, are one source. Errors: a file cannot be opened or read. A single source, or sources
 // without a common connection, are no error: see any().
 [[nodiscard]] base::Expected<Ends> read_ends(const std::vector<std::string>& files,
-                                             const EndsOptions& options = {});
+                                             const EndsOptions& options = {},
+                                             Watcher* watcher = nullptr);
 
 }  // namespace rpcrdma::ends
