@@ -12,7 +12,8 @@
 
 namespace rpcrdma::ends {
 
-// Sees the sessions while they read, beside the Collector of each.
+// Sees the sessions while they read, beside the Collector of each. Sources are read one after the
+// other.
 class Watcher {
  public:
   virtual ~Watcher() = default;
