@@ -47,14 +47,13 @@ inline ends::Ends ends_with(const std::string& text) {
   e.sources[1].clock.crossings = 4;
   e.sources[2].file = "wire.pcap";
   for (ends::Source& s : e.sources) s.calls = s.joined = 2;
-  e.connections.push_back(
-      {text,
-       "10.0.0.1",
-       0,
-       1,
-       {0, 1, 2},
-       {ends::PointKind::kClient, ends::PointKind::kServer, ends::PointKind::kWire},
-       12'000});
+  ends::EndsConnection& c = e.connections.emplace_back();
+  c.client = text;
+  c.server = "10.0.0.1";
+  c.sources = {0, 1, 2};
+  c.kinds = {ends::PointKind::kClient, ends::PointKind::kServer, ends::PointKind::kWire};
+  c.ids = {1, 1, 1};
+  c.smallest_round_trip_ns = 12'000;
   ends::EndsCall slow = ends_call(0x1001, 100, 20'000);
   set_stage(slow, Stage::kSlot, 0, 0);
   set_stage(slow, Stage::kPost, 0, 40);
