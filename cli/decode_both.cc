@@ -24,9 +24,10 @@ namespace {
 bool usable(const PrintOptions& o) {
   const bool other = o.verbose || o.events || o.hex || o.fields != nullptr || o.since_ns ||
                      !o.connections.empty() || !o.types.empty() || !o.from.empty() ||
-                     !o.to.empty() || !o.filter.empty() || o.dialect || o.no_icrc;
+                     !o.to.empty() || !o.filter.empty();
   if (other) {
-    complain("decode: --both: only --json, --xid and --count are possible with it");
+    complain(
+        "decode: --both: of the options that select and format, only --json, --xid and --count");
   }
   return !other;
 }
@@ -59,7 +60,7 @@ void report_gaps(const ends::Ends& ends, const report::PointListing::Written& wr
 
 }  // namespace
 
-int decode_both(const std::vector<std::string>& paths, const PrintOptions& options) {
+int decode_both(const std::vector<std::string>& paths, const PrintOptions& options, unsigned jobs) {
   if (!usable(options)) return kUnreadable;
   report::PointListingOptions listing_options;
   listing_options.json = options.json;
@@ -77,6 +78,9 @@ int decode_both(const std::vector<std::string>& paths, const PrintOptions& optio
   confine_opening();
   ends::EndsOptions ends_options;
   ends_options.keep_calls = true;
+  ends_options.threads = jobs;
+  ends_options.check_icrc = !options.no_icrc;
+  ends_options.dialect = options.dialect;
   const auto ends = ends::read_ends(paths, ends_options, &listing);
   if (!ends) {
     complain(ends.error().message);

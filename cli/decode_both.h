@@ -9,6 +9,7 @@
 namespace rpcrdma::cli {
 
 // Returns the exit status. Errors, and what the listing leaves out, are reported on stderr.
-[[nodiscard]] int decode_both(const std::vector<std::string>& paths, const PrintOptions& options);
+[[nodiscard]] int decode_both(const std::vector<std::string>& paths, const PrintOptions& options,
+                              unsigned jobs);
 
 }  // namespace rpcrdma::cli

@@ -46,13 +46,16 @@ inline ends::Ends ends_with(const std::string& text) {
       {kEndsStart, kEndsStart + 1'000'000'000, -1'000'000'000, 50.0, 2'500, false}};
   e.sources[1].clock.crossings = 4;
   e.sources[2].file = "wire.pcap";
-  for (ends::Source& s : e.sources) s.calls = s.joined = 2;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    e.sources[i].calls = e.sources[i].joined = 2;
+    e.sources[i].files = {i};
+  }
   ends::EndsConnection& c = e.connections.emplace_back();
   c.client = text;
   c.server = "10.0.0.1";
   c.sources = {0, 1, 2};
   c.kinds = {ends::PointKind::kClient, ends::PointKind::kServer, ends::PointKind::kWire};
-  c.ids = {1, 1, 1};
+  c.shown_as = {{0, 1}, {1, 4}, {2, 2}};
   c.smallest_round_trip_ns = 12'000;
   ends::EndsCall slow = ends_call(0x1001, 100, 20'000);
   set_stage(slow, Stage::kSlot, 0, 0);

@@ -50,10 +50,10 @@ std::string line_of(const model::Message& m, const model::Call* call, const Cont
 }
 
 // Turns the messages of one session into sightings.
-class SourceMessages final : public model::Observer {
+class FileMessages final : public model::Observer {
  public:
-  SourceMessages(std::uint32_t source, const PointListingOptions& options)
-      : source_(source),
+  FileMessages(std::uint32_t file, const PointListingOptions& options)
+      : file_(file),
         options_(options),
         most_bytes_(options.most_bytes / std::max<std::size_t>(options.files, 1)) {}
 
@@ -80,7 +80,7 @@ class SourceMessages final : public model::Observer {
     const model::Message& m = event.message;
     if (context_ == nullptr || (options_.xid && m.xid != *options_.xid)) return;
     Sighting s;
-    s.source = source_;
+    s.file = file_;
     s.connection = m.connection;
     s.sender = context_->connection(m).side[context_->sender(m)].address;
     s.kind = m.kind;
@@ -117,7 +117,7 @@ class SourceMessages final : public model::Observer {
     return json_.take();
   }
 
-  std::uint32_t source_;
+  std::uint32_t file_;
   const PointListingOptions& options_;
   std::size_t most_bytes_;
   const session::Context* context_ = nullptr;
@@ -135,14 +135,24 @@ std::optional<std::int64_t> aligned(const ends::Ends& ends, std::uint32_t source
   return ends.sources[source].reference ? ns : ends.sources[source].clock.to_reference(ns);
 }
 
-constexpr std::uint64_t key_of(std::uint32_t source, std::uint32_t connection) {
-  return std::uint64_t{source} << 32 | connection;
+constexpr std::uint64_t key_of(std::uint32_t file, std::uint32_t connection) {
+  return std::uint64_t{file} << 32 | connection;
+}
+
+// The source of a file; files of a ring have the same. A file that is none has no clock either.
+std::uint32_t source_of(const ends::Ends& ends, std::uint32_t file) {
+  for (std::uint32_t i = 0; i < ends.sources.size(); ++i) {
+    const std::vector<std::uint32_t>& files = ends.sources[i].files;
+    if (std::find(files.begin(), files.end(), file) != files.end()) return i;
+  }
+  return UINT32_MAX - file;
 }
 
 // A sighting with its key: equal keys may be the same message.
 struct Item {
   std::uint64_t connection = 0;
   const Sighting* sighting = nullptr;
+  std::uint32_t source = 0;
   std::int64_t at_ns = 0;
   bool aligned = false;
 
@@ -191,17 +201,18 @@ int place_of(const ends::EndsConnection& c, std::uint32_t source) {
 struct PointListing::Impl {
   explicit Impl(PointListingOptions with) : options(std::move(with)) {}
 
-  SourceMessages& of(std::uint32_t source) {
-    auto& at = sources[source];
-    if (at == nullptr) at = std::make_unique<SourceMessages>(source, options);
+  FileMessages& of(std::uint32_t file) {
+    auto& at = files[file];
+    if (at == nullptr) at = std::make_unique<FileMessages>(file, options);
     return *at;
   }
 
-  // When the listing ends, since a source had no more memory.
+  // When the listing ends, since a file had no more memory.
   [[nodiscard]] std::optional<std::int64_t> last_ns(const ends::Ends& ends) const {
     std::optional<std::int64_t> last;
-    for (const auto& [source, messages] : sources) {
+    for (const auto& [file, messages] : files) {
       if (!messages->full_ns()) continue;
+      const std::uint32_t source = source_of(ends, file);
       const std::int64_t at = aligned(ends, source, *messages->full_ns()).value_or(INT64_MAX);
       last = std::min(last.value_or(INT64_MAX), at);
     }
@@ -211,37 +222,37 @@ struct PointListing::Impl {
   std::vector<Item> items(const ends::Ends& ends, Written& counts) const {
     std::unordered_map<std::uint64_t, std::uint32_t> shared;
     for (std::uint32_t i = 0; i < ends.connections.size(); ++i) {
-      const ends::EndsConnection& c = ends.connections[i];
-      for (std::size_t k = 0; k < std::min(c.sources.size(), c.ids.size()); ++k) {
-        shared.emplace(key_of(c.sources[k], c.ids[k]), i);
+      for (const ends::ShownAs& as : ends.connections[i].shown_as) {
+        shared.emplace(key_of(as.file, as.connection), i);
       }
     }
     const auto last = last_ns(ends);
     std::vector<Item> out;
-    for (const auto& [source, messages] : sources) {
+    for (const auto& [file, messages] : files) {
+      const std::uint32_t source = source_of(ends, file);
       counts.left_out += messages->left_out();
       for (const Sighting& s : messages->sightings()) {
-        const auto at = aligned(ends, s.source, s.time_ns);
+        const auto at = aligned(ends, source, s.time_ns);
         if (last && at.value_or(s.time_ns) >= *last) {
           ++counts.left_out;
           continue;
         }
         if (!at) ++counts.not_aligned;
-        const std::uint64_t own = key_of(s.source, s.connection);
+        const std::uint64_t own = key_of(file, s.connection);
         const auto it = shared.find(own);
-        out.push_back({it != shared.end() ? it->second : kUnshared | own, &s,
+        out.push_back({it != shared.end() ? it->second : kUnshared | own, &s, source,
                        at.value_or(s.time_ns), at.has_value()});
       }
     }
     std::sort(out.begin(), out.end(), [](const Item& a, const Item& b) {
-      return std::tuple(a.key(), a.at_ns, a.sighting->source, a.sighting->frame) <
-             std::tuple(b.key(), b.at_ns, b.sighting->source, b.sighting->frame);
+      return std::tuple(a.key(), a.at_ns, a.source, a.sighting->frame) <
+             std::tuple(b.key(), b.at_ns, b.source, b.sighting->frame);
     });
     return out;
   }
 
   PointListingOptions options;
-  std::map<std::uint32_t, std::unique_ptr<SourceMessages>> sources;
+  std::map<std::uint32_t, std::unique_ptr<FileMessages>> files;
 };
 
 namespace {
@@ -255,7 +266,7 @@ std::vector<Group> groups_of(std::span<const Item> items) {
       const Group& g = out.back();
       joins = items[g.from].key() == items[i].key() && items[i].at_ns - g.at_ns < kSameMessageNs;
       for (std::size_t k = g.from; joins && k < i; ++k) {
-        joins = items[k].sighting->source != items[i].sighting->source;
+        joins = items[k].source != items[i].source;
       }
     }
     joins ? static_cast<void>(out.back().to = i + 1) : out.push_back({i, i + 1, items[i].at_ns});
@@ -285,16 +296,17 @@ class Placing {
       m.connection_index = static_cast<std::uint32_t>(connection);
     }
     for (const Item& item : items) {
-      m.seen.push_back({item.sighting, item.at_ns, item.aligned, point(m, item.sighting->source)});
+      m.seen.push_back(
+          {item.sighting, item.source, item.at_ns, item.aligned, point(m, item.source)});
       if (m.shown == nullptr || richer(*item.sighting, *m.shown)) m.shown = item.sighting;
     }
     if (m.connection == nullptr) return m;
     const ends::EndsConnection& c = *m.connection;
     std::stable_sort(m.seen.begin(), m.seen.end(), [&c](const auto& a, const auto& b) {
-      return place_of(c, a.sighting->source) < place_of(c, b.sighting->source);
+      return place_of(c, a.source) < place_of(c, b.source);
     });
     for (const auto& [source, name] : points_[connection]) {
-      const auto has = [id = source](const PlacedSighting& p) { return p.sighting->source == id; };
+      const auto has = [id = source](const PlacedSighting& p) { return p.source == id; };
       if (std::none_of(m.seen.begin(), m.seen.end(), has)) m.unseen.push_back(name);
     }
     const model::Kind kind = items[0].sighting->kind;
@@ -344,17 +356,17 @@ PointListing::PointListing(PointListingOptions options)
     : impl_(std::make_unique<Impl>(std::move(options))) {}
 PointListing::~PointListing() = default;
 
-model::Observer* PointListing::observer(std::uint32_t source) {
-  return &impl_->of(source);
+model::Observer* PointListing::observer(std::uint32_t file) {
+  return &impl_->of(file);
 }
-void PointListing::session_begins(std::uint32_t source, const session::Context& context) {
-  impl_->of(source).begin(context);
+void PointListing::session_begins(std::uint32_t file, const session::Context& context) {
+  impl_->of(file).begin(context);
 }
-void PointListing::source_ended(std::uint32_t source) {
-  impl_->of(source).end();
+void PointListing::file_ended(std::uint32_t file) {
+  impl_->of(file).end();
 }
 void PointListing::add(Sighting sighting) {
-  impl_->of(sighting.source).add(std::move(sighting));
+  impl_->of(sighting.file).add(std::move(sighting));
 }
 
 PointListing::Written PointListing::write(const ends::Ends& ends,

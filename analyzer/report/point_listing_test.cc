@@ -19,7 +19,6 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 // Client and server of connection 1, and the wire; the clock of the server is a second ahead.
 ends::Ends three_points() {
   ends::Ends e = testing::ends_with("NFS v3 WRITE");
-  e.connections[0].ids = {1, 4, 2};
   e.sources[1].file = "server.dat";
   e.sources[1].clock.stretches = {{0, INT64_MAX, -kSecond, 0, 2'500, false}};
   e.sources[2].clock.stretches = {{0, INT64_MAX, 0, 0, 500, false}};
@@ -36,7 +35,7 @@ Sighting seen(std::uint32_t source, model::Kind kind, std::uint32_t xid, std::in
               const std::string& text = "") {
   constexpr std::uint32_t kIds[] = {1, 4, 2};
   Sighting s;
-  s.source = source;
+  s.file = source;
   s.connection = kIds[source];
   s.sender = address(kind == model::Kind::kCall ? 2 : 1);
   s.kind = kind;

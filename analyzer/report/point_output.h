@@ -13,8 +13,9 @@ namespace rpcrdma::report {
 // A sighting with its place among those of the other sources.
 struct PlacedSighting {
   const Sighting* sighting = nullptr;
-  std::int64_t at_ns = 0;  // by the clock of the reference
-  bool aligned = false;    // false: by its own clock, since no other is known
+  std::uint32_t source = 0;  // index in Ends::sources
+  std::int64_t at_ns = 0;    // by the clock of the reference
+  bool aligned = false;      // false: by its own clock, since no other is known
   // Of the points of one connection: "client", "wire", "server"; with the file where several are
   // of one kind, or the kind is not known.
   std::string point;

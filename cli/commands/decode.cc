@@ -109,7 +109,7 @@ int decode(DecodeOptions& options) {
   options.print.wait_for_findings = true;
   FieldOutput columns;
   if (!prepare(options, columns)) return kUnreadable;
-  if (options.both) return decode_both(options.paths, options.print);
+  if (options.both) return decode_both(options.paths, options.print, options.jobs);
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
   const auto source = open_confined_input(options.paths, {});

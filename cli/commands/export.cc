@@ -43,7 +43,12 @@ bool may_show_ends(const ExportOptions& options) {
 std::optional<ends::Ends> both_ends(const ExportOptions& options) {
   if (!may_show_ends(options)) return ends::Ends{};
   confine_opening();
-  auto ends = ends::read_ends(options.paths, {.keep_calls = true});
+  ends::EndsOptions how;
+  how.keep_calls = true;
+  how.threads = options.jobs;
+  how.check_icrc = !options.no_icrc;
+  how.dialect = options.dialect;
+  auto ends = ends::read_ends(options.paths, how);
   if (!ends) {
     complain(ends.error().message);
     return std::nullopt;
@@ -56,11 +61,12 @@ std::optional<ends::Ends> both_ends(const ExportOptions& options) {
 }
 
 // From the clock of the reference to that of the merged files.
-std::int64_t shift_of(const ends::Ends& ends, const capture::Source& source) {
+std::int64_t shift_of(const ends::Ends& ends, const capture::Source& source,
+                      const std::vector<std::string>& paths) {
   for (const ends::Source& s : ends.sources) {
-    if (!s.reference) continue;
+    if (!s.reference || s.files.empty() || s.files[0] >= paths.size()) continue;
     for (const capture::MergedFile& f : source.files()) {
-      if (f.path == s.file) return f.shift_ns;
+      if (f.path == paths[s.files[0]]) return f.shift_ns;
     }
   }
   return 0;
@@ -73,7 +79,7 @@ bool produce(capture::Source& source, const ExportOptions& options, const ends::
   const auto format = options.format == "qlog"
                           ? timeline::make_qlog(write)
                           : timeline::make_perfetto(write, ends::any(ends) ? &ends : nullptr,
-                                                    shift_of(ends, source));
+                                                    shift_of(ends, source, options.paths));
   timeline::Timeline timeline(
       *format, {.profile = options.profile,
                 .model = {.dialect = options.dialect, .check_icrc = !options.no_icrc},

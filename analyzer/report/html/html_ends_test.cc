@@ -11,7 +11,9 @@ namespace {
 
 std::string page_of(const ends::Ends* both) {
   std::string out;
-  write_html(report_with("x"), {"x", "1.0", both}, [&](std::string_view text) { out += text; });
+  Report r = report_with("x");
+  if (both != nullptr) r.ends = *both;
+  write_html(r, {"x", "1.0"}, [&](std::string_view text) { out += text; });
   return out;
 }
 

@@ -75,7 +75,7 @@ void write_html(const Report& r, const HtmlOptions& options,
     body += made;
   };
   add("findings", "Findings", html::findings(r));
-  if (options.ends != nullptr) add("ends", "Both ends", html::both_ends(*options.ends));
+  if (r.ends) add("ends", "Both ends", html::both_ends(*r.ends));
   for (const Part& part : kParts) add(part.id, part.name, part.make(r));
   write(head(r, options));
   write(fmt::format("<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n", links));

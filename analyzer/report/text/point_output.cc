@@ -18,8 +18,7 @@ using ends::Stage;
 // The sighting that the others are measured from.
 const PlacedSighting& reference_of(const PlacedMessage& m, const ends::Ends& ends) {
   for (const PlacedSighting& p : m.seen) {
-    const std::uint32_t source = p.sighting->source;
-    if (source < ends.sources.size() && ends.sources[source].reference) return p;
+    if (p.source < ends.sources.size() && ends.sources[p.source].reference) return p;
   }
   return *std::min_element(
       m.seen.begin(), m.seen.end(),
@@ -54,8 +53,7 @@ std::string points_part(const PlacedMessage& m, const ends::Ends& ends) {
 std::string only_part(const PlacedMessage& m, const ends::Ends& ends) {
   if (m.seen.size() > 1) return {};
   if (m.connection == nullptr) {
-    return fmt::format(" (only {} shows the connection)",
-                       file_of(ends, m.seen[0].sighting->source));
+    return fmt::format(" (only {} shows the connection)", file_of(ends, m.seen[0].source));
   }
   return fmt::format(" (only at: {})", m.seen[0].point);
 }
@@ -167,7 +165,7 @@ std::string points_json(const PlacedMessage& m, const ends::Ends& ends) {
   for (const PlacedSighting& p : m.seen) {
     json.object();
     json.field("point", p.point);
-    json.field("file", file_of(ends, p.sighting->source));
+    json.field("file", file_of(ends, p.source));
     json.field("frame", p.sighting->frame);
     json.optional("aligned_ns", p.aligned, p.at_ns);
     json.field("own_time_ns", p.sighting->time_ns);

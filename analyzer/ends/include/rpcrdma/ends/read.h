@@ -12,17 +12,17 @@
 
 namespace rpcrdma::ends {
 
-// Sees the sessions while they read, beside the Collector of each. Sources are read one after the
-// other.
+// Sees the sessions while they read, beside the Collector of each. Files are read one after the
+// other; each has an index in the list.
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  // The observer for the session of a source (its index in Ends::sources), before that session is
-  // constructed; null: none. It must live until source_ended().
-  [[nodiscard]] virtual model::Observer* observer(std::uint32_t source) = 0;
-  virtual void session_begins(std::uint32_t source, const session::Context& context) = 0;
+  // The observer for the session of a file, before that session is constructed; null: none. It must
+  // live until file_ended().
+  [[nodiscard]] virtual model::Observer* observer(std::uint32_t file) = 0;
+  virtual void session_begins(std::uint32_t file, const session::Context& context) = 0;
   // After the last event, while the session still exists.
-  virtual void source_ended(std::uint32_t source) = 0;
+  virtual void file_ended(std::uint32_t file) = 0;
 };
 
 // Each file is read by a session of its own. Files that only continue one another, as those of a

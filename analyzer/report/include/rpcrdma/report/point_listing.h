@@ -22,16 +22,16 @@
 
 namespace rpcrdma::report {
 
-// What one source shows of a message.
+// What one file shows of a message.
 struct Sighting {
-  std::uint32_t source = 0;
-  std::uint32_t connection = 0;  // its ID in a report of that source
+  std::uint32_t file = 0;        // index in the list given to read_ends()
+  std::uint32_t connection = 0;  // its ID in a report of that file alone
   capture::Address sender;
   model::Kind kind = model::Kind::kCall;
   std::uint32_t xid = 0;
   std::uint64_t frame = 0;
-  std::int64_t time_ns = 0;  // by the clock of the source
-  bool has_bytes = true;     // the source shows the message, not only fields of it
+  std::int64_t time_ns = 0;  // by the clock of the file
+  bool has_bytes = true;     // the file shows the message, not only fields of it
   std::string text;          // a line, or a JSON object with its newline
 };
 
@@ -40,7 +40,7 @@ struct PointListingOptions {
   TextStyle style;
   std::optional<std::uint32_t> xid;  // list this one only
   std::uint64_t most = 0;            // messages; 0: all
-  std::size_t files = 2;             // at most so many sources share the memory
+  std::size_t files = 2;             // so many share the memory
   std::size_t most_bytes = std::size_t{512} << 20;
 };
 
@@ -51,12 +51,12 @@ class PointListing final : public ends::Watcher {
   PointListing(const PointListing&) = delete;
   PointListing& operator=(const PointListing&) = delete;
 
-  [[nodiscard]] model::Observer* observer(std::uint32_t source) override;
-  void session_begins(std::uint32_t source, const session::Context& context) override;
-  void source_ended(std::uint32_t source) override;
+  [[nodiscard]] model::Observer* observer(std::uint32_t file) override;
+  void session_begins(std::uint32_t file, const session::Context& context) override;
+  void file_ended(std::uint32_t file) override;
 
-  // What the observers do with each message. A source that has no memory left ends the listing at
-  // this time, for all sources.
+  // What the observers do with each message. A file that has no memory left ends the listing at
+  // this time, for all files.
   void add(Sighting sighting);
 
   struct Written {

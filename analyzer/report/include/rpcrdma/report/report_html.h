@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include <rpcrdma/ends/ends.h>
 #include <rpcrdma/report/report.h>
 
 namespace rpcrdma::report {
@@ -17,8 +16,6 @@ namespace rpcrdma::report {
 struct HtmlOptions {
   std::string title;    // such as the names of the capture files; any bytes
   std::string version;  // of the program
-  // Both ends of the Calls; null: the files show one end only. Must live as long as the writing.
-  const ends::Ends* ends = nullptr;
 };
 
 // Passes the page to `write` in pieces.
