@@ -27,7 +27,8 @@ bool usable(const PrintOptions& o) {
                      !o.to.empty() || !o.filter.empty();
   if (other) {
     complain(
-        "decode: --both: of the options that select and format, only --json, --xid and --count");
+        "decode: --both: of the options that select or format, only --json, --xid and --count can "
+        "be combined with it");
   }
   return !other;
 }
