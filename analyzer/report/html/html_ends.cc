@@ -1,5 +1,6 @@
 // Both ends of the Calls: the verdict, the clocks, and where the time of each procedure went.
 #include "html.h"
+#include "text/side_text.h"
 
 #include <algorithm>
 #include <array>
@@ -212,19 +213,12 @@ double to_seconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-// "server: executing"
-std::string guilty(const ends::EndsCall& c) {
-  if (c.side == Side::kNone) return "no side to blame";
-  if (c.side == Side::kInconclusive) return "inconclusive";
-  return fmt::format("{}: {}", ends::side_key(c.side), ends::stage_text(c.stage));
-}
-
 plot::WaterfallRow row_of(const ends::EndsCall& c) {
   plot::WaterfallRow row;
   const std::int64_t whole = c.end_ns - c.begin_ns;
   row.label = fmt::format("{:#010x} {}", c.xid, format_clock(c.begin_ns));
   row.end = to_seconds(whole);
-  row.note = fmt::format("{}, {}{}", format_duration(whole), guilty(c),
+  row.note = fmt::format("{}, {}{}", format_duration(whole), side_text(c),
                          c.contradictory ? ", contradictory" : "");
   for (std::size_t i = 0; i < ends::kStages; ++i) {
     if (c.began_ns[i] == ends::kUnknownNs || c.took_ns[i] <= 0) continue;

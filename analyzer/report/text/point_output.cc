@@ -1,5 +1,7 @@
 #include "point_output.h"
 
+#include "side_text.h"
+
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -14,6 +16,18 @@ namespace {
 
 using ends::Side;
 using ends::Stage;
+
+// Earlier times since 1970 count from the start of a machine.
+constexpr std::int64_t kLongestUptimeNs = 365LL * 86'400 * 1'000'000'000;
+
+// The source whose clock shows the time of day, if that of the reference does not.
+const ends::Source* shows_time_of_day(const ends::Ends& ends) {
+  for (const ends::Source& s : ends.sources) {
+    if (s.reference || s.clock.stretches.empty()) continue;
+    if (s.clock.stretches.front().offset_ns < -kLongestUptimeNs) return &s;
+  }
+  return nullptr;
+}
 
 // The sighting that the others are measured from.
 const PlacedSighting& reference_of(const PlacedMessage& m, const ends::Ends& ends) {
@@ -58,12 +72,6 @@ std::string only_part(const PlacedMessage& m, const ends::Ends& ends) {
   return fmt::format(" (only at: {})", m.seen[0].point);
 }
 
-std::string side_part(const ends::EndsCall& c) {
-  if (c.side == Side::kNone) return "no side to blame";
-  if (c.side == Side::kInconclusive) return "inconclusive";
-  return fmt::format("{}: {}", ends::side_key(c.side), ends::stage_text(c.stage));
-}
-
 std::string stages_line(const ends::EndsCall& c) {
   std::string out = fmt::format("{:>15} {}", "",
                                 format_duration(std::max<std::int64_t>(c.end_ns - c.begin_ns, 0)));
@@ -82,7 +90,7 @@ std::string stages_line(const ends::EndsCall& c) {
   if (c.unknown_ns > 0) {
     out += fmt::format("{}not known {}", separator, format_duration(c.unknown_ns));
   }
-  return fmt::format("{}; {}{}\n", out, side_part(c),
+  return fmt::format("{}; {}{}\n", out, side_text(c),
                      c.contradictory ? ", but the sources contradict each other" : "");
 }
 
@@ -114,7 +122,11 @@ std::string points_head_text(const ends::Ends& ends) {
   for (std::size_t i = 0; i < ends.sources.size(); ++i) {
     const ends::Source& s = ends.sources[i];
     out += file_of(ends, static_cast<std::uint32_t>(i));
-    if (s.reference) {
+    const ends::Source* const day = shows_time_of_day(ends);
+    if (s.reference && day != nullptr) {
+      out += fmt::format(": the reference; its clock is uptime, so the time of day is that of {}\n",
+                         plot::escape_terminal(day->file));
+    } else if (s.reference) {
       out += ": the reference of all times\n";
     } else if (s.clock.stretches.empty()) {
       out += ": its clock is not known; its times are its own\n";
@@ -150,6 +162,10 @@ std::string points_head_json(const ends::Ends& ends) {
 std::string points_text(const PlacedMessage& m, const ends::Ends& ends) {
   std::int64_t first = INT64_MAX;
   for (const PlacedSighting& p : m.seen) first = std::min(first, p.at_ns);
+  if (const ends::Source* const day = shows_time_of_day(ends); day != nullptr) {
+    const std::int64_t offset = day->clock.stretches.front().offset_ns;
+    if (first < kLongestUptimeNs && offset > INT64_MIN + kLongestUptimeNs) first -= offset;
+  }
   std::string out = fmt::format("{:<15} {}  {}{}\n", format_clock(first), points_part(m, ends),
                                 m.shown->text, only_part(m, ends));
   if (m.call != nullptr) out += stages_line(*m.call);
