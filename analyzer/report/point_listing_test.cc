@@ -74,10 +74,10 @@ TEST(PointListing, AMessageIsListedOnceWithItsTimeAtEachPoint) {
   const Listed out = listed(listing, three_points());
   ASSERT_EQ(out.lines.size(), 4U);
   EXPECT_EQ(out.lines[0], "client.dat: the reference of all times");
-  EXPECT_EQ(out.lines[1], "server.dat: clock -1.000 s, error at most 2.50 us");
+  EXPECT_EQ(out.lines[1], "server.dat: clock -1.000 s, error at most 2.5 us");
   // The text is that of the packets, which show most.
   EXPECT_EQ(out.lines[3],
-            "22:13:20.000100 client +0        wire +11.0 us  server +25.0 us  text 2");
+            "22:13:20.000100 client +0        wire +11 us    server +25 us    text 2");
   EXPECT_EQ(out.counts.messages, 1U);
   EXPECT_EQ(out.counts.seen_once, 0U);
 }
@@ -88,10 +88,10 @@ TEST(PointListing, BelowAReplyAreTheStagesOfItsCall) {
   listing.add(seen(1, kReply, 0x1001, 20'040));
   const Listed out = listed(listing, three_points());
   ASSERT_EQ(out.lines.size(), 5U);
-  EXPECT_NE(out.lines[3].find("client +0        server -10.0 us"), std::string::npos);
+  EXPECT_NE(out.lines[3].find("client +0        server -10 us"), std::string::npos);
   EXPECT_NE(out.lines[3].find("wire -"), std::string::npos);
-  EXPECT_NE(out.lines[4].find("20.0 ms = client posting 40.0 us | network, to the server 10.0 us "
-                              "+-2.50 us"),
+  EXPECT_NE(out.lines[4].find("20 ms = client posting 40 us | network, to the server 10 us "
+                              "+-2.5 us"),
             std::string::npos);
   EXPECT_TRUE(out.lines[4].ends_with("; server: executing"));
 }

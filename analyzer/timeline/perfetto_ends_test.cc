@@ -2,6 +2,8 @@
 #include "calls_for_tests.h"
 #include "support/timeline_checks.h"
 
+#include <gtest/gtest.h>
+
 #include <rpcrdma/ends/ends.h>
 #include <rpcrdma/timeline/perfetto.h>
 
