@@ -49,7 +49,7 @@ Trace read_trace(const std::string& text) {
   EXPECT_TRUE(whole.is_object()) << "not JSON";
   if (!whole.is_object()) return trace;
   EXPECT_TRUE(whole.at("otherData").at("start_time_ns").is_number_integer());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Slice>> slices;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Slice>> slices, written;
   for (const json& e : whole.at("traceEvents")) {
     const std::string phase = e.at("ph");
     EXPECT_TRUE(e.at("name").is_string() && !e.at("name").get<std::string>().empty()) << e;
@@ -70,6 +70,7 @@ Trace read_trace(const std::string& text) {
       EXPECT_TRUE(e.at("dur").is_number() && e.at("dur").get<double>() >= 0) << e;
       const std::int64_t begin = nanoseconds(e.at("ts"));
       const std::int64_t end = begin + nanoseconds(e.at("dur"));
+      written[thread].push_back({begin, end, e.at("name")});
       if (end < kExactNs) slices[thread].push_back({begin, end, e.at("name")});
       const std::string category = e.at("cat");
       (category == "call"    ? trace.calls
@@ -90,7 +91,7 @@ Trace read_trace(const std::string& text) {
       trace.flows[e.at("id").get<std::uint64_t>()].push_back(e);
       // It binds to a slice that was written before.
       const std::int64_t time = nanoseconds(e.at("ts"));
-      const std::vector<Slice>& before = slices[thread];
+      const std::vector<Slice>& before = written[thread];
       EXPECT_TRUE(time >= kExactNs ||
                   std::any_of(before.begin(), before.end(),
                               [&](const Slice& s) { return s.begin <= time && time < s.end; }))
