@@ -9,6 +9,8 @@ namespace {
 
 // A clock is followed this much beyond the messages that describe it.
 constexpr std::int64_t kBeyond = 2'000'000'000;
+// More than a Call takes in the network, less than after how long an XID is used again.
+constexpr std::int64_t kIntervalsDiffer = 500'000'000;
 
 const HalfCall& half_of(std::span<const SourceHalves> sources, const Group::Member& m,
                         std::uint32_t call) {
@@ -19,7 +21,8 @@ PointKind kind_of(std::span<const SourceHalves> sources, const Group::Member& m)
   return sources[m.source].connections[m.connection].kind;
 }
 
-// Calls f(a, b) for each XID that both have exactly once: whatever the clocks are, it is one Call.
+// Calls f(a, b) for each XID that both have equally often, at equal intervals: whatever the clocks
+// are, these are the same Calls.
 template <typename Function>
 void for_each_certain(std::span<const SourceHalves> sources, const Group::Member& a,
                       const Group::Member& b, Function&& f) {
@@ -39,7 +42,19 @@ void for_each_certain(std::span<const SourceHalves> sources, const Group::Member
       ++j;
     } else {
       const std::size_t next_i = run(a, i), next_j = run(b, j);
-      if (next_i == i + 1 && next_j == j + 1 && x.reverse == y.reverse) f(x, y);
+      bool same = next_i - i == next_j - j;
+      for (std::size_t n = 1; same && i + n < next_i; ++n) {
+        const auto since = [&](const Group::Member& m, std::size_t at) {
+          return moment_of(half_of(sources, m, m.calls[at])) -
+                 moment_of(half_of(sources, m, m.calls[at - 1]));
+        };
+        same = std::abs(since(a, i + n) - since(b, j + n)) < kIntervalsDiffer;
+      }
+      for (std::size_t n = 0; same && i + n < next_i; ++n) {
+        const HalfCall& u = half_of(sources, a, a.calls[i + n]);
+        const HalfCall& v = half_of(sources, b, b.calls[j + n]);
+        if (u.reverse == v.reverse) f(u, v);
+      }
       i = next_i;
       j = next_j;
     }

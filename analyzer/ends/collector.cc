@@ -237,7 +237,8 @@ struct Collector::Impl {
     };
     half.ended_ns = time(e.ended);
     if (e.side == kHere) {
-      if (half.called_ns == kNoTime) half.called_ns = time(e.called);
+      // The kernel's Call event comes when its XID is known, which is later.
+      if (const std::int64_t called = time(e.called); called != kNoTime) half.called_ns = called;
       half.attempts = std::max(half.attempts, e.attempts);
       if (e.slot_wait >= 0) half.slot_wait = sane_duration(e.slot_wait);
       if (e.credit_wait >= 0) half.credit_wait = sane_duration(e.credit_wait);

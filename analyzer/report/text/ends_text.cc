@@ -103,8 +103,8 @@ std::array<bool, kStages> shown_stages(const ends::Ends& e) {
   return shown;
 }
 
-void header(const char* what, const std::array<bool, kStages>& shown, std::string& out) {
-  fmt::format_to(std::back_inserter(out), "{:<27} {:>6} {:>8}", what, "Calls", "all");
+void header(const std::string& what, const std::array<bool, kStages>& shown, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{} {:>8}", what, "all");
   for (std::size_t i = 0; i < kStages; ++i) {
     if (shown.at(i)) {
       fmt::format_to(std::back_inserter(out), " {:>8}", column(static_cast<Stage>(i)));
@@ -126,7 +126,7 @@ std::string side_of_procedure(const ends::ProcedureEnds& p) {
 void procedures(const ends::Ends& e, bool all, std::string& out) {
   if (e.procedures.empty()) return;
   const auto shown = shown_stages(e);
-  header("  Medians of stages", shown, out);
+  header(fmt::format("  {:<25} {:>6}", "Medians of stages", "Calls"), shown, out);
   const std::size_t most = all ? e.procedures.size() : kProceduresShown;
   for (std::size_t n = 0; n < std::min(most, e.procedures.size()); ++n) {
     const ends::ProcedureEnds& p = e.procedures[n];
@@ -148,7 +148,7 @@ void procedures(const ends::Ends& e, bool all, std::string& out) {
 void slowest(const ends::Ends& e, bool all, std::string& out) {
   if (e.slowest.empty()) return;
   const auto shown = shown_stages(e);
-  header("  Slowest Calls", shown, out);
+  header(fmt::format("  {:<32}", "Slowest Calls"), shown, out);
   const std::size_t most = all ? e.slowest.size() : kSlowestShown;
   for (std::size_t n = 0; n < std::min(most, e.slowest.size()); ++n) {
     const ends::EndsCall& c = e.slowest[n];
