@@ -70,6 +70,8 @@ class Joining {
     for (const Group::Member& m : group.members) {
       c.sources.push_back(m.source);
       c.kinds.push_back(connection(m).kind);
+      const std::vector<ShownAs>& as = connection(m).shown_as;
+      c.shown_as.insert(c.shown_as.end(), as.begin(), as.end());
       for (std::size_t side = 0; side < 2; ++side) {
         if (address.at(side).kind == capture::AddressKind::kNone) {
           address.at(side) = connection(m).address.at(side);
@@ -383,6 +385,7 @@ Ends join(std::vector<SourceHalves> sources, const EndsOptions& options) {
     collapse_superseded(s);
     Source named;
     named.file = s.file;
+    named.files = s.files;
     named.lost = s.lost;
     named.calls = s.calls.size();
     ends.not_kept += s.not_kept;

@@ -28,8 +28,9 @@ std::string short_name(const std::vector<std::string>& files, std::size_t at) {
   return name(at);
 }
 
-base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_calls,
-                                      const EndsOptions& options) {
+base::Expected<SourceHalves> read_one(const std::string& path, std::uint32_t file,
+                                      std::size_t most_calls, const EndsOptions& options,
+                                      Watcher* watcher) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return base::fail(fmt::format("{}: is not a regular file, so it cannot be read again", path));
@@ -37,30 +38,41 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_
   auto source = capture::open_file(path);
   if (!source) return tl::unexpected(source.error());
   Collector collector(most_calls);
-  session::Session session(
-      {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
-       .rules = std::nullopt,
-       .join_views = false},
-      {.before_rules = {}, .after_rules = {&collector}, .events = {&collector}});
+  session::Observers observers{
+      .before_rules = {}, .after_rules = {&collector}, .events = {&collector}};
+  if (watcher != nullptr) {
+    if (model::Observer* const also = watcher->observer(file); also != nullptr) {
+      observers.after_rules.push_back(also);
+    }
+  }
+  session::Session session({.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
+                            .rules = std::nullopt,
+                            .join_views = false},
+                           std::move(observers));
   collector.attach(session.context());
+  if (watcher != nullptr) watcher->session_begins(file, session.context());
   if (auto read = session.pipeline().run(**source, nullptr, options.threads); !read) {
     return tl::unexpected(read.error());
   }
   session.pipeline().finish();
   SourceHalves halves = collector.take(true);
   halves.lost += session.pipeline().dropped((*source)->stats());
+  halves.files = {file};
+  for (HalfConnection& c : halves.connections) c.shown_as = {{file, c.id}};
+  if (watcher != nullptr) watcher->file_ended(file);
   return halves;
 }
 
 }  // namespace
 
-base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options) {
+base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options,
+                               Watcher* watcher) {
   std::vector<SourceHalves> sources;
   std::size_t left = options.most_calls;
   for (std::size_t i = 0; i < files.size(); ++i) {
     // Each gets an equal share of what the files before it have left.
     const std::size_t share = left / (files.size() - i);
-    auto halves = read_one(files[i], share, options);
+    auto halves = read_one(files[i], static_cast<std::uint32_t>(i), share, options, watcher);
     if (!halves) return tl::unexpected(halves.error());
     left -= std::min(left, halves->calls.size());
     halves->file = short_name(files, i);

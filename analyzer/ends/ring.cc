@@ -61,7 +61,9 @@ void append(SourceHalves& to, SourceHalves&& from) {
     if (fresh) {
       to.connections.push_back(c);
     } else {
-      to.connections[it->second].lost += c.lost;
+      HalfConnection& same = to.connections[it->second];
+      same.lost += c.lost;
+      same.shown_as.insert(same.shown_as.end(), c.shown_as.begin(), c.shown_as.end());
     }
     at.push_back(it->second);
   }
@@ -76,6 +78,7 @@ void append(SourceHalves& to, SourceHalves&& from) {
   to.lost += from.lost;
   to.not_kept += from.not_kept;
   to.file += ", " + from.file;
+  to.files.insert(to.files.end(), from.files.begin(), from.files.end());
 }
 
 }  // namespace

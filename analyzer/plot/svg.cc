@@ -33,6 +33,7 @@ std::string svg_styles() {
 .plot .s3{--c:var(--p3);stroke-dasharray:10 3 2 3}.plot .s4{--c:var(--p4);stroke-dasharray:4 6}.plot .s5{--c:var(--p5);stroke-dasharray:1 5}
 .plot .ri{fill:none;stroke:var(--c);stroke-width:1.8;stroke-dasharray:none}
 .plot .sp{stroke:var(--c);stroke-width:7;stroke-opacity:.5;stroke-dasharray:none}.plot .wh{fill:none;stroke:var(--c);stroke-width:1.5;stroke-dasharray:none}
+.plot .st{fill:var(--c);stroke:none}.plot .ln{fill:var(--g);fill-opacity:.45}.plot .un{fill:none;stroke:var(--m);stroke-width:1;stroke-opacity:.8}
 )";
 }
 

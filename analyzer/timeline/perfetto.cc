@@ -10,6 +10,7 @@
 // one as the outer one. Therefore a Call and its operations are written together, when the Call
 // ends.
 #include "names.h"
+#include "perfetto_ends.h"
 #include "rows.h"
 #include "trace_events.h"
 
@@ -55,13 +56,17 @@ std::string hex(std::uint32_t value) {
 
 class Perfetto final : public Format {
  public:
-  explicit Perfetto(Write write) : trace_(std::move(write)) {}
+  Perfetto(Write write, const ends::Ends* ends, std::int64_t shift_ns)
+      : trace_(std::move(write)), ends_(ends), shift_ns_(shift_ns) {}
 
   void begin(std::int64_t reference_ns, Vantage /*vantage*/) override {
     reference_ns_ = reference_ns;
     trace_.begin(reference_ns);
   }
-  void end() override { trace_.end(); }
+  void end() override {
+    if (ends_ != nullptr) write_ends(trace_, *ends_, {reference_ns_, shift_ns_});
+    trace_.end();
+  }
 
   void opened(const roce::Connection& c, int client, std::int64_t time_ns) override {
     changed(c, client, time_ns);
@@ -392,6 +397,8 @@ class Perfetto final : public Format {
 
   TraceEvents trace_;
   report::JsonWriter& args_ = trace_.args();
+  const ends::Ends* ends_;  // null: the source shows one end only
+  std::int64_t shift_ns_;   // from the clock of *ends_
   std::int64_t reference_ns_ = 0;
   bool capture_named_ = false;
   roce::ByConnection<Connection> connections_;
@@ -402,7 +409,11 @@ class Perfetto final : public Format {
 }  // namespace
 
 std::unique_ptr<Format> make_perfetto(Write write) {
-  return std::make_unique<Perfetto>(std::move(write));
+  return make_perfetto(std::move(write), nullptr, 0);
+}
+
+std::unique_ptr<Format> make_perfetto(Write write, const ends::Ends* ends, std::int64_t shift_ns) {
+  return std::make_unique<Perfetto>(std::move(write), ends, shift_ns);
 }
 
 }  // namespace rpcrdma::timeline

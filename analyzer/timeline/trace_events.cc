@@ -49,6 +49,16 @@ void TraceEvents::counter(Track track, std::string_view name, std::string_view c
   json_.object("args");
 }
 
+void TraceEvents::flow(Track track, std::string_view name, std::string_view category,
+                       std::int64_t time_ns, Place place, std::uint64_t flow) {
+  const char* const phase = place == Place::kBegin ? "s" : place == Place::kNext ? "t" : "f";
+  open(track, name, category, phase, time_ns);
+  json_.field("id", flow);
+  json_.field("bp", "e");  // binds to the slice around it, not to the next one
+  json_.object("args");
+  close();
+}
+
 void TraceEvents::close() {
   json_.end();
   json_.end();

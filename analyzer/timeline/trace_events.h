@@ -34,6 +34,12 @@ class TraceEvents {
   [[nodiscard]] report::JsonWriter& args() { return json_; }
   void close();
 
+  // The place of a flow, an arrow between slices: in the slice of the track that was written before
+  // and contains the time. `flow`: equal at all places of one flow, which are in order of time.
+  enum class Place : std::uint8_t { kBegin, kNext, kEnd };
+  void flow(Track track, std::string_view name, std::string_view category, std::int64_t time_ns,
+            Place place, std::uint64_t flow);
+
   // A later name replaces an earlier one.
   void name_process(std::uint32_t process, std::string_view name);
   // Also sorts threads by their IDs.

@@ -1,6 +1,7 @@
 // rpcrdma decode: prints the messages of a capture.
 #include "commands.h"
 #include "confined_input.h"
+#include "decode_both.h"
 #include "input.h"
 #include "message_printer.h"
 
@@ -28,6 +29,7 @@ struct DecodeOptions {
   std::vector<std::string> fields;
   std::vector<std::string> settings;
   std::string last;
+  bool both = false;
 };
 
 // Ends the capture when the printer has printed all that was asked for.
@@ -107,6 +109,7 @@ int decode(DecodeOptions& options) {
   options.print.wait_for_findings = true;
   FieldOutput columns;
   if (!prepare(options, columns)) return kUnreadable;
+  if (options.both) return decode_both(options.paths, options.print, options.jobs);
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
   const auto source = open_confined_input(options.paths, {});
@@ -150,12 +153,18 @@ Run add_decode(command_line::Command& command) {
   command
       .option("--last", options->last, "Print only the last part of the capture, such as 10s or 5m")
       .value("TIME");
+  command.flag(
+      "--both", options->both,
+      "List the messages that both ends and captures between them saw, each once, with its "
+      "time at every point, and the stages of each Call (docs/ends.md)");
   add_print_options(command, options->print);
   add_icrc(command, options->print.no_icrc);
   add_jobs(command, options->jobs);
   add_vxlan_ports(command);
   command.example("rpcrdma decode client.pcap server.pcap",
                   "Merge the captures of both ends by time.");
+  command.example("rpcrdma decode --both client.dat server.dat wire.pcap",
+                  "Follow each message from client to server, by one clock.");
   command.example("rpcrdma decode -v --type error,malformed nfs.pcap.zst",
                   "Print all fields of RDMA_ERRORs and of malformed messages.");
   command.example("tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -",

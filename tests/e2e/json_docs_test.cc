@@ -53,6 +53,9 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"BUCKETS", {"count", "min_ns", "max_ns", "sum_ns"}},
     {"PREPARED", {"slot_wait_us", "marshal_us", "post_us"}},
     {"SPAN", {"before", "after"}},
+    {"STAGE",
+     {"slot", "credit", "post", "network_there", "decode", "read", "execute", "write", "send",
+      "network_back", "wake"}},
     {"COUNTED", {"calls", "answered", "failed", "unanswered"}},
     {"PART", {"call_to_first_operation", "operations", "last_operation_to_reply"}},
 };
@@ -333,6 +336,37 @@ void expect_documented(const std::string& command) {
 
 TEST(JsonDocs, DecodeWritesWhatIsDocumented) {
   expect_documented("rpcrdma decode --json");
+}
+
+std::string both_ends() {
+  return capture("kernel/k61-client.dat") + " " + capture("kernel/k61-server.dat.gz") + " " +
+         capture("kernel/k61-wire.pcap.gz");
+}
+
+TEST(JsonDocs, DecodeOfBothEndsWritesWhatIsDocumented) {
+  Keys keys = documented("json.md", "## rpcrdma decode --both --json");
+  for (const auto& [name, key] : documented("json.md", "## rpcrdma decode --json")) {
+    if (!name.starts_with("findings")) keys.emplace(name, Key{key.type, false, true});
+  }
+  for (const json& object : json_lines(run("RPCRDMA decode --both --json " + both_ends()).out)) {
+    ASSERT_NO_FATAL_FAILURE(check(object, "", keys));
+  }
+  for (const auto& [name, key] : keys) EXPECT_TRUE(key.seen) << name << " was never written";
+}
+
+TEST(JsonDocs, ExportOfBothEndsWritesWhatIsDocumented) {
+  Keys points = documented("timelines.md", "### Points of both ends");
+  Keys stages = documented("timelines.md", "### Stages of both ends");
+  const json trace = parse_json(run("RPCRDMA export --format perfetto " + both_ends()).out);
+  std::size_t checked = 0;
+  for (const json& event : trace["traceEvents"]) {
+    const std::string category = event.value("cat", "");
+    if (category != "point" && category != "stage") continue;
+    ++checked;
+    ASSERT_NO_FATAL_FAILURE(check(event["args"], "", category == "point" ? points : stages));
+  }
+  EXPECT_GT(checked, 0U);
+  for (const auto& [name, key] : stages) EXPECT_TRUE(key.seen) << name << " was never written";
 }
 
 // Includes keys that the captures of these tests do not produce.

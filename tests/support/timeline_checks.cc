@@ -30,6 +30,17 @@ void expect_nested(std::vector<Slice> slices) {
   }
 }
 
+void expect_flow(const std::vector<json>& places) {
+  ASSERT_GE(places.size(), 2U);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(places[i].at("ph"), i == 0 ? "s" : i + 1 == places.size() ? "f" : "t") << places[i];
+    EXPECT_EQ(places[i].at("name"), places[0].at("name"));
+    if (i != 0) {
+      EXPECT_GE(nanoseconds(places[i].at("ts")), nanoseconds(places[i - 1].at("ts"))) << places[i];
+    }
+  }
+}
+
 }  // namespace
 
 Trace read_trace(const std::string& text) {
@@ -38,7 +49,7 @@ Trace read_trace(const std::string& text) {
   EXPECT_TRUE(whole.is_object()) << "not JSON";
   if (!whole.is_object()) return trace;
   EXPECT_TRUE(whole.at("otherData").at("start_time_ns").is_number_integer());
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Slice>> slices;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Slice>> slices, written;
   for (const json& e : whole.at("traceEvents")) {
     const std::string phase = e.at("ph");
     EXPECT_TRUE(e.at("name").is_string() && !e.at("name").get<std::string>().empty()) << e;
@@ -59,15 +70,32 @@ Trace read_trace(const std::string& text) {
       EXPECT_TRUE(e.at("dur").is_number() && e.at("dur").get<double>() >= 0) << e;
       const std::int64_t begin = nanoseconds(e.at("ts"));
       const std::int64_t end = begin + nanoseconds(e.at("dur"));
+      written[thread].push_back({begin, end, e.at("name")});
       if (end < kExactNs) slices[thread].push_back({begin, end, e.at("name")});
-      (e.at("cat") == "call" ? trace.calls : trace.operations).push_back(e);
-      EXPECT_TRUE(e.at("cat") == "call" || e.at("cat") == "operation") << e;
+      const std::string category = e.at("cat");
+      (category == "call"    ? trace.calls
+       : category == "point" ? trace.points
+       : category == "stage" ? trace.stages
+                             : trace.operations)
+          .push_back(e);
+      EXPECT_TRUE(std::set<std::string>({"call", "operation", "point", "stage"}).contains(category))
+          << e;
     } else if (phase == "i") {
       EXPECT_EQ(e.at("s"), "t");
       trace.instants.push_back(e);
     } else if (phase == "C") {
       for (const json& value : e.at("args")) EXPECT_TRUE(value.is_number_unsigned()) << e;
       trace.counters.push_back(e);
+    } else if (phase == "s" || phase == "t" || phase == "f") {
+      EXPECT_EQ(e.at("bp"), "e");
+      trace.flows[e.at("id").get<std::uint64_t>()].push_back(e);
+      // It binds to a slice that was written before.
+      const std::int64_t time = nanoseconds(e.at("ts"));
+      const std::vector<Slice>& before = written[thread];
+      EXPECT_TRUE(time >= kExactNs ||
+                  std::any_of(before.begin(), before.end(),
+                              [&](const Slice& s) { return s.begin <= time && time < s.end; }))
+          << e;
     } else {
       ADD_FAILURE() << "no such phase here: " << e;
     }
@@ -76,7 +104,9 @@ Trace read_trace(const std::string& text) {
     EXPECT_TRUE(trace.threads.contains(thread)) << thread.second << " has no name";
     expect_nested(list);
   }
-  for (const auto* list : {&trace.calls, &trace.operations, &trace.instants, &trace.counters}) {
+  for (const auto& [id, places] : trace.flows) expect_flow(places);
+  for (const auto* list : {&trace.calls, &trace.operations, &trace.instants, &trace.counters,
+                           &trace.points, &trace.stages}) {
     for (const json& e : *list) {
       EXPECT_TRUE(trace.processes.contains(e.at("pid").get<std::uint32_t>())) << e;
     }

@@ -1,5 +1,5 @@
 // Parses a trace in the Trace Event Format and checks it: each event has the required members, and
-// slices of a thread are disjoint or nested.
+// slices of a thread are disjoint or nested, and each place of a flow is in a slice.
 #pragma once
 
 #include <cmath>
@@ -20,6 +20,9 @@ struct Trace {
   std::vector<json> operations;  // slices
   std::vector<json> instants;
   std::vector<json> counters;
+  std::vector<json> points;  // slices of a Call at its client and its server
+  std::vector<json> stages;  // slices
+  std::map<std::uint64_t, std::vector<json>> flows;  // by ID
   // The latest names.
   std::map<std::uint32_t, std::string> processes;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> threads;  // by pid and tid

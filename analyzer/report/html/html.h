@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <rpcrdma/ends/ends.h>
 #include <rpcrdma/report/html_page.h>
 #include <rpcrdma/report/report.h>
 
@@ -21,11 +22,14 @@ inline constexpr std::size_t kMostSpans = 12;
 inline constexpr std::size_t kMostLatencyRows = 200;
 inline constexpr std::size_t kMostProcedures = 200;
 inline constexpr std::size_t kMostFiles = 200;
+inline constexpr std::size_t kMostEnds = 24;  // procedures
 
 // The most important numbers, as tiles.
 [[nodiscard]] std::string tiles(const Report& report);
 [[nodiscard]] std::string findings(const Report& report);
 // Latency by client, server, connection and size.
+// Where the time of the Calls went that several sources show.
+[[nodiscard]] std::string both_ends(const ends::Ends& ends);
 [[nodiscard]] std::string who_is_slow(const Report& report);
 [[nodiscard]] std::string over_time(const Report& report);
 [[nodiscard]] std::string credits(const Report& report);

@@ -55,8 +55,7 @@ void write_html(const Report& r, const HtmlOptions& options,
     const char* name;
     std::string (*make)(const Report&);
   };
-  constexpr std::array kParts{Part{"findings", "Findings", html::findings},
-                              Part{"slow", "Who is slow", html::who_is_slow},
+  constexpr std::array kParts{Part{"slow", "Who is slow", html::who_is_slow},
                               Part{"capture-quality", "Capture quality", html::capture_quality},
                               Part{"recording", "Recording", html::recording},
                               Part{"credits", "Credits", html::credits},
@@ -70,12 +69,14 @@ void write_html(const Report& r, const HtmlOptions& options,
                               Part{"packets", "Packets", html::packets}};
   std::string links;
   std::string body;
-  for (const Part& part : kParts) {
-    const std::string made = part.make(r);
-    if (made.empty()) continue;
-    links += fmt::format("<a href=\"#{}\">{}</a>\n", part.id, part.name);
+  const auto add = [&](const char* id, const char* name, const std::string& made) {
+    if (made.empty()) return;
+    links += fmt::format("<a href=\"#{}\">{}</a>\n", id, name);
     body += made;
-  }
+  };
+  add("findings", "Findings", html::findings(r));
+  if (r.ends) add("ends", "Both ends", html::both_ends(*r.ends));
+  for (const Part& part : kParts) add(part.id, part.name, part.make(r));
   write(head(r, options));
   write(fmt::format("<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n", links));
   write(body);

@@ -51,21 +51,29 @@ enum class Side : std::uint8_t { kNone, kClient, kNetwork, kServer, kInconclusiv
 
 // A source, with the clock that all its points share.
 struct Source {
-  std::string file;          // as the user named it; of a live endpoint its name
-  bool reference = false;    // times of the result are by this clock
-  ClockMap clock;            // to the reference; empty for the reference itself
-  std::uint64_t lost = 0;    // events or packets known to be missing
-  std::uint64_t calls = 0;   // halves that it gave
-  std::uint64_t joined = 0;  // of these, joined with a half of another source
+  std::string file;                  // as the user named it; of a live endpoint its name
+  bool reference = false;            // times of the result are by this clock
+  ClockMap clock;                    // to the reference; empty for the reference itself
+  std::uint64_t lost = 0;            // events or packets known to be missing
+  std::uint64_t calls = 0;           // halves that it gave
+  std::uint64_t joined = 0;          // of these, joined with a half of another source
+  std::vector<std::uint32_t> files;  // indices of those given to read_ends(): several of a ring
+};
+
+// What a connection is in one of the files given to read_ends().
+struct ShownAs {
+  std::uint32_t file = 0;        // index
+  std::uint32_t connection = 0;  // ID in a report of that file alone
 };
 
 // A connection that at least two sources saw.
 struct EndsConnection {
   std::string client, server;  // addresses
   std::uint32_t first_source = 0;
-  std::uint32_t connection = 0;              // ID in the report of the first source
-  std::vector<std::uint32_t> sources;        // indices
-  std::vector<PointKind> kinds;              // of each of them
+  std::uint32_t connection = 0;        // ID in the report of the first source
+  std::vector<std::uint32_t> sources;  // indices
+  std::vector<PointKind> kinds;        // of each of them
+  std::vector<ShownAs> shown_as;
   std::uint64_t smallest_round_trip_ns = 0;  // client to server and back, without the server's time
 };
 

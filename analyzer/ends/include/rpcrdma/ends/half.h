@@ -20,6 +20,7 @@ struct HalfConnection {
   std::array<capture::Address, 2> address{};
   std::array<std::uint32_t, 2> qpn{};  // 0: unknown
   std::uint64_t lost = 0;              // events or packets of it known to be missing
+  std::vector<ShownAs> shown_as;       // in the files of the source
 };
 
 // Times are nanoseconds by the clock of the source; kNoTime: not seen. Durations are nanoseconds;
@@ -57,6 +58,7 @@ struct HalfCall {
 
 struct SourceHalves {
   std::string file;
+  std::vector<std::uint32_t> files;  // indices of those given to read_ends()
   std::vector<HalfConnection> connections;
   std::vector<std::string> names;  // "NFS v3 READ"
   std::vector<HalfCall> calls;     // in the order of their ends

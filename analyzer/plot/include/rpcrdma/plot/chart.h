@@ -4,6 +4,7 @@
 // any bytes: the writers replace or escape what their output cannot represent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -113,6 +114,31 @@ struct Spans {
   std::string description;
   Unit unit = Unit::kSeconds;
   std::vector<SpanRow> rows;
+};
+
+struct Step {
+  double begin = 0;
+  double end = 0;
+  std::size_t lane = 0;  // in Waterfall::lanes
+  std::string note;      // SVG: tooltip
+};
+
+struct WaterfallRow {
+  std::string label;
+  double end = 0;           // the row is from 0 to here; what no step covers is hatched
+  std::vector<Step> steps;  // in order of begin
+  std::string note;         // shown at the right
+};
+
+// The steps of several items, each from its own begin on, over a common time. Every row has a
+// narrow lane for each name.
+struct Waterfall {
+  std::string title;
+  std::string description;
+  Unit unit = Unit::kSeconds;
+  std::vector<std::string> lanes;  // at most 6
+  std::string unknown;             // what the hatched time is, for the legend
+  std::vector<WaterfallRow> rows;
 };
 
 }  // namespace rpcrdma::plot

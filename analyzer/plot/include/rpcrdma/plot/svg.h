@@ -13,7 +13,7 @@ namespace rpcrdma::plot {
 
 struct Svg {
   int width = 640;          // of the view box; the picture fills the width available to it
-  int height = 240;         // ignored for bars and spans, whose number determines it
+  int height = 240;         // ignored for bars, spans and waterfalls, whose number determines it
   std::string id = "plot";  // unique in its page: letters and digits
   bool styles = true;       // include the style sheet; otherwise the page has svg_styles()
 };
@@ -27,5 +27,6 @@ struct Svg {
 [[nodiscard]] std::string to_svg(const Histogram& histogram, const Svg& svg);
 [[nodiscard]] std::string to_svg(const HeatMap& map, const Svg& svg);
 [[nodiscard]] std::string to_svg(const Spans& spans, const Svg& svg);
+[[nodiscard]] std::string to_svg(const Waterfall& waterfall, const Svg& svg);
 
 }  // namespace rpcrdma::plot
