@@ -22,12 +22,12 @@ struct Crossing {
 
 // A stretch of time for which one line describes the other clock.
 struct ClockStretch {
-  std::int64_t from_ns = 0;   // by the other clock
-  std::int64_t until_ns = 0;  // by the other clock, inclusive
-  std::int64_t offset_ns = 0; // reference minus other, at from_ns
-  double drift_ppm = 0;       // by how much the offset grows
-  std::int64_t bound_ns = 0;  // the error is at most this, in this stretch
-  bool one_way = false;       // messages of one direction only: there is no bound
+  std::int64_t from_ns = 0;    // by the other clock
+  std::int64_t until_ns = 0;   // by the other clock, inclusive
+  std::int64_t offset_ns = 0;  // reference minus other, at from_ns
+  double drift_ppm = 0;        // by how much the offset grows
+  std::int64_t bound_ns = 0;   // the error is at most this, in this stretch
+  bool one_way = false;        // messages of one direction only: there is no bound
 };
 
 // Maps the times of one clock, the other, to those of another, the reference.
@@ -47,7 +47,7 @@ struct ClockMap {
 };
 
 struct ClockOptions {
-  double most_drift_ppm = 200;          // more is a jump
+  double most_drift_ppm = 200;               // more is a jump
   std::int64_t stretch_ns = 10'000'000'000;  // a line is fitted for at most this long
 };
 

@@ -23,11 +23,11 @@ enum class PointKind : std::uint8_t { kClient, kServer, kWire };
 // What happens to a Call, in order. kRead is the server's RDMA Reads of Read chunks, kWrite its
 // RDMA Writes into Write and Reply chunks.
 enum class Stage : std::uint8_t {
-  kSlot,         // the client waits for a request slot
-  kCredit,       // the client waits for a credit
-  kPost,         // the client encodes, registers memory and posts the Send
-  kNetworkThere, // until the server has received it
-  kDecode,       // the server decodes it and passes it on
+  kSlot,          // the client waits for a request slot
+  kCredit,        // the client waits for a credit
+  kPost,          // the client encodes, registers memory and posts the Send
+  kNetworkThere,  // until the server has received it
+  kDecode,        // the server decodes it and passes it on
   kRead,
   kExecute,
   kWrite,
@@ -50,22 +50,22 @@ enum class Side : std::uint8_t { kNone, kClient, kNetwork, kServer, kInconclusiv
 
 // A source, with the clock that all its points share.
 struct Source {
-  std::string file;            // as the user named it; of a live endpoint its name
-  bool reference = false;      // times of the result are by this clock
-  ClockMap clock;              // to the reference; empty for the reference itself
-  std::uint64_t lost = 0;      // events or packets known to be missing
-  std::uint64_t calls = 0;     // halves that it gave
-  std::uint64_t joined = 0;    // of these, joined with a half of another source
+  std::string file;          // as the user named it; of a live endpoint its name
+  bool reference = false;    // times of the result are by this clock
+  ClockMap clock;            // to the reference; empty for the reference itself
+  std::uint64_t lost = 0;    // events or packets known to be missing
+  std::uint64_t calls = 0;   // halves that it gave
+  std::uint64_t joined = 0;  // of these, joined with a half of another source
 };
 
 // A connection that at least two sources saw.
 struct EndsConnection {
   std::string client, server;  // addresses
   std::uint32_t first_source = 0;
-  std::uint32_t connection = 0;  // ID in the report of the first source
-  std::vector<std::uint32_t> sources;       // indices
-  std::vector<PointKind> kinds;             // of each of them
-  std::uint64_t smallest_round_trip_ns = 0; // client to server and back, without the server's time
+  std::uint32_t connection = 0;              // ID in the report of the first source
+  std::vector<std::uint32_t> sources;        // indices
+  std::vector<PointKind> kinds;              // of each of them
+  std::uint64_t smallest_round_trip_ns = 0;  // client to server and back, without the server's time
 };
 
 // Half-open spans by the clock of the reference; a stage that no source shows is unknown, and its
@@ -75,23 +75,23 @@ struct EndsCall {
   std::uint32_t xid = 0;
   bool reverse = false;
   std::uint32_t program = 0, version = 0, procedure = 0;
-  std::string name;                // of the procedure: "NFS v3 READ"
+  std::string name;  // of the procedure: "NFS v3 READ"
   std::int64_t begin_ns = 0, end_ns = 0;
   std::array<std::int64_t, kStages> began_ns{};  // kUnknownNs: unknown
   std::array<std::int64_t, kStages> took_ns{};   // kUnknownNs: unknown; 0: did not happen
-  std::int64_t unknown_ns = 0;     // of its time, in no known stage
+  std::int64_t unknown_ns = 0;                   // of its time, in no known stage
   std::int64_t bound_ns = kUnknownNs;  // error of the network stages; kUnknownNs: no bound
-  std::uint32_t seen_by = 0;       // set of sources: bit i is source i
+  std::uint32_t seen_by = 0;           // set of sources: bit i is source i
   Side side = Side::kNone;
-  Stage stage = Stage::kSlot;      // most of the side's time, if a side is named
+  Stage stage = Stage::kSlot;  // most of the side's time, if a side is named
   bool contradictory = false;
 };
 
 // What the sources contradict each other about.
 struct Contradiction {
-  std::string what;                // one sentence
-  std::uint32_t connection = 0;    // index
-  std::vector<std::uint32_t> xids; // at most 8
+  std::string what;                 // one sentence
+  std::uint32_t connection = 0;     // index
+  std::vector<std::uint32_t> xids;  // at most 8
   std::uint64_t calls = 0;
 };
 
@@ -118,9 +118,9 @@ struct Ends {
   std::vector<EndsCall> calls;    // all, if they were asked for; in order of begin_ns
   std::vector<Contradiction> contradictions;
   std::uint64_t calls_total = 0;
-  std::uint64_t seen_once = 0;    // Calls of shared connections that only one source saw
-  std::uint64_t withheld = 0;     // not judged: events lost, a clock jumped, no overlap
-  std::uint64_t not_kept = 0;     // more than the limit: not joined
+  std::uint64_t seen_once = 0;           // Calls of shared connections that only one source saw
+  std::uint64_t withheld = 0;            // not judged: events lost, a clock jumped, no overlap
+  std::uint64_t not_kept = 0;            // more than the limit: not joined
   std::array<std::uint64_t, 5> sides{};  // Calls by Side
   // "The server: 980 of 1,000 slow Calls of NFS v3 WRITE waited for it to execute (median 20 ms)."
   std::string verdict;
@@ -129,9 +129,9 @@ struct Ends {
 };
 
 struct EndsOptions {
-  std::size_t slowest = 10;          // of each procedure
+  std::size_t slowest = 10;  // of each procedure
   bool keep_calls = false;
-  std::size_t most_calls = 4'000'000;  // of all sources together
+  std::size_t most_calls = 1'000'000;  // of all sources together
 };
 
 // No connection was seen by two sources: then `connections` is empty, and notes states why.
