@@ -625,7 +625,7 @@ void Gather::frame(std::uint32_t endpoint, const capture::Frame& frame) {
   if (frame.link == capture::LinkType::kUpperPdu) impl_->stream_ends[endpoint].frame(frame.data);
   capture::Frame numbered = frame;
   numbered.number = impl_->pipeline.frames().total + 1;
-  numbered.file = endpoint;
+  numbered.file = numbered.lane = endpoint;
   impl_->pipeline.frame(numbered);
 }
 
