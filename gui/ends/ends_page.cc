@@ -12,8 +12,8 @@
 #include <QSplitter>
 #include <QTableView>
 #include <algorithm>
-#include <array>
 #include <set>
+#include <utility>
 
 #include <rpcrdma/gui_text/plain_text.h>
 
@@ -80,13 +80,18 @@ void EndsPage::show_problem(const QString& text) {
 }
 
 void EndsPage::took(SharedEnds all) {
-  all_ = std::move(all);
+  SharedEnds before = std::exchange(all_, std::move(all));
   if (link_cancelled_) *link_cancelled_ = true;
   links_.reset();
   ++link_run_;
   const bool some = all_ != nullptr && ends::any(*all_);
   model_->set_ends(some ? all_ : nullptr);
-  waterfall_->set_rows(nullptr, {}, EndsOrder::kSlowestFirst);
+  waterfall_->set_rows(nullptr, {});
+  // To free a million Calls takes a while.
+  if (before != nullptr) {
+    linker_->post(
+        this, [old = std::move(before)]() mutable { return old.reset(), 0; }, [](int) {});
+  }
   head_->setVisible(all_ != nullptr);
   body_->setVisible(some);
   show_facts();
@@ -134,21 +139,16 @@ void EndsPage::show_facts() {
 
 // The sides and procedures that occur.
 void EndsPage::fill_choices() {
-  std::array<std::uint64_t, 5> sides{};
   std::set<std::string> names;
-  for (const ends::EndsCall& call : calls_of(*all_)) {
-    ++sides.at(static_cast<std::size_t>(call.side));
-    constexpr std::size_t kMostNames = 4096;
-    if (names.size() < kMostNames) names.insert(call.name);
-  }
+  for (const ends::ProcedureEnds& p : all_->procedures) names.insert(p.name);
   const QSignalBlocker quiet_side(side_), quiet_procedure(procedure_);
   side_->clear();
   side_->addItem(tr("All sides"));
-  for (std::size_t i = sides.size(); i-- > 0;) {
-    if (sides[i] == 0) continue;
+  for (std::size_t i = all_->sides.size(); i-- > 0;) {
+    if (all_->sides[i] == 0) continue;
     const auto side = static_cast<ends::Side>(i);
     const QString name = side == ends::Side::kNone ? tr("no side") : side_name(side);
-    side_->addItem(QString("%1 (%2)").arg(name).arg(sides[i]), static_cast<int>(i));
+    side_->addItem(QString("%1 (%2)").arg(name).arg(all_->sides[i]), static_cast<int>(i));
   }
   procedure_->clear();
   procedure_->addItem(tr("All procedures"));
@@ -172,12 +172,12 @@ void EndsPage::sort_rows() {
   sorter_->drop_waiting();
   sorter_->post(
       this, [all = all_, order, filter] { return rows_of(*all, order, filter); },
-      [this, run, order](std::vector<std::uint32_t> rows) {
+      [this, run](EndsRows rows) {
         if (run != sort_run_) return;
         sorting_ = false;
-        const auto count = static_cast<qulonglong>(rows.size());
+        const auto count = static_cast<qulonglong>(rows.calls.size());
         const auto all = static_cast<qulonglong>(calls_of(*all_).size());
-        waterfall_->set_rows(all_, std::move(rows), order);
+        waterfall_->set_rows(all_, std::move(rows));
         count_->setText(count == all ? tr("%1 Calls").arg(all)
                                      : tr("%1 of %2 Calls").arg(count).arg(all));
         follow_document();

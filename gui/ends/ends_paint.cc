@@ -91,7 +91,7 @@ void EndsWaterfall::paint_row(QPainter& painter, const Columns& at, std::size_t 
   const auto write = [&](int from, int to, Qt::Alignment align, const QString& words) {
     const QRect room(from, line.top(), to - from - kColumnGap, line.height());
     if (room.width() <= 0) return;
-    painter.drawText(room, Qt::AlignVCenter | align,
+    painter.drawText(room, static_cast<int>(Qt::AlignVCenter | align),
                      fontMetrics().elidedText(words, Qt::ElideRight, room.width()));
   };
   painter.setPen(c.side == ends::Side::kNone ? secondary_text(colours) : text);
@@ -132,7 +132,8 @@ void EndsWaterfall::paint_header(QPainter& painter, const Columns& at) const {
                          EndsOrder up) {
     if (order_ == down) words += QStringLiteral(" \u25be");
     if (order_ == up && up != down) words += QStringLiteral(" \u25b4");
-    painter.drawText(QRect(from, 0, to - from - kColumnGap, high), Qt::AlignVCenter | align, words);
+    painter.drawText(QRect(from, 0, to - from - kColumnGap, high),
+                     static_cast<int>(Qt::AlignVCenter | align), words);
   };
   title(kColumnGap, at.begin, Qt::AlignLeft, tr("Side"), EndsOrder::kBySide, EndsOrder::kBySide);
   if (at.name > at.begin) {

@@ -16,7 +16,9 @@ base::Expected<ends::Ends> read_files(const std::vector<std::string>& files,
                                       EndsReading::Watch& watch) {
   ends::EndsOptions options;
   options.keep_calls = true;
-  return ends::read_ends(files, options, {&watch.cancelled, &watch.bytes_read});
+  options.cancelled = &watch.cancelled;
+  options.bytes_read = &watch.bytes_read;
+  return ends::read_ends(files, options);
 }
 
 }  // namespace

@@ -40,11 +40,12 @@ const std::vector<ends::EndsCall>& calls_of(const ends::Ends& all) {
   return all.calls.empty() ? all.slowest : all.calls;
 }
 
-std::vector<std::uint32_t> rows_of(const ends::Ends& all, EndsOrder order,
-                                   const EndsFilter& filter) {
+EndsRows rows_of(const ends::Ends& all, EndsOrder order, const EndsFilter& filter) {
   const std::vector<ends::EndsCall>& calls = calls_of(all);
   const auto count = static_cast<std::uint32_t>(
       std::min<std::size_t>(calls.size(), std::numeric_limits<std::int32_t>::max()));
+  EndsRows rows;
+  rows.order = order;
   std::vector<Sorted> found;
   found.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -52,6 +53,7 @@ std::vector<std::uint32_t> rows_of(const ends::Ends& all, EndsOrder order,
     if (filter.side && call.side != *filter.side) continue;
     if (filter.procedure && call.name != *filter.procedure) continue;
     const std::int64_t took = call.end_ns - call.begin_ns;
+    rows.longest_ns = std::max(rows.longest_ns, took);
     Sorted row{took, 0, i};
     switch (order) {
       case EndsOrder::kSlowestFirst:
@@ -73,9 +75,8 @@ std::vector<std::uint32_t> rows_of(const ends::Ends& all, EndsOrder order,
     found.push_back(row);
   }
   std::sort(found.begin(), found.end());
-  std::vector<std::uint32_t> rows;
-  rows.reserve(found.size());
-  for (const Sorted& row : found) rows.push_back(row.call);
+  rows.calls.reserve(found.size());
+  for (const Sorted& row : found) rows.calls.push_back(row.call);
   return rows;
 }
 

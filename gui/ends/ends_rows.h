@@ -31,8 +31,13 @@ struct EndsFilter {
 // The Calls to show: all of them if they were kept, else the slowest.
 [[nodiscard]] const std::vector<ends::EndsCall>& calls_of(const ends::Ends& all);
 
-// Indices in calls_of(). Linear in their number, apart from sorting.
-[[nodiscard]] std::vector<std::uint32_t> rows_of(const ends::Ends& all, EndsOrder order,
-                                                 const EndsFilter& filter);
+struct EndsRows {
+  std::vector<std::uint32_t> calls;  // indices in calls_of()
+  std::int64_t longest_ns = 0;       // of these
+  EndsOrder order = EndsOrder::kSlowestFirst;
+};
+
+// Linear in the number of Calls, apart from sorting: not for the interface's thread.
+[[nodiscard]] EndsRows rows_of(const ends::Ends& all, EndsOrder order, const EndsFilter& filter);
 
 }  // namespace rpcrdma::gui

@@ -38,25 +38,19 @@ const ends::EndsCall& EndsWaterfall::call(std::size_t row) const {
   return calls_of(*all_)[rows_[row]];
 }
 
-void EndsWaterfall::set_rows(SharedEnds all, std::vector<std::uint32_t> rows, EndsOrder order) {
+void EndsWaterfall::set_rows(SharedEnds all, EndsRows rows) {
   const std::optional<std::uint32_t> before = all == all_ ? current() : std::nullopt;
   all_ = std::move(all);
-  rows_ = std::move(rows);
-  order_ = order;
+  rows_ = std::move(rows.calls);
+  order_ = rows.order;
+  longest_ns_ = std::max<std::int64_t>(1, rows.longest_ns);
   current_.reset();
-  longest_ns_ = 1;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    longest_ns_ = std::max(longest_ns_, call(i).end_ns - call(i).begin_ns);
-    if (before == rows_[i]) current_ = i;
-  }
-  if (!current_) stage_.reset();
   layout();
-  if (current_) {
-    choose(*current_, false);
-  } else {
+  if (!before || !go_to(*before)) {
+    stage_.reset();
     verticalScrollBar()->setValue(0);
+    say_current();
   }
-  say_current();
 }
 
 void EndsWaterfall::set_scale(Scale scale) {

@@ -24,8 +24,8 @@ class EndsWaterfall : public QAbstractScrollArea {
 
   explicit EndsWaterfall(QWidget* parent = nullptr);
 
-  // `rows`: indices in calls_of(*all). The current Call stays current if it is among them.
-  void set_rows(SharedEnds all, std::vector<std::uint32_t> rows, EndsOrder order);
+  // `rows`: from rows_of(*all). The current Call stays current if it is among them.
+  void set_rows(SharedEnds all, EndsRows rows);
   void set_scale(Scale scale);
   [[nodiscard]] Scale scale() const { return scale_; }
   void set_notation(TimeNotation notation);
