@@ -1,11 +1,73 @@
+#include "ring.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <rpcrdma/base/out_of_memory.h>
+#include <rpcrdma/capture/source.h>
+#include <rpcrdma/ends/collector.h>
 #include <rpcrdma/ends/half.h>
 #include <rpcrdma/ends/read.h>
+#include <rpcrdma/session/session.h>
 
 namespace rpcrdma::ends {
 
-base::Expected<Ends> read_ends(const std::vector<std::string>& /*files*/,
-                               const EndsOptions& options) {
-  return join({}, options);
+namespace {
+
+// The name without its folder, as long as no other file has the same.
+std::string short_name(const std::vector<std::string>& files, std::size_t at) {
+  const auto name = [&](std::size_t i) {
+    return std::filesystem::path(files[i]).filename().string();
+  };
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i != at && name(i) == name(at)) return files[at];
+  }
+  return name(at);
+}
+
+base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_calls,
+                                      const EndsOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return base::fail(fmt::format("{}: is not a regular file, so it cannot be read again", path));
+  }
+  auto source = capture::open_file(path);
+  if (!source) return tl::unexpected(source.error());
+  Collector collector(most_calls);
+  session::Session session(
+      {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
+       .rules = std::nullopt,
+       .join_views = false},
+      {.before_rules = {}, .after_rules = {&collector}, .events = {&collector}});
+  collector.attach(session.context());
+  if (auto read = session.pipeline().run(**source, nullptr, options.threads); !read) {
+    return tl::unexpected(read.error());
+  }
+  session.pipeline().finish();
+  SourceHalves halves = collector.take(true);
+  halves.lost += session.pipeline().dropped((*source)->stats());
+  return halves;
+}
+
+}  // namespace
+
+base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options) {
+  std::vector<SourceHalves> sources;
+  std::size_t left = options.most_calls;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    // Each gets an equal share of what the files before it have left.
+    const std::size_t share = left / (files.size() - i);
+    auto halves = read_one(files[i], share, options);
+    if (!halves) return tl::unexpected(halves.error());
+    left -= std::min(left, halves->calls.size());
+    halves->file = short_name(files, i);
+    sources.push_back(std::move(*halves));
+  }
+  unite_rings(sources);
+  return join(std::move(sources), options);
 }
 
 }  // namespace rpcrdma::ends

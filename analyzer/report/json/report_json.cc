@@ -1,5 +1,6 @@
 // Writes a report as JSON. report_fields.h lists the fields. Two threads can share a long report.
 #include "capture_quality.h"
+#include "json/ends_json.h"
 #include "report_fields.h"
 
 #include <algorithm>
@@ -152,6 +153,7 @@ std::string back(const Report& r, std::size_t from) {
   connections(a, r, from, r.connections.size());
   json.end();
   fields_after_connections(a, r);
+  if (r.ends) write_ends(json, *r.ends);
   json.end();
   text += json.take();
   text.erase(0, kOpening.size() - 1);
@@ -193,6 +195,7 @@ void write_json(const Report& r, const Write& write, unsigned threads) {
   connections(a, r, 0, all);
   json.end();
   fields_after_connections(a, r);
+  if (r.ends) write_ends(json, *r.ends);
   json.end();
   write(json.take());
 }

@@ -8,6 +8,7 @@
 #include "outages.h"
 #include "recording_text.h"
 #include "sessions_text.h"
+#include "text/ends_text.h"
 #include "text/latency_text.h"
 
 #include <algorithm>
@@ -484,6 +485,7 @@ void write_text(const Report& r, const TextOptions& options,
   findings_text(r, options, false, paint, out);
   capture_text(r, paint, out);
   out = fold(out, options.width);
+  if (r.ends) out += fold(ends_text(*r.ends, options.all, options.colour), options.width);
   const std::vector<const Connection*> shown =
       important_connections(r, options.all ? r.connections.size() : kConnectionsShown);
   if (const std::string slow = who_is_slow(r, options.colour); !slow.empty()) {

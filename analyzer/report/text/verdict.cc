@@ -341,6 +341,7 @@ Verdict verdict(const Report& r) {
   VerdictNumbers n = verdict_numbers(r);
   Verdict v = judged(r, n);
   if (v.health != Health::kNothing) v.time = time_text(r, n);
+  if (r.ends) v.ends = r.ends->verdict;
   add_evidence(r, v);
   v.numbers = std::move(n);
   return v;

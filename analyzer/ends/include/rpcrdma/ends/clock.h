@@ -37,6 +37,9 @@ struct ClockMap {
   std::uint64_t jumps = 0;  // steps of either clock, between stretches
   // Crossings that no clock explains, for example of messages that were joined wrongly.
   std::uint64_t contradictions = 0;
+  // The first stretch begins with the first crossing, the last one ends with the last: for a second
+  // beyond them their lines still give times, but no bound.
+  bool extends_before = false, extends_after = false;
 
   // Nothing: this time lies in no stretch, so a clock jumped there, or nothing was seen.
   [[nodiscard]] std::optional<std::int64_t> to_reference(std::int64_t other_ns) const;
@@ -44,6 +47,9 @@ struct ClockMap {
   [[nodiscard]] std::optional<std::int64_t> bound_at(std::int64_t other_ns) const;
   // The largest bound; nothing: some stretch has none, or there is no stretch.
   [[nodiscard]] std::optional<std::int64_t> worst_bound_ns() const;
+  // The bound for four fifths of the time: less is known at the ends of what was seen. Nothing: as
+  // above.
+  [[nodiscard]] std::optional<std::int64_t> usual_bound_ns() const;
 };
 
 struct ClockOptions {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <rpcrdma/ends/clock.h>
+#include <rpcrdma/wire/dialects.h>
 
 namespace rpcrdma::ends {
 
@@ -129,9 +130,21 @@ struct Ends {
   std::vector<std::string> notes;
 };
 
+// From how long on a Call is slow, and so is judged.
+struct SlowProcedure {
+  std::string procedure;  // the last word of a name, such as "READ"; empty: of all procedures
+  std::int64_t limit_ns = 0;
+};
+
 struct EndsOptions {
   std::size_t slowest = 10;  // of each procedure
+  // Below, no side is to blame. Above the accuracy of a busy machine's scheduling.
+  std::int64_t slow_ns = 5'000'000;
+  std::vector<SlowProcedure> limits = {};  // the first that fits replaces `slow_ns`
   bool keep_calls = false;
+  unsigned threads = 1;    // of each session that read_ends() runs
+  bool check_icrc = true;  // as in model::ModelOptions
+  std::optional<wire::Dialect> dialect = std::nullopt;
   std::size_t most_calls = 1'000'000;  // of all sources together
   // For read_ends() in a thread of its own; null: not wanted. Once `cancelled` is set, it returns an
   // error soon. `bytes_read` counts those of all files, as stored.

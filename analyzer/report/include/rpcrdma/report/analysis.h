@@ -59,6 +59,8 @@ class Analysis final : private model::Observer {
   [[nodiscard]] Report snapshot(const capture::SourceStats& source, std::uint64_t files = 1) const;
   // Call once, after Pipeline::finish(). `files`: the number of files of the capture.
   void finish(const capture::SourceStats& source, std::uint64_t files = 1);
+  // What both ends of Calls show, for the report. Call it after finish().
+  void set_ends(ends::Ends ends) { report_.ends = std::move(ends); }
   // Complete after finish().
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] Report take_report() { return std::move(report_); }

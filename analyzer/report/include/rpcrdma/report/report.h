@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <rpcrdma/base/histogram.h>
+#include <rpcrdma/ends/ends.h>
 #include <rpcrdma/model/model.h>
 #include <rpcrdma/mounts/mounts.h>
 #include <rpcrdma/report/files.h>
@@ -340,6 +341,8 @@ struct Report {
   std::vector<Finding> findings;                    // errors first
   std::array<std::uint64_t, 3> findings_omitted{};  // by rules::Severity
   std::vector<Inconclusive> inconclusive;
+  // Several files show the same connections. It is not part of merged reports.
+  std::optional<ends::Ends> ends;
 
   [[nodiscard]] bool has_errors() const;                               // any finding is an error
   [[nodiscard]] const Connection* connection(std::uint32_t id) const;  // null: no such ID

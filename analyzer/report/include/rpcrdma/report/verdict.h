@@ -1,4 +1,4 @@
-// The verdict of a report: one or two sentences on faults, and one on time.
+// The verdict of a report: one or two sentences on faults, one on time, and one on both ends.
 #pragma once
 
 #include <cstddef>
@@ -54,13 +54,20 @@ struct Verdict {
   bool judged = true;
   std::string text;  // on faults
   std::string time;  // on time; empty without answered Calls
+  std::string ends;  // on both ends of Calls; empty if one source alone shows them
   // Role and address of the one side at fault in all errors, or else in all warnings.
   std::string role, side;
   VerdictNumbers numbers;
   std::vector<std::size_t> evidence;  // indices of the findings of the worst severity, the first
 
-  // Both sentences.
-  [[nodiscard]] std::string sentence() const { return time.empty() ? text : text + ' ' + time; }
+  // All sentences.
+  [[nodiscard]] std::string sentence() const {
+    std::string all = text;
+    for (const std::string* more : {&time, &ends}) {
+      if (!more->empty()) all += ' ' + *more;
+    }
+    return all;
+  }
 };
 
 // "nothing", "not judged", "errors", "warnings", "no faults found", "healthy"
