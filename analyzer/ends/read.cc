@@ -1,4 +1,5 @@
 #include "ring.h"
+#include "watched_source.h"
 
 #include <filesystem>
 #include <system_error>
@@ -28,14 +29,19 @@ std::string short_name(const std::vector<std::string>& files, std::size_t at) {
   return name(at);
 }
 
+bool is_cancelled(const EndsOptions& options) {
+  return options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+}
+
 base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_calls,
                                       const EndsOptions& options) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return base::fail(fmt::format("{}: is not a regular file, so it cannot be read again", path));
   }
-  auto source = capture::open_file(path);
-  if (!source) return tl::unexpected(source.error());
+  auto opened = capture::open_file(path);
+  if (!opened) return tl::unexpected(opened.error());
+  WatchedSource source(std::move(*opened), options.cancelled, options.bytes_read);
   Collector collector(most_calls);
   session::Session session(
       {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
@@ -43,12 +49,13 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_
        .join_views = false},
       {.before_rules = {}, .after_rules = {&collector}, .events = {&collector}});
   collector.attach(session.context());
-  if (auto read = session.pipeline().run(**source, nullptr, options.threads); !read) {
+  if (auto read = session.pipeline().run(source, nullptr, options.threads); !read) {
     return tl::unexpected(read.error());
   }
+  if (is_cancelled(options)) return base::fail("cancelled");
   session.pipeline().finish();
   SourceHalves halves = collector.take(true);
-  halves.lost += session.pipeline().dropped((*source)->stats());
+  halves.lost += session.pipeline().dropped(source.stats());
   return halves;
 }
 

@@ -58,7 +58,7 @@ void EndsPage::start() {
   if (wanted_ || !is_offered()) return;
   wanted_ = true;
   show_problem({});
-  reading_->start(document_.files());
+  reading_->start(document_.files(), document_.check_icrc());
   show_progress();
 }
 

@@ -16,6 +16,7 @@ base::Expected<ends::Ends> read_files(const std::vector<std::string>& files,
                                       EndsReading::Watch& watch) {
   ends::EndsOptions options;
   options.keep_calls = true;
+  options.check_icrc = watch.check_icrc;
   options.cancelled = &watch.cancelled;
   options.bytes_read = &watch.bytes_read;
   return ends::read_ends(files, options);
@@ -33,7 +34,7 @@ EndsReading::~EndsReading() {
   cancel();
 }
 
-void EndsReading::start(const QStringList& files) {
+void EndsReading::start(const QStringList& files, bool check_icrc) {
   cancel();
   std::vector<std::string> paths;
   bytes_total_ = 0;
@@ -42,6 +43,7 @@ void EndsReading::start(const QStringList& files) {
     bytes_total_ += static_cast<std::uint64_t>(std::max<qint64>(0, QFileInfo(file).size()));
   }
   watch_ = std::make_shared<Watch>();
+  watch_->check_icrc = check_icrc;
   timer_.start();
   worker_->post(
       this,

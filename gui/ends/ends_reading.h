@@ -22,6 +22,7 @@ class EndsReading : public QObject {
  public:
   // How a reading is watched from the interface's thread.
   struct Watch {
+    bool check_icrc = true;
     std::atomic<bool> cancelled{false};
     std::atomic<std::uint64_t> bytes_read{0};  // of all files
   };
@@ -35,7 +36,7 @@ class EndsReading : public QObject {
   // Reads files; the default joins them as `rpcrdma analyze` does. For tests.
   void set_reader(Reader reader) { reader_ = std::move(reader); }
   // Cancels what is read, and begins.
-  void start(const QStringList& files);
+  void start(const QStringList& files, bool check_icrc = true);
   void cancel();
   [[nodiscard]] bool is_reading() const { return watch_ != nullptr; }
   // 0 to 100; -1: not known.

@@ -10,7 +10,7 @@ namespace {
 TEST(CountersOfDevices, DrawsThoseThatGrowAndNamesThoseThatAreNotCounted) {
   DeviceCounters counters;
   counters.devices = "mlx5_0 port 1";
-  counters.counters = {{"packets out of sequence"}, {"RNR NAKs"}, {"CNPs sent", false}};
+  counters.counters = {{"packets out of sequence"}, {"RNR NAKs"}, {"CNPs sent"}};
   for (std::int64_t i = 0; i < 5; ++i) {
     counters.samples.push_back(
         {i * 1'000'000'000, (i + 1) * 1'000'000'000, {static_cast<std::uint64_t>(10 * i), std::uint64_t{0}, std::nullopt}});

@@ -33,7 +33,7 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr std::array<ViewName, 16> kViews{{
+constexpr std::array<ViewName, 18> kViews{{
     {"messages", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Messages"), "Alt+0"},
     {"overview", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Overview"), "Alt+O"},
     {"calls", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&alls"), "Alt+C"},
@@ -42,6 +42,8 @@ constexpr std::array<ViewName, 16> kViews{{
     {"connections", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Connections"), "Alt+1"},
     {"detail", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "The &message's fields"), "Alt+2"},
     {"credits", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&redits"), "Alt+3"},
+    {"states", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "O&utstanding Calls"), "Alt+Shift+3"},
+    {"devices", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Device counters"), "Alt+Shift+9"},
     {"chunks", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&hunks"), "Alt+4"},
     {"ladder", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Ladder"), "Alt+5"},
     {"latency", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "La&tency"), "Alt+6"},
@@ -239,8 +241,10 @@ void MainWindow::make_docks() {
       {"connections", tr("Connections"), connections_},
       {"findings", tr("Findings"), findings_},
       {"credits", tr("Credits"), panels_->credits},
+      {"states", tr("Outstanding Calls"), panels_->states},
       {"chunk-sizes", tr("Chunk sizes"), panels_->chunk_sizes},
       {"congestion", tr("Congestion"), panels_->congestion},
+      {"devices", tr("Device"), panels_->devices},
       {"events", tr("Events"), new EventsView(document_, this)},
   };
   for (const auto& [name, title, widget] : bottom) {

@@ -18,7 +18,6 @@ namespace rpcrdma::gui {
 struct DeviceCounters {
   struct Counter {
     QString name;
-    bool trouble = true;  // else it only shows that congestion control works
   };
   struct Sample {
     std::int64_t from_ns = 0, to_ns = 0;
