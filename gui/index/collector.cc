@@ -469,11 +469,17 @@ void Collector::on_event(const trace_reader::Event& event) {
                       report::event_summary(event, {})});
 }
 
+// Packets alone do not show where Calls are: there is nothing to sample.
 void Collector::sample_states(const roce::Connection* connection, std::int64_t time_ns) {
-  if (connection == nullptr || !connection->recorded) return;
+  if (connection == nullptr) return;
   const std::uint32_t index = context_.model->canonical(connection->index);
   if (index >= kMaxChunkSums) return;
-  Sampled& sampled = sampled_[index];
+  auto it = sampled_.find(index);
+  if (it == sampled_.end()) {
+    if (states_.counts(index).visible == 0) return;
+    it = sampled_.emplace(index, Sampled{}).first;
+  }
+  Sampled& sampled = it->second;
   sampled.latest_ns = std::max(sampled.latest_ns, time_ns);
   if (time_ns - sampled.sampled_ns < kSampleNs) return;
   sampled.sampled_ns = time_ns;

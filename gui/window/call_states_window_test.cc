@@ -1,14 +1,20 @@
 // Where outstanding Calls are, and what devices count, while a load runs.
 #include "device_watch.h"
+#include "joined_for_tests.h"
 #include "panels.h"
+#include "wait_for_tests.h"
 #include "window_for_tests.h"
 
-#include <QDockWidget>
+#include <QDoubleSpinBox>
+#include <QSignalSpy>
 #include <QSpinBox>
+
+#include <atomic>
 
 #include <gmock/gmock.h>
 
 #include <rpcrdma/sources/playground_panel.h>
+#include <rpcrdma/states/call_states.h>
 
 namespace rpcrdma::gui {
 namespace {
@@ -16,6 +22,7 @@ namespace {
 class CallStatesInTheWindow : public OpenWindow {
  protected:
   ~CallStatesInTheWindow() override {
+    if (!window.playground().running()) return;
     const QSignalSpy over(&window.playground(), &PlaygroundPanel::stopped);
     window.playground().stop();
     static_cast<void>(QTest::qWaitFor([&] { return over.count() != 0; }, kBound));
@@ -50,6 +57,30 @@ TEST_F(CallStatesInTheWindow, ShowsCallsThatWaitForACredit) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return most(credit) >= 8; }, kBound));
   EXPECT_TRUE(view().picture().states[credit].now.has_value());
   EXPECT_FALSE(view().picture().over);
+}
+
+TEST_F(CallStatesInTheWindow, ARecordingShowsItsCourse) {
+  window.open({QString::fromStdString(joined::joined_recording(folder.path().toStdString(), true))});
+  ASSERT_TRUE(QTest::qWaitFor(
+      [&] {
+        return document().store().read(
+            [](const index::Content& c) { return c.progress.finished && !c.rows.empty(); });
+      },
+      kBound));
+  window.show_view("states");
+  const auto credit = static_cast<std::size_t>(states::State::kCredit);
+  // Each Call waits for a credit, one after the other.
+  ASSERT_TRUE(QTest::qWaitFor([&] { return most(credit) == 1; }, kBound));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view().picture().over; }, kBound));
+  for (const CallStatesPicture::State& state : view().picture().states) {
+    EXPECT_EQ(state.now.value_or(0), 0U) << state.name.toStdString();
+  }
+  EXPECT_EQ(view().picture().states[credit].now, 0U);
+  // A part of the time shows a part of the bins.
+  const auto all = view().picture().bins.size();
+  const TimeRange::Span whole = document().time_range().bounds();
+  document().time_range().set({whole.to_ns - whole.length_ns() / 4, whole.to_ns});
+  EXPECT_LT(view().picture().bins.size(), all);
 }
 
 TEST(CountersOfTheHost, GrowWhileALiveSourceIsShown) {

@@ -349,7 +349,9 @@ class Screens {
     QTest::qWait(1500);
     view("messages");
     view("credits");
-    const bool saved = save("dark");
+    bool saved = save("dark");
+    view("states");
+    saved = saved && save("states", window_->dock("states")->widget());
     return some && saved && stop();
   }
 
