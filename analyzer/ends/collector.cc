@@ -20,14 +20,14 @@ constexpr std::size_t kMostNames = 4096;
 constexpr std::uint8_t kHere = 0;  // the recording endpoint, in its events
 constexpr std::size_t kMostConnections = 65536;
 // Up to the year 2116. Differences of two such times do not overflow.
-constexpr std::int64_t kLatest = std::int64_t{1} << 62U;
+constexpr std::int64_t kLatestSeen = std::int64_t{1} << 62U;
 
 std::int64_t sane(std::int64_t ns) {
-  return ns >= 0 && ns < kLatest ? ns : kNoTime;
+  return ns >= 0 && ns < kLatestSeen ? ns : kNoTime;
 }
 
 std::int64_t sane_duration(std::int64_t ns) {
-  return ns >= 0 && ns < kLatest ? ns : kUnknownNs;
+  return ns >= 0 && ns < kLatestSeen ? ns : kUnknownNs;
 }
 
 std::uint16_t small(std::uint32_t n) {

@@ -29,19 +29,19 @@ std::string short_name(const std::vector<std::string>& files, std::size_t at) {
   return name(at);
 }
 
-bool is_cancelled(const EndsOptions& options) {
-  return options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+bool is_cancelled(const ReadWatch& watch) {
+  return watch.cancelled != nullptr && watch.cancelled->load(std::memory_order_relaxed);
 }
 
 base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_calls,
-                                      const EndsOptions& options) {
+                                      const EndsOptions& options, const ReadWatch& watch) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return base::fail(fmt::format("{}: is not a regular file, so it cannot be read again", path));
   }
   auto opened = capture::open_file(path);
   if (!opened) return tl::unexpected(opened.error());
-  WatchedSource source(std::move(*opened), options.cancelled, options.bytes_read);
+  WatchedSource source(std::move(*opened), watch.cancelled, watch.bytes_read);
   Collector collector(most_calls);
   session::Session session(
       {.model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
@@ -52,7 +52,7 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_
   if (auto read = session.pipeline().run(source, nullptr, options.threads); !read) {
     return tl::unexpected(read.error());
   }
-  if (is_cancelled(options)) return base::fail("cancelled");
+  if (is_cancelled(watch)) return base::fail("cancelled");
   session.pipeline().finish();
   SourceHalves halves = collector.take(true);
   halves.lost += session.pipeline().dropped(source.stats());
@@ -61,13 +61,14 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::size_t most_
 
 }  // namespace
 
-base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options) {
+base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options,
+                               const ReadWatch& watch) {
   std::vector<SourceHalves> sources;
   std::size_t left = options.most_calls;
   for (std::size_t i = 0; i < files.size(); ++i) {
     // Each gets an equal share of what the files before it have left.
     const std::size_t share = left / (files.size() - i);
-    auto halves = read_one(files[i], share, options);
+    auto halves = read_one(files[i], share, options, watch);
     if (!halves) return tl::unexpected(halves.error());
     left -= std::min(left, halves->calls.size());
     halves->file = short_name(files, i);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rpcrdma::gui::testing {
+namespace rpcrdma::gui::made {
 
 inline constexpr std::int64_t kEndsBegin = 1'700'000'000'000'000'000;
 
@@ -109,4 +109,4 @@ inline ends::Ends made_ends(std::uint32_t count, std::uint32_t first_xid = 1) {
   return all;
 }
 
-}  // namespace rpcrdma::gui::testing
+}  // namespace rpcrdma::gui::made

@@ -73,8 +73,8 @@ std::uint64_t EndsLinks::message_of(std::uint32_t call, const index::Store& stor
   const std::vector<ends::EndsCall>& calls = calls_of(*all_);
   if (call >= calls.size()) return 0;
   const ends::EndsCall& wanted = calls[call];
-  auto it = std::lower_bound(messages_.begin(), messages_.end(),
-                             std::pair(wanted.xid, std::uint64_t{0}));
+  auto it =
+      std::lower_bound(messages_.begin(), messages_.end(), std::pair(wanted.xid, std::uint64_t{0}));
   return store.read([&](const index::Content& c) {
     std::uint64_t best = 0;
     Fit best_fit;
@@ -98,8 +98,7 @@ std::optional<std::uint32_t> EndsLinks::call_of(std::uint64_t message,
     if (row == nullptr) return std::nullopt;
     std::optional<std::uint32_t> best;
     Fit best_fit;
-    auto it =
-        std::lower_bound(calls_.begin(), calls_.end(), std::pair(row->xid, std::uint32_t{0}));
+    auto it = std::lower_bound(calls_.begin(), calls_.end(), std::pair(row->xid, std::uint32_t{0}));
     for (; it != calls_.end() && it->first == row->xid; ++it) {
       const Fit fit = fit_of(*all_, calls[it->second], *row, c);
       if (best && !(fit < best_fit)) continue;

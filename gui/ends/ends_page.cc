@@ -42,9 +42,10 @@ void EndsPage::reset() {
   reading_->cancel();
   wanted_ = false;
   took(nullptr);
-  show_problem(is_offered() ? QString()
-                            : tr("Open the files of both ends at once, for example the client's and "
-                                 "the server's trace and a capture of the packets between them."));
+  show_problem(is_offered()
+                   ? QString()
+                   : tr("Open the files of both ends at once, for example the client's and "
+                        "the server's trace and a capture of the packets between them."));
   Q_EMIT offered(is_offered());
   if (isVisible()) start();
 }
@@ -121,8 +122,8 @@ void EndsPage::show_facts() {
   for (const ends::Source& source : all_->sources) lines << source_text(source);
   if (all_->withheld != 0) lines << tr("%1 Calls are not judged.").arg(all_->withheld);
   if (all_->seen_once != 0) {
-    lines << tr("%1 Calls of shared connections were seen by one source only.")
-                 .arg(all_->seen_once);
+    lines
+        << tr("%1 Calls of shared connections were seen by one source only.").arg(all_->seen_once);
   }
   if (all_->not_kept != 0) {
     lines << tr("%1 Calls beyond the limit were not joined.").arg(all_->not_kept);

@@ -1,5 +1,5 @@
-#include "ends_page.h"
 #include "ends_legend.h"
+#include "ends_page.h"
 #include "ends_words.h"
 #include "time_notation.h"
 
@@ -142,8 +142,10 @@ QWidget* EndsPage::make_calls() {
   auto* const all = new QWidget(body_);
   order_ = ends_choice(all, tr("Order"));
   const std::pair<EndsOrder, QString> orders[] = {
-      {EndsOrder::kSlowestFirst, tr("Slowest first")}, {EndsOrder::kFastestFirst, tr("Fastest first")},
-      {EndsOrder::kOldestFirst, tr("Oldest first")},   {EndsOrder::kNewestFirst, tr("Newest first")},
+      {EndsOrder::kSlowestFirst, tr("Slowest first")},
+      {EndsOrder::kFastestFirst, tr("Fastest first")},
+      {EndsOrder::kOldestFirst, tr("Oldest first")},
+      {EndsOrder::kNewestFirst, tr("Newest first")},
       {EndsOrder::kBySide, tr("By side")},
   };
   for (const auto& [order, name] : orders) order_->addItem(name, static_cast<int>(order));
@@ -171,8 +173,8 @@ QWidget* EndsPage::make_calls() {
   waterfall_->set_notation(notation_of(document_));
   auto* const bar = new QHBoxLayout;
   bar->setSpacing(kGap);
-  for (QWidget* const w : std::initializer_list<QWidget*>{order_, side_, procedure_, scale_,
-                                                          count_}) {
+  for (QWidget* const w :
+       std::initializer_list<QWidget*>{order_, side_, procedure_, scale_, count_}) {
     bar->addWidget(w);
   }
   bar->addStretch(1);

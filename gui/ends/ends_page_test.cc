@@ -19,7 +19,7 @@
 namespace rpcrdma::gui {
 namespace {
 
-using testing::made_ends;
+using made::made_ends;
 
 class ThePageOfBothEnds : public ::testing::Test {
  protected:

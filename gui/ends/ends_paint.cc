@@ -160,9 +160,9 @@ void EndsWaterfall::paint_axis(QPainter& painter, const Columns& at) const {
   TimeNotation notation = notation_;
   if (scale_ == Scale::kCommon) {
     const auto all = static_cast<double>(longest_ns_);
-    scale.from_ns = static_cast<std::int64_t>(all * horizontalScrollBar()->value() /
-                                              (horizontalScrollBar()->maximum() +
-                                               horizontalScrollBar()->pageStep()));
+    scale.from_ns = static_cast<std::int64_t>(
+        all * horizontalScrollBar()->value() /
+        (horizontalScrollBar()->maximum() + horizontalScrollBar()->pageStep()));
     scale.to_ns = scale.from_ns + std::max<std::int64_t>(1, static_cast<std::int64_t>(all / zoom_));
     notation.origin_ns = 0;
     notation.unit.clear();

@@ -17,9 +17,7 @@ base::Expected<ends::Ends> read_files(const std::vector<std::string>& files,
   ends::EndsOptions options;
   options.keep_calls = true;
   options.check_icrc = watch.check_icrc;
-  options.cancelled = &watch.cancelled;
-  options.bytes_read = &watch.bytes_read;
-  return ends::read_ends(files, options);
+  return ends::read_ends(files, options, {&watch.cancelled, &watch.bytes_read});
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ class EndsReading : public QObject {
     std::atomic<std::uint64_t> bytes_read{0};  // of all files
   };
   // Runs in a thread; returns soon after `cancelled` is set.
-  using Reader =
-      std::function<base::Expected<ends::Ends>(const std::vector<std::string>& files, Watch& watch)>;
+  using Reader = std::function<base::Expected<ends::Ends>(const std::vector<std::string>& files,
+                                                          Watch& watch)>;
 
   explicit EndsReading(QObject* parent = nullptr);
   ~EndsReading() override;

@@ -144,8 +144,7 @@ QVariant EndsTable::data(const QModelIndex& at, int role) const {
     }
     if (role == Qt::BackgroundRole && !whole && p->all.total_ns > 0 && sum.total_ns > 0) {
       // The more of the procedure's time a stage takes, the stronger is its side's colour.
-      const double share =
-          static_cast<double>(sum.total_ns) / static_cast<double>(p->all.total_ns);
+      const double share = static_cast<double>(sum.total_ns) / static_cast<double>(p->all.total_ns);
       const QPalette palette = QApplication::palette();
       constexpr double kStrongest = 0.35;  // text stays readable
       return tint(palette, ink(palette, side_ink(ends::side_of(stage))),

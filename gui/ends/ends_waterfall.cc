@@ -19,9 +19,9 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kLeastStage = 2;         // pixels
+constexpr int kLeastStage = 2;  // pixels
 constexpr double kMostZoom = 1e6;
-constexpr int kPanSteps = 10'000;      // of the horizontal scroll bar, for the whole width
+constexpr int kPanSteps = 10'000;  // of the horizontal scroll bar, for the whole width
 
 }  // namespace
 
@@ -190,8 +190,8 @@ QSize EndsWaterfall::sizeHint() const {
 
 std::optional<std::size_t> EndsWaterfall::row_at(int y) const {
   if (y < header_height()) return std::nullopt;
-  const auto row = static_cast<std::size_t>(verticalScrollBar()->value() +
-                                            (y - header_height()) / row_height());
+  const auto row =
+      static_cast<std::size_t>(verticalScrollBar()->value() + (y - header_height()) / row_height());
   if (row >= rows_.size()) return std::nullopt;
   return row;
 }
@@ -217,8 +217,7 @@ QRect EndsWaterfall::bar_of(const Columns& at, const Shown& shown, int top, std:
   const int right = static_cast<int>(std::lround(x_of(since + static_cast<double>(took_ns))));
   if (right < at.bars || left > at.right) return {};
   const int from = std::max(left, at.bars);
-  return {from, top + 4, std::max(kLeastStage, std::min(right, at.right) - from),
-          row_height() - 8};
+  return {from, top + 4, std::max(kLeastStage, std::min(right, at.right) - from), row_height() - 8};
 }
 
 QRect EndsWaterfall::rect_of(std::size_t row, std::size_t stage) const {
@@ -238,11 +237,12 @@ QString EndsWaterfall::text_at(const QPoint& at) const {
     if (!rect_of(*row, stage).contains(at)) continue;
     return call_name(c) + '\n' + stage_line(c, stage);
   }
-  const QRect whole = bar_of(columns(), shown_of(*row), rect_of(*row).top(), c.begin_ns,
-                             c.end_ns - c.begin_ns);
+  const QRect whole =
+      bar_of(columns(), shown_of(*row), rect_of(*row).top(), c.begin_ns, c.end_ns - c.begin_ns);
   if (whole.contains(at)) {
     return call_name(c) + '\n' +
-           tr("not known: no source shows this time; %1 of the Call").arg(duration_text(c.unknown_ns));
+           tr("not known: no source shows this time; %1 of the Call")
+               .arg(duration_text(c.unknown_ns));
   }
   return call_text(c);
 }

@@ -51,9 +51,9 @@ class EndsWaterfall : public QAbstractScrollArea {
   [[nodiscard]] QSize sizeHint() const override;
 
  Q_SIGNALS:
-  void call_selected(quint32 call);   // by the user
-  void stage_selected();              // or the whole Call
-  void call_activated(quint32 call);  // Enter, or a double click
+  void call_selected(quint32 call);                  // by the user
+  void stage_selected();                             // or the whole Call
+  void call_activated(quint32 call);                 // Enter, or a double click
   void order_wanted(rpcrdma::gui::EndsOrder order);  // a click on a title
   void zoomed();
 
@@ -104,8 +104,8 @@ class EndsWaterfall : public QAbstractScrollArea {
   Scale scale_ = Scale::kCommon;
   TimeNotation notation_;
   double zoom_ = 1;
-  std::int64_t longest_ns_ = 1;  // of the rows
-  Shown sight_;                  // for kClock: of the rows in sight
+  std::int64_t longest_ns_ = 1;         // of the rows
+  Shown sight_;                         // for kClock: of the rows in sight
   std::optional<std::size_t> current_;  // row
   std::optional<std::size_t> stage_;
   int painted_ = 0;

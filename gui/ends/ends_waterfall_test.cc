@@ -1,6 +1,7 @@
 // Rows of Calls and their bars, compared with the times that they come from.
-#include "ends_for_tests.h"
 #include "ends_waterfall.h"
+
+#include "ends_for_tests.h"
 #include "ends_words.h"
 
 #include <QApplication>
@@ -18,8 +19,8 @@ namespace {
 
 using ends::Side;
 using ends::Stage;
-using testing::made_call;
-using testing::made_ends;
+using made::made_call;
+using made::made_ends;
 
 constexpr auto kExecute = static_cast<std::size_t>(Stage::kExecute);
 
@@ -130,8 +131,9 @@ TEST_F(TheWaterfallOfBothEnds, TheKeyboardGoesThroughCallsAndTheirStages) {
 TEST_F(TheWaterfallOfBothEnds, ATooltipNamesTheStageAndItsTime) {
   const QString text = view.text_at(view.rect_of(0, kExecute).center());
   EXPECT_THAT(text.toStdString(), ::testing::HasSubstr("executing (server): 20 ms"));
-  EXPECT_THAT(view.text_at({view.rect_of(0).left() + 20, view.rect_of(0).center().y()}).toStdString(),
-              ::testing::HasSubstr("Side: server"));
+  EXPECT_THAT(
+      view.text_at({view.rect_of(0).left() + 20, view.rect_of(0).center().y()}).toStdString(),
+      ::testing::HasSubstr("Side: server"));
 }
 
 TEST_F(TheWaterfallOfBothEnds, TimeThatNoSourceShowsIsHatchedAndNamed) {

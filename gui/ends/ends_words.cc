@@ -97,11 +97,10 @@ QString stage_line(const ends::EndsCall& call, std::size_t index) {
   if (took == 0) return name + ": " + say("did not happen");
   QString text = name + ": " + duration_text(took);
   if (call.began_ns[index] != ends::kUnknownNs && call.began_ns[index] >= call.begin_ns) {
-    text += QString(", %1 %2").arg(
-        say("from"), signed_duration(call.began_ns[index] - call.begin_ns));
+    text +=
+        QString(", %1 %2").arg(say("from"), signed_duration(call.began_ns[index] - call.begin_ns));
   }
-  const bool crosses =
-      stage == ends::Stage::kNetworkThere || stage == ends::Stage::kNetworkBack;
+  const bool crosses = stage == ends::Stage::kNetworkThere || stage == ends::Stage::kNetworkBack;
   if (crosses && call.bound_ns != ends::kUnknownNs) {
     text += QString(" (\u00b1%1)").arg(duration_text(call.bound_ns));
   }

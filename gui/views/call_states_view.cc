@@ -64,8 +64,8 @@ QRect CallStatesView::counts_area() const {
   for (const CallStatesPicture::State& s : picture_.states) {
     wide = std::max(wide, fontMetrics().horizontalAdvance(s.name));
   }
-  wide += fontMetrics().height() + fontMetrics().horizontalAdvance(tr("not seen from here")) +
-          5 * kGap;
+  wide +=
+      fontMetrics().height() + fontMetrics().horizontalAdvance(tr("not seen from here")) + 5 * kGap;
   return {kGap, kGap / 2, std::min(wide, width() / 2), height() - kGap};
 }
 
@@ -99,10 +99,11 @@ void CallStatesView::paintEvent(QPaintEvent* event) {
   painter.fillRect(rect(), palette().base());
   if (picture_.states.empty()) {
     painter.setPen(secondary_text(palette()));
-    painter.drawText(rect().adjusted(kMargin, kMargin, -kMargin, -kMargin),
-                     Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
-                     tr("Only endpoints and the kernel show where Calls are: attach to one, or open "
-                        "a recording."));
+    painter.drawText(
+        rect().adjusted(kMargin, kMargin, -kMargin, -kMargin),
+        Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap,
+        tr("Only endpoints and the kernel show where Calls are: attach to one, or open "
+           "a recording."));
     return;
   }
   paint_counts(painter);
@@ -213,9 +214,9 @@ void CallStatesView::paint_course(QPainter& painter) const {
 QString CallStatesView::text_at(const QPoint& at) const {
   if (!plot().contains(at)) return {};
   const std::int64_t ns = scale().time_at(at.x());
-  const auto after =
-      std::upper_bound(picture_.bins.begin(), picture_.bins.end(), ns,
-                       [](std::int64_t t, const CallStatesPicture::Bin& b) { return t < b.from_ns; });
+  const auto after = std::upper_bound(
+      picture_.bins.begin(), picture_.bins.end(), ns,
+      [](std::int64_t t, const CallStatesPicture::Bin& b) { return t < b.from_ns; });
   if (after == picture_.bins.begin()) return {};
   const CallStatesPicture::Bin& bin = *std::prev(after);
   if (ns >= bin.to_ns) return {};

@@ -91,8 +91,10 @@ QStringList DeviceCountersView::lines() const {
 
 QString DeviceCountersView::totals() const {
   if (!shown_.problem.isEmpty()) return shown_.problem;
-  if (shown_.devices.isEmpty()) return tr("The counters of this host's devices are read once a "
-                                          "second while a live source is shown.");
+  if (shown_.devices.isEmpty())
+    return tr(
+        "The counters of this host's devices are read once a "
+        "second while a live source is shown.");
   QStringList counts, absent;
   for (std::size_t i = 0; i < shown_.counters.size(); ++i) {
     const auto total = total_of(shown_, i);
@@ -104,7 +106,8 @@ QString DeviceCountersView::totals() const {
   }
   QString text = shown_.devices;
   if (!counts.isEmpty()) text += ": " + counts.join(", ");
-  if (!absent.isEmpty()) text += '\n' + tr("Not counted by these devices: %1").arg(absent.join(", "));
+  if (!absent.isEmpty())
+    text += '\n' + tr("Not counted by these devices: %1").arg(absent.join(", "));
   return text;
 }
 

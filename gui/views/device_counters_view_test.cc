@@ -13,7 +13,9 @@ TEST(CountersOfDevices, DrawsThoseThatGrowAndNamesThoseThatAreNotCounted) {
   counters.counters = {{"packets out of sequence"}, {"RNR NAKs"}, {"CNPs sent"}};
   for (std::int64_t i = 0; i < 5; ++i) {
     counters.samples.push_back(
-        {i * 1'000'000'000, (i + 1) * 1'000'000'000, {static_cast<std::uint64_t>(10 * i), std::uint64_t{0}, std::nullopt}});
+        {i * 1'000'000'000,
+         (i + 1) * 1'000'000'000,
+         {static_cast<std::uint64_t>(10 * i), std::uint64_t{0}, std::nullopt}});
   }
   DeviceCountersView view;
   view.set_notation({[](std::int64_t ns) { return QString::number(ns / 1'000'000'000); }, 0, "s"});

@@ -16,11 +16,10 @@ namespace {
 class BothEndsInTheWindow : public OpenWindow {
  protected:
   void open_both() {
-    window.ends().reading().set_reader(
-        [](const std::vector<std::string>&, EndsReading::Watch&) {
-          return base::Expected<ends::Ends>(
-              testing::made_ends(joined::kJoinedCalls, joined::kJoinedFirstXid));
-        });
+    window.ends().reading().set_reader([](const std::vector<std::string>&, EndsReading::Watch&) {
+      return base::Expected<ends::Ends>(
+          made::made_ends(joined::kJoinedCalls, joined::kJoinedFirstXid));
+    });
     const std::string to = folder.path().toStdString();
     window.open({QString::fromStdString(joined::joined_recording(to, true)),
                  QString::fromStdString(joined::joined_recording(to, false))});

@@ -8,7 +8,6 @@
 #include <QDoubleSpinBox>
 #include <QSignalSpy>
 #include <QSpinBox>
-
 #include <atomic>
 
 #include <gmock/gmock.h>
@@ -47,8 +46,8 @@ TEST_F(CallStatesInTheWindow, ShowsCallsThatWaitForACredit) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return rows() > 500; }, kBound));
   window.show_view("states");
   const auto credit = static_cast<std::size_t>(states::State::kCredit);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return view().picture().states.size() == states::kStates; },
-                              kBound));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return view().picture().states.size() == states::kStates; }, kBound));
   QWidget* const row = window.playground().findChild<QWidget*>("granted");
   ASSERT_NE(row, nullptr);
   auto* const field = row->findChild<QDoubleSpinBox*>();
@@ -60,7 +59,8 @@ TEST_F(CallStatesInTheWindow, ShowsCallsThatWaitForACredit) {
 }
 
 TEST_F(CallStatesInTheWindow, ARecordingShowsItsCourse) {
-  window.open({QString::fromStdString(joined::joined_recording(folder.path().toStdString(), true))});
+  window.open(
+      {QString::fromStdString(joined::joined_recording(folder.path().toStdString(), true))});
   ASSERT_TRUE(QTest::qWaitFor(
       [&] {
         return document().store().read(

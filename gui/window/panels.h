@@ -69,8 +69,7 @@ class Panels : public QObject {
   [[nodiscard]] static Congestion congestion_of(const index::Content& content,
                                                 std::uint32_t connection, TimeRange::Span shown);
   [[nodiscard]] static CallStatesPicture states_of(const index::Content& content,
-                                                   std::uint32_t connection,
-                                                   TimeRange::Span shown);
+                                                   std::uint32_t connection, TimeRange::Span shown);
   [[nodiscard]] static std::vector<LatencyProcedure> latency_of(const index::Content& content);
   [[nodiscard]] static LatencyProcedure latency_of(const index::ProcedureTimes& times);
 

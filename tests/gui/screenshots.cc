@@ -292,8 +292,8 @@ class Screens {
     if (!QTest::qWaitFor(finished, kBound)) return false;
     view("both-ends");
     EndsPage& page = window_->ends();
-    const bool read = QTest::qWaitFor(
-        [&] { return page.shown() != nullptr && page.is_settled(); }, kBound);
+    const bool read =
+        QTest::qWaitFor([&] { return page.shown() != nullptr && page.is_settled(); }, kBound);
     for (int i = 0; i < 3; ++i) QTest::keyClick(&page.waterfall(), Qt::Key_Down);
     return read && save("joined-ends");
   }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -146,10 +145,6 @@ struct EndsOptions {
   bool check_icrc = true;  // as in model::ModelOptions
   std::optional<wire::Dialect> dialect = std::nullopt;
   std::size_t most_calls = 1'000'000;  // of all sources together
-  // For read_ends() in a thread of its own; null: not wanted. Once `cancelled` is set, it returns an
-  // error soon. `bytes_read` counts those of all files, as stored.
-  const std::atomic<bool>* cancelled = nullptr;
-  std::atomic<std::uint64_t>* bytes_read = nullptr;
 };
 
 // No connection was seen by two sources: then `connections` is empty, and notes states why.

@@ -16,20 +16,20 @@ struct CallStatesPicture {
   struct State {
     QString name;
     Ink ink = Ink::kCall;
-    double strength = 1;                // of the colour: 0 is the background
-    std::optional<std::uint32_t> now;   // nothing: no source shows this state
-    bool at_least = false;              // some source does not show it
+    double strength = 1;               // of the colour: 0 is the background
+    std::optional<std::uint32_t> now;  // nothing: no source shows this state
+    bool at_least = false;             // some source does not show it
   };
   struct Bin {
     std::int64_t from_ns = 0, to_ns = 0;
     std::vector<std::uint32_t> calls;  // by state: the most in this time
   };
-  std::vector<State> states;  // in the order of a Call's way
-  std::vector<Bin> bins;      // in order of time
+  std::vector<State> states;            // in the order of a Call's way
+  std::vector<Bin> bins;                // in order of time
   std::int64_t from_ns = 0, to_ns = 0;  // the time shown; both 0: that of the bins
-  bool over = false;       // the source has ended: `now` is its last moment
-  std::uint32_t earlier = 0;  // outstanding since before the view began
-  bool uncertain = false;     // events were lost
+  bool over = false;                    // the source has ended: `now` is its last moment
+  std::uint32_t earlier = 0;            // outstanding since before the view began
+  bool uncertain = false;               // events were lost
 };
 
 class CallStatesView : public QWidget {

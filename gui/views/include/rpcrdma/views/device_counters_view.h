@@ -27,7 +27,7 @@ struct DeviceCounters {
   QString devices;  // "mlx5_0 port 1, mlx5_1 port 1"
   QString problem;  // why there is nothing to show; empty: there is
   std::vector<Counter> counters;
-  std::vector<Sample> samples;  // in order of time
+  std::vector<Sample> samples;          // in order of time
   std::int64_t from_ns = 0, to_ns = 0;  // the time shown; both 0: that of the samples
 };
 
