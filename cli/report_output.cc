@@ -68,8 +68,7 @@ int status_of(const report::Report& report, rules::Severity fail_on) {
   const auto is_severe = [&](const report::Finding& f) { return f.severity <= fail_on; };
   if (std::any_of(report.findings.begin(), report.findings.end(), is_severe)) return kFindings;
   // Sources that contradict each other.
-  if (report.ends && !report.ends->contradictions.empty() &&
-      rules::Severity::kWarning <= fail_on) {
+  if (report.ends && !report.ends->contradictions.empty() && rules::Severity::kWarning <= fail_on) {
     return kFindings;
   }
   for (const rules::Severity s : kSeverities) {

@@ -347,12 +347,12 @@ class Joining {
 // What a source states is not believed: indices are checked, and times outside the range in which
 // their differences cannot overflow count as not seen.
 void sanitize(SourceHalves& source) {
-  constexpr std::int64_t kLatestTime = std::int64_t{1} << 62U;
+  constexpr std::int64_t kLatestJoined = std::int64_t{1} << 62U;
   const auto time = [](std::int64_t& ns) {
-    if (ns < 0 || ns >= kLatestTime) ns = kNoTime;
+    if (ns < 0 || ns >= kLatestJoined) ns = kNoTime;
   };
   const auto duration = [](std::int64_t& ns) {
-    if (ns < 0 || ns >= kLatestTime) ns = kUnknownNs;
+    if (ns < 0 || ns >= kLatestJoined) ns = kUnknownNs;
   };
   std::erase_if(source.calls,
                 [&](const HalfCall& c) { return c.connection >= source.connections.size(); });

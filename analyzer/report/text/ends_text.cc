@@ -180,7 +180,8 @@ std::string ends_text(const ends::Ends& e, bool all, bool colour) {
     const ends::EndsConnection& c = e.connections[i];
     std::string points;
     for (const std::uint32_t s : c.sources) {
-      points += fmt::format("{}{}", points.empty() ? "" : " -> ", escape_terminal(e.sources[s].file));
+      points +=
+          fmt::format("{}{}", points.empty() ? "" : " -> ", escape_terminal(e.sources[s].file));
     }
     fmt::format_to(to, "  points     {} - {}: {}\n", escape_terminal(c.client),
                    escape_terminal(c.server), points);
