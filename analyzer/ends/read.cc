@@ -1,4 +1,5 @@
 #include "ring.h"
+#include "watched_source.h"
 
 #include <filesystem>
 #include <system_error>
@@ -28,15 +29,20 @@ std::string short_name(const std::vector<std::string>& files, std::size_t at) {
   return name(at);
 }
 
+bool is_cancelled(const ReadWatch& watch) {
+  return watch.cancelled != nullptr && watch.cancelled->load(std::memory_order_relaxed);
+}
+
 base::Expected<SourceHalves> read_one(const std::string& path, std::uint32_t file,
                                       std::size_t most_calls, const EndsOptions& options,
-                                      Watcher* watcher) {
+                                      Watcher* watcher, const ReadWatch& watch) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     return base::fail(fmt::format("{}: is not a regular file, so it cannot be read again", path));
   }
-  auto source = capture::open_file(path);
-  if (!source) return tl::unexpected(source.error());
+  auto opened = capture::open_file(path);
+  if (!opened) return tl::unexpected(opened.error());
+  WatchedSource source(std::move(*opened), watch.cancelled, watch.bytes_read);
   Collector collector(most_calls);
   session::Observers observers{
       .before_rules = {}, .after_rules = {&collector}, .events = {&collector}};
@@ -51,12 +57,13 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::uint32_t fil
                            std::move(observers));
   collector.attach(session.context());
   if (watcher != nullptr) watcher->session_begins(file, session.context());
-  if (auto read = session.pipeline().run(**source, nullptr, options.threads); !read) {
+  if (auto read = session.pipeline().run(source, nullptr, options.threads); !read) {
     return tl::unexpected(read.error());
   }
+  if (is_cancelled(watch)) return base::fail("cancelled");
   session.pipeline().finish();
   SourceHalves halves = collector.take(true);
-  halves.lost += session.pipeline().dropped((*source)->stats());
+  halves.lost += session.pipeline().dropped(source.stats());
   halves.files = {file};
   for (HalfConnection& c : halves.connections) c.shown_as = {{file, c.id}};
   if (watcher != nullptr) watcher->file_ended(file);
@@ -66,13 +73,13 @@ base::Expected<SourceHalves> read_one(const std::string& path, std::uint32_t fil
 }  // namespace
 
 base::Expected<Ends> read_ends(const std::vector<std::string>& files, const EndsOptions& options,
-                               Watcher* watcher) {
+                               Watcher* watcher, const ReadWatch& watch) {
   std::vector<SourceHalves> sources;
   std::size_t left = options.most_calls;
   for (std::size_t i = 0; i < files.size(); ++i) {
     // Each gets an equal share of what the files before it have left.
     const std::size_t share = left / (files.size() - i);
-    auto halves = read_one(files[i], static_cast<std::uint32_t>(i), share, options, watcher);
+    auto halves = read_one(files[i], static_cast<std::uint32_t>(i), share, options, watcher, watch);
     if (!halves) return tl::unexpected(halves.error());
     left -= std::min(left, halves->calls.size());
     halves->file = short_name(files, i);

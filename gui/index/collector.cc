@@ -104,8 +104,8 @@ Collector::Collector(Store& store, const LoadOptions& options, std::uint64_t sou
       sources_(sources),
       analysis_({.profile = options.profile,
                  .model = {.dialect = options.dialect, .check_icrc = options.check_icrc},
-                 .after_rules = {this},
-                 .event_observers = {this},
+                 .after_rules = {&states_, this},
+                 .event_observers = {&states_, this},
                  .on_occurrence = [this](const rules::Occurrence& o) { on_finding(o); },
                  .join_views = options.join_views}),
       context_(analysis_.context()) {
@@ -171,6 +171,7 @@ void Collector::credit(const model::Message& m) {
 void Collector::on_message(const model::MessageSeen& event) {
   const model::Message& m = event.message;
   const model::Call* const call = event.call;
+  sample_states(&context_.connection(m), m.time_ns);
   MessageRow row;
   row.time_ns = m.time_ns;
   row.frame = m.frame;
@@ -349,6 +350,7 @@ void Collector::on_evict(const roce::Connection& connection) {
   options_.erase(connection.index);
   read_replies_.erase(connection.index);
   peers_of_.erase(connection.index);
+  sampled_.erase(connection.index);
   evict_.push_back(info(connection.index));
   touched_.erase(connection.index);
 }
@@ -416,6 +418,7 @@ void Collector::parts(const trace_reader::Event& event, const trace::CallEnd& en
 void Collector::on_event(const trace_reader::Event& event) {
   const std::uint32_t none = UINT32_MAX;
   const std::uint32_t index = event.connection != nullptr ? event.connection->index : none;
+  sample_states(event.connection, event.meta.time_ns);
   switch (event.type()) {
     case trace::EventType::kEndpoint:
     case trace::EventType::kConnection:
@@ -464,6 +467,47 @@ void Collector::on_event(const trace_reader::Event& event) {
   notable_.push_back({event.meta.frame, event.meta.time_ns,
                       index == none ? 0 : context_.connection_id(index),
                       report::event_summary(event, {})});
+}
+
+// Packets alone do not show where Calls are: there is nothing to sample.
+void Collector::sample_states(const roce::Connection* connection, std::int64_t time_ns) {
+  if (connection == nullptr) return;
+  const std::uint32_t index = context_.model->canonical(connection->index);
+  if (index >= kMaxChunkSums) return;
+  auto it = sampled_.find(index);
+  if (it == sampled_.end()) {
+    if (states_.counts(index).visible == 0) return;
+    it = sampled_.emplace(index, Sampled{}).first;
+  }
+  Sampled& sampled = it->second;
+  sampled.latest_ns = std::max(sampled.latest_ns, time_ns);
+  if (time_ns - sampled.sampled_ns < kSampleNs) return;
+  sampled.sampled_ns = time_ns;
+  samples_.push_back({index, time_ns, states_.counts(index)});
+}
+
+void Collector::sample_all_states() {
+  for (auto& [index, sampled] : sampled_) {
+    if (sampled.latest_ns == sampled.sampled_ns) continue;
+    sampled.sampled_ns = sampled.latest_ns;
+    samples_.push_back({index, sampled.latest_ns, states_.counts(index)});
+  }
+}
+
+void Collector::put_states(Content& to) {
+  for (const StatesSample& s : samples_) {
+    auto& log = at(to.states, context_.model->canonical(s.connection));
+    if (log == nullptr) log = std::make_unique<StatesLog>();
+    // When a connection has ended, none of its Calls is outstanding.
+    const bool ended = s.counts.visible == 0;
+    const std::uint8_t visible = log->now.visible;
+    log->now = s.counts;
+    if (ended) log->now.visible = visible;
+    StatesBin sample;
+    sample.most = sample.last = s.counts.calls;
+    sample.any = true;
+    log->over_time.at(s.time_ns).join(sample);
+  }
 }
 
 void Collector::endpoint_ended(std::uint32_t endpoint) {
@@ -831,6 +875,12 @@ void Collector::join(Content& to, std::uint32_t from, std::uint32_t into) {
       kept->at(n * series->width_ns()).join({{b.marked[1], b.marked[0]}, {b.cnps[1], b.cnps[0]}});
     }
   }
+  if (from < to.states.size() && to.states[from] != nullptr) {
+    const std::unique_ptr<StatesLog> log = std::move(to.states[from]);
+    auto& kept = at(to.states, into);
+    if (kept == nullptr) kept = std::make_unique<StatesLog>();
+    kept->over_time.merge(log->over_time);
+  }
   if (from >= to.chunks.size() || to.chunks[from] == nullptr) return;
   const std::unique_ptr<ChunkSums> sums = std::move(to.chunks[from]);
   auto& kept = at(to.chunks, into);
@@ -922,6 +972,7 @@ void Collector::report_if_due(const capture::SourceStats& source) {
 
 void Collector::commit(const capture::SourceStats& source) {
   if (!finished_) report_if_due(source);
+  sample_all_states();
   store_.write([&](Content& to) {
     to.report = report_;
     put_rows(to);
@@ -931,6 +982,7 @@ void Collector::commit(const capture::SourceStats& source) {
     put_times(to);
     put_congestion(to);
     put_activity(to);
+    put_states(to);
     put_integrity(to, source);
     to.notable.insert(to.notable.end(), notable_.begin(), notable_.end());
     to.notable_omitted = notable_omitted_;
@@ -946,6 +998,7 @@ void Collector::commit(const capture::SourceStats& source) {
   offered_.clear();
   signals_.clear();
   paused_.clear();
+  samples_.clear();
   notable_.clear();
   marks_.clear();
   new_procedures_.clear();

@@ -17,6 +17,7 @@
 #include <rpcrdma/index/store.h>
 #include <rpcrdma/report/analysis.h>
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/states/call_states.h>
 
 namespace rpcrdma::index {
 
@@ -120,6 +121,11 @@ class Collector final : public model::Observer, public trace_reader::Observer {
     bool by_class;
     std::int64_t time_ns;
   };
+  struct StatesSample {
+    std::uint32_t connection;
+    std::int64_t time_ns;
+    states::Counts counts;
+  };
   struct Offered {
     std::uint32_t connection;
     std::uint8_t list;
@@ -136,6 +142,9 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void set_up(std::uint32_t index, std::uint64_t frame);
   void on_finding(const rules::Occurrence& o);
   void parts(const trace_reader::Event& event, const trace::CallEnd& end);
+  // Where the connection's Calls are now, at most once in kSampleNs, and before a commit.
+  void sample_states(const roce::Connection* connection, std::int64_t time_ns);
+  void sample_all_states();
   [[nodiscard]] ConnectionInfo info(std::uint32_t index) const;
 
   [[nodiscard]] const std::string& kind_key(const Violation& b);
@@ -149,6 +158,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void put_times(Content& to);
   void put_congestion(Content& to);
   void put_activity(Content& to) const;
+  void put_states(Content& to);
   void put_connections(Content& to);
   static void join(Content& to, std::uint32_t from, std::uint32_t into);
   void put_integrity(Content& to, const capture::SourceStats& source) const;
@@ -157,6 +167,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   Store& store_;
   std::uint64_t sources_;
+  states::CallStates states_;  // sees each event before this
   report::Analysis analysis_;
   const report::Context& context_;
 
@@ -199,6 +210,7 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::vector<Offered> offered_;
   std::vector<Signal> signals_;
   std::vector<Paused> paused_;
+  std::vector<StatesSample> samples_;
   std::vector<Notable> notable_;
   std::uint64_t notable_omitted_ = 0;
   std::vector<capture::Mark> marks_;
@@ -228,6 +240,12 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   };
   std::unordered_map<std::uint64_t, Asked> asked_;
   FileNames files_;
+  // By connection: when its states were sampled, and when it had the latest event.
+  struct Sampled {
+    std::int64_t sampled_ns = 0, latest_ns = 0;
+  };
+  std::unordered_map<std::uint32_t, Sampled> sampled_;
+  static constexpr std::int64_t kSampleNs = 500'000;  // two in a bin of the finest series
 };
 
 }  // namespace rpcrdma::index

@@ -27,6 +27,7 @@ class ComparePage;
 class ConnectionsModel;
 class DetailView;
 class EndpointList;
+class EndsPage;
 class FilterBar;
 class FilterEdit;
 class FindBar;
@@ -80,6 +81,7 @@ class MainWindow : public QMainWindow {
   [[nodiscard]] FleetPage& fleet() { return *fleet_; }
   [[nodiscard]] CallsView& calls() { return *calls_; }
   [[nodiscard]] ComparePage& compare() { return *compare_; }
+  [[nodiscard]] EndsPage& ends() { return *ends_; }
   [[nodiscard]] TimeStrip& strip() { return *strip_; }
   [[nodiscard]] Waterfall& waterfall() { return *waterfall_; }
   [[nodiscard]] QTabWidget& workspaces() { return *workspaces_; }
@@ -197,6 +199,7 @@ class MainWindow : public QMainWindow {
   OverviewPage* overview_ = nullptr;
   CallsView* calls_ = nullptr;
   ComparePage* compare_ = nullptr;
+  EndsPage* ends_ = nullptr;
   TimeStrip* strip_ = nullptr;
   Waterfall* waterfall_ = nullptr;
   QStackedWidget* pages_ = nullptr;  // the start page, the work with a document, the fleet

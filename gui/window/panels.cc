@@ -123,10 +123,13 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
       chunks(new ChunkView(parent)),
       chunk_sizes(new ChunkSizesView(parent)),
       congestion(new CongestionView(parent)),
+      states(new CallStatesView(parent)),
+      devices(new DeviceCountersView(parent)),
       ladder(new LadderView(parent)),
       latency(new LatencyView(parent)),
       document_(document),
       table_(table),
+      device_watch_(new DeviceWatch(document, this)),
       latency_worker_(std::make_unique<Worker>()) {
   ladder_timer_.setSingleShot(true);
   ladder_timer_.setInterval(kLadderAfterMs);
@@ -166,6 +169,7 @@ Panels::Panels(Document& document, MessageTable& table, QWidget* parent)
   connect(latency, &LatencyView::message_selected, this, go);
   TimeRange& range = document_.time_range();
   connect(&range, &TimeRange::changed, this, &Panels::show_range);
+  connect(device_watch_, &DeviceWatch::changed, this, &Panels::show_devices);
   connect(credits, &CreditChart::window_wanted, this, [this, &range](qint64 from, qint64 to) {
     range.set({from, to});
     // The chart was moved under the cursor, and the range can be limited, or the same.
@@ -192,6 +196,8 @@ void Panels::show_times() {
   credits->set_notation(notation);
   chunk_sizes->set_notation(notation);
   congestion->set_notation(notation);
+  states->set_notation(notation);
+  devices->set_notation(notation);
   latency->set_notation(notation);
   // Its column has room for milliseconds of a time of day.
   const bool clock = document_.time_format() == TimeFormat::kAbsolute;
@@ -204,6 +210,8 @@ void Panels::show_times() {
 void Panels::show_range() {
   credits->set_window(window_of(document_.time_range()));
   ladder_timer_.start();
+  show_states();
+  show_devices();
   if (latency_timer_.isActive()) return;
   show_statistics();
   latency_timer_.start();
@@ -217,6 +225,7 @@ void Panels::reset() {
   chunks->set_picture({});
   chunk_sizes->set_sizes({});
   congestion->set_congestion({});
+  states->set_picture({});
   ladder->set_items({}, 0);
   ladder->set_peers({}, {});
   latency->set_procedures({});
@@ -237,6 +246,7 @@ void Panels::changed() {
     if (first) document_.select_connection(*first);
   }
   if (in_sight(credits)) credits->refresh();
+  show_states();
   const std::uint64_t calls =
       document_.store().read([](const index::Content& c) { return c.calls_over; });
   if (calls != calls_shown_ && !latency_timer_.isActive()) {
@@ -264,6 +274,7 @@ void Panels::show_connection() {
   ladder->set_peers(left, right);
   show_sizes();
   show_congestion();
+  show_states();
 }
 
 void Panels::set_in_sight(const QWidget* view, bool seen) {
@@ -277,6 +288,8 @@ void Panels::set_in_sight(const QWidget* view, bool seen) {
   if (view == latency) show_latency();
   if (view == chunk_sizes) show_sizes();
   if (view == congestion) show_congestion();
+  if (view == states) show_states();
+  if (view == devices) show_devices();
 }
 
 void Panels::show_statistics() {

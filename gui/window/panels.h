@@ -1,6 +1,7 @@
 // Keeps the views of credits, chunks, the ladder and latency up to date with the document.
 #pragma once
 
+#include "device_watch.h"
 #include "document.h"
 #include "range_latency.h"
 
@@ -8,10 +9,12 @@
 #include <memory>
 #include <unordered_set>
 
+#include <rpcrdma/views/call_states_view.h>
 #include <rpcrdma/views/chunk_sizes_view.h>
 #include <rpcrdma/views/chunk_view.h>
 #include <rpcrdma/views/congestion_view.h>
 #include <rpcrdma/views/credit_chart.h>
+#include <rpcrdma/views/device_counters_view.h>
 #include <rpcrdma/views/ladder_view.h>
 #include <rpcrdma/views/latency_view.h>
 
@@ -49,6 +52,8 @@ class Panels : public QObject {
   ChunkView* chunks;
   ChunkSizesView* chunk_sizes;
   CongestionView* congestion;
+  CallStatesView* states;
+  DeviceCountersView* devices;
   LadderView* ladder;
   LatencyView* latency;
 
@@ -63,6 +68,8 @@ class Panels : public QObject {
   // Of the range of time `shown`.
   [[nodiscard]] static Congestion congestion_of(const index::Content& content,
                                                 std::uint32_t connection, TimeRange::Span shown);
+  [[nodiscard]] static CallStatesPicture states_of(const index::Content& content,
+                                                   std::uint32_t connection, TimeRange::Span shown);
   [[nodiscard]] static std::vector<LatencyProcedure> latency_of(const index::Content& content);
   [[nodiscard]] static LatencyProcedure latency_of(const index::ProcedureTimes& times);
 
@@ -79,10 +86,13 @@ class Panels : public QObject {
   [[nodiscard]] QString latency_caption() const;
   void show_sizes();
   void show_congestion();
+  void show_states();
+  void show_devices();
   void want_ladder();
 
   Document& document_;
   MessageTable& table_;
+  DeviceWatch* device_watch_;
   std::unique_ptr<StoreCredits> source_;
   QTimer ladder_timer_;
   QTimer latency_timer_;

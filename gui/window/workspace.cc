@@ -3,6 +3,7 @@
 #include "compare_page.h"
 #include "connections_model.h"
 #include "detail_view.h"
+#include "ends_page.h"
 #include "events_view.h"
 #include "filter_bar.h"
 #include "filter_edit.h"
@@ -32,14 +33,17 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr std::array<ViewName, 15> kViews{{
+constexpr std::array<ViewName, 18> kViews{{
     {"messages", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Messages"), "Alt+0"},
     {"overview", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Overview"), "Alt+O"},
     {"calls", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&alls"), "Alt+C"},
+    {"both-ends", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "Bot&h ends"), "Alt+B"},
     {"compare", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "Com&pare"), "Alt+Shift+C"},
     {"connections", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Connections"), "Alt+1"},
     {"detail", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "The &message's fields"), "Alt+2"},
     {"credits", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&redits"), "Alt+3"},
+    {"states", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "O&utstanding Calls"), "Alt+Shift+3"},
+    {"devices", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Device counters"), "Alt+Shift+9"},
     {"chunks", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "C&hunks"), "Alt+4"},
     {"ladder", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "&Ladder"), "Alt+5"},
     {"latency", QT_TRANSLATE_NOOP("rpcrdma::gui::MainWindow", "La&tency"), "Alt+6"},
@@ -66,6 +70,7 @@ void MainWindow::make_center() {
   workspaces_->setDocumentMode(true);
   overview_ = new OverviewPage(document_, this);
   calls_ = new CallsView(document_, this);
+  ends_ = new EndsPage(document_, this);
   compare_ = new ComparePage(document_, this);
   messages_and_ladder_ = new QSplitter(Qt::Horizontal, this);
   messages_and_ladder_->addWidget(messages_);
@@ -75,7 +80,7 @@ void MainWindow::make_center() {
   const std::tuple<const char*, QString, QWidget*> pages[] = {
       {"overview", tr("Overview"), overview_}, {"messages", tr("Messages"), messages_and_ladder_},
       {"calls", tr("Calls"), calls_},          {"latency", tr("Latency"), panels_->latency},
-      {"compare", tr("Compare"), compare_},
+      {"both-ends", tr("Both ends"), ends_},   {"compare", tr("Compare"), compare_},
   };
   for (const auto& [name, title, widget] : pages) {
     widget->setObjectName(name);
@@ -94,6 +99,12 @@ void MainWindow::make_center() {
   pages_->addWidget(work);
   setCentralWidget(pages_);
   make_fleet();
+  const auto offer_ends = [this](bool on) {
+    workspaces_->setTabVisible(workspaces_->indexOf(ends_), on);
+  };
+  offer_ends(false);
+  connect(ends_, &EndsPage::offered, this, offer_ends);
+  connect(ends_, &EndsPage::messages_wanted, this, [this] { show_view("messages"); });
   connect(workspaces_, &QTabWidget::currentChanged, this, &MainWindow::note_sight);
   connect(overview_, &OverviewPage::view_wanted, this, &MainWindow::show_view);
   connect(overview_, &OverviewPage::filter_wanted, this, &MainWindow::use_filter);
@@ -153,6 +164,9 @@ void MainWindow::show_view(const QString& name) {
   }
   for (int i = 0; i < workspaces_->count(); ++i) {
     if (workspaces_->widget(i)->objectName() != name) continue;
+    if (!workspaces_->isTabVisible(i)) {
+      return show_trouble(tr("Open the files of both ends at once to join them"));
+    }
     workspaces_->setCurrentIndex(i);
     focus_in(name == "messages" ? messages_ : workspaces_->widget(i));
   }
@@ -227,8 +241,10 @@ void MainWindow::make_docks() {
       {"connections", tr("Connections"), connections_},
       {"findings", tr("Findings"), findings_},
       {"credits", tr("Credits"), panels_->credits},
+      {"states", tr("Outstanding Calls"), panels_->states},
       {"chunk-sizes", tr("Chunk sizes"), panels_->chunk_sizes},
       {"congestion", tr("Congestion"), panels_->congestion},
+      {"devices", tr("Device"), panels_->devices},
       {"events", tr("Events"), new EventsView(document_, this)},
   };
   for (const auto& [name, title, widget] : bottom) {

@@ -5,6 +5,7 @@
 // FOLDER gets the pictures of the documentation. MORE gets each scene in three sizes (1280x800,
 // 1920x1080, and that at twice the density: 4K), light and dark, for whoever changes a view.
 #include "detail_view.h"
+#include "ends_page.h"
 #include "filter_edit.h"
 #include "findings_view.h"
 #include "fleet_page.h"
@@ -67,7 +68,7 @@ class Screens {
 
   bool all() {
     return start() && fleet() && help() && capture() && congestion() && findings() && compare() &&
-           live() && stalled();
+           ends() && live() && stalled();
   }
 
  private:
@@ -278,6 +279,25 @@ class Screens {
     return &all;
   }
 
+  // What the kernels at both ends and a capture between them show of the same Calls.
+  bool ends() {
+    QStringList files;
+    for (const char* const name : {"k61-client.dat", "k61-server.dat.gz", "k61-wire.pcap.gz"}) {
+      files << QFileInfo(captures_ + "/kernel/" + name).absoluteFilePath();
+    }
+    window_->open(files);
+    const auto finished = [&] {
+      return document().store().read([](const index::Content& c) { return c.progress.finished; });
+    };
+    if (!QTest::qWaitFor(finished, kBound)) return false;
+    view("both-ends");
+    EndsPage& page = window_->ends();
+    const bool read =
+        QTest::qWaitFor([&] { return page.shown() != nullptr && page.is_settled(); }, kBound);
+    for (int i = 0; i < 3; ++i) QTest::keyClick(&page.waterfall(), Qt::Key_Down);
+    return read && save("joined-ends");
+  }
+
   bool live() {
     view("trial");
     view("credits");
@@ -329,7 +349,9 @@ class Screens {
     QTest::qWait(1500);
     view("messages");
     view("credits");
-    const bool saved = save("dark");
+    bool saved = save("dark");
+    view("states");
+    saved = saved && save("states", window_->dock("states")->widget());
     return some && saved && stop();
   }
 

@@ -2,6 +2,7 @@
 // thread in batches, read by others at any time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -19,6 +20,7 @@
 #include <rpcrdma/report/report.h>
 #include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
+#include <rpcrdma/states/call_states.h>
 #include <rpcrdma/trace_reader/reader.h>
 
 namespace rpcrdma::index {
@@ -151,6 +153,22 @@ struct PauseBin {
   }
 };
 
+// Where outstanding Calls of a connection's client were in an interval, by states::State.
+struct StatesBin {
+  std::array<std::uint32_t, states::kStates> most{};
+  std::array<std::uint32_t, states::kStates> last{};  // at the end of the interval
+  bool any = false;                                   // false: as at the end of the one before
+  void join(const StatesBin& later) {
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], later.most[i]);
+    if (later.any) last = later.last;
+    any = any || later.any;
+  }
+};
+struct StatesLog {
+  report::Series<StatesBin> over_time;
+  states::Counts now;
+};
+
 // What all connections did in an interval.
 struct ActivityBin {
   std::uint64_t calls = 0;
@@ -231,6 +249,8 @@ struct Content {
   std::vector<std::unique_ptr<ChunkSums>> chunks;                          // by index
   std::vector<std::unique_ptr<report::Series<CongestionBin>>> congestion;  // by index
   report::Series<PauseBin> pauses;
+  // By index; only of connections that an endpoint or the kernel reported.
+  std::vector<std::unique_ptr<StatesLog>> states;
   report::Series<ActivityBin> activity;
   bool check_icrc = true;  // as in LoadOptions
   std::vector<FoundKind> kinds;
