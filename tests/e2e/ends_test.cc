@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class BothEnds : public trace::OwnRuntime {
+class EndsOfCalls : public trace::OwnRuntime {
  protected:
   const std::string server_ = own_address(1);
   const std::string client_ = own_address(2);
@@ -40,7 +40,7 @@ class BothEnds : public trace::OwnRuntime {
   }
 };
 
-TEST_F(BothEnds, ASlowServerIsNamed) {
+TEST_F(EndsOfCalls, ASlowServerIsNamed) {
   record({}, "--procedure sleep --sleep 20ms --count 40");
   const json found = ends();
   EXPECT_EQ(found["calls"], 40);
@@ -58,14 +58,14 @@ TEST_F(BothEnds, ASlowServerIsNamed) {
   EXPECT_THAT(text.out, HasSubstr("right within "));
 }
 
-TEST_F(BothEnds, OneCreditIsTheLimitOfTheServerThatGrantsIt) {
+TEST_F(EndsOfCalls, OneCreditIsTheLimitOfTheServerThatGrantsIt) {
   record({"--credits", "1"}, "--procedure sleep --sleep 5ms --depth 8 --count 80");
   const json found = ends();
   EXPECT_GE(found["sides"]["server"].get<int>(), 79) << found;
   EXPECT_THAT(found["verdict"].get<std::string>(), HasSubstr("waiting for a credit"));
 }
 
-TEST_F(BothEnds, OneFileOrForeignFilesHaveNoSection) {
+TEST_F(EndsOfCalls, OneFileOrForeignFilesHaveNoSection) {
   record({}, "--count 20");
   for (const std::string& files :
        {path("client.pcapng"), path("client.pcapng") + " " + capture("linux-nfs41.pcap")}) {
