@@ -95,6 +95,9 @@ class Truth : public ::testing::TestWithParam<bool> {
         injection, all, ends.calls.size(), right, right_stage, all - right - inconclusive - none,
         inconclusive, none, clock, ends.verdict);
     for (const std::string& note : ends.notes) fmt::print("  note: {}\n", note);
+    for (const ends::Contradiction& c : ends.contradictions) {
+      fmt::print("  contradiction: {} ({} Calls)\n", c.what, c.calls);
+    }
     EXPECT_GE(all, calls() / 3);
     EXPECT_GE(right * 100, all * 99);
     EXPECT_GE(right_stage * 100, all * 99);
@@ -162,12 +165,12 @@ class TruthWithTheWire : public Truth {};
 TEST_P(TruthWithTheWire, BusyClient) {
   hosts_.connect(holds_up_none);
   const unsigned stops = calls() / 5;
-  hosts_.run("", fmt::format("--depth 4 --size 256 --duration {}ms", stops * 32 + 500),
+  hosts_.run("", fmt::format("--depth 4 --procedure sleep --sleep 5ms --duration {}ms", stops * 52 + 500),
              [stops](Background& client) {
                for (unsigned i = 0; i < stops; ++i) {
-                 ::poll(nullptr, 0, 12);
+                 ::poll(nullptr, 0, 22);
                  client.signal(SIGSTOP);
-                 ::poll(nullptr, 0, 20);
+                 ::poll(nullptr, 0, 30);
                  client.signal(SIGCONT);
                }
              });
