@@ -3,9 +3,14 @@
 // messages, and remembers which.
 #include "two_hosts.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -95,6 +100,9 @@ class Truth : public ::testing::TestWithParam<bool> {
         injection, all, ends.calls.size(), right, right_stage, all - right - inconclusive - none,
         inconclusive, none, clock, ends.verdict);
     for (const std::string& note : ends.notes) fmt::print("  note: {}\n", note);
+    for (const ends::Contradiction& c : ends.contradictions) {
+      fmt::print("  contradiction: {} ({} Calls)\n", c.what, c.calls);
+    }
     EXPECT_GE(all, calls() / 3);
     EXPECT_GE(right * 100, all * 99);
     EXPECT_GE(right_stage * 100, all * 99);
@@ -155,6 +163,85 @@ TEST_P(Truth, OneCredit) {
       "one credit" + words(GetParam()));
 }
 
+// The server's clock is a second ahead, and gains 50 ppm.
+std::int64_t by_shifted_clock(std::int64_t time_ns, std::int64_t since_ns) {
+  return time_ns + base::kSecond + (time_ns - since_ns) / 20'000;
+}
+
+// Sets the times of a recording, whose blocks are in this machine's byte order, to that clock;
+// returns the first and the last before that.
+std::pair<std::int64_t, std::int64_t> shift_clock(std::string& file) {
+  constexpr std::uint32_t kEnhancedPacket = 6;
+  std::int64_t first = 0, last = 0;
+  for (std::size_t at = 0; at + 20 <= file.size();) {
+    std::array<std::uint32_t, 5> block{};  // type, length, interface, time (high, low)
+    std::memcpy(block.data(), &file[at], sizeof block);
+    if (block[0] == kEnhancedPacket) {
+      const auto time = static_cast<std::int64_t>(std::uint64_t{block[3]} << 32U | block[4]);
+      if (first == 0) first = time;
+      last = std::max(last, time);
+      const auto shifted = static_cast<std::uint64_t>(by_shifted_clock(time, first));
+      block[3] = static_cast<std::uint32_t>(shifted >> 32U);
+      block[4] = static_cast<std::uint32_t>(shifted);
+      std::memcpy(&file[at], block.data(), sizeof block);
+    }
+    if (block[1] < 12) break;
+    at += block[1];
+  }
+  return {first, last};
+}
+
+class TruthOfTheEnds : public Truth {};
+
+TEST_P(TruthOfTheEnds, AClockASecondAheadThatDriftsIsAligned) {
+  hosts_.connect(holds_up_none);
+  hosts_.run("", fmt::format("-c {}", calls()));
+  const ends::Ends before = joined();
+  std::string server = read_file(hosts_.file("server.pcapng"));
+  const auto [first, last] = shift_clock(server);
+  write_file(hosts_.file("server.pcapng"), server);
+  const ends::Ends ends = joined();
+
+  ASSERT_EQ(ends.connections.empty(), false);
+  EXPECT_EQ(ends.calls.size(), before.calls.size());
+  EXPECT_EQ(ends.withheld, before.withheld);
+  EXPECT_TRUE(ends.contradictions.empty());
+  for (const EndsCall& call : ends.calls) {
+    EXPECT_GE(call.took_ns[static_cast<std::size_t>(Stage::kNetworkThere)], 0);
+    EXPECT_GE(call.took_ns[static_cast<std::size_t>(Stage::kNetworkBack)], 0);
+  }
+  // The client has the true clock, and either of both may be the reference.
+  const bool by_server = ends.sources[1].reference;
+  const ends::ClockMap& map = ends.sources[by_server ? 0 : 1].clock;
+  const std::int64_t since = first;
+  std::int64_t worst = 0;
+  unsigned known = 0;
+  for (const EndsCall& call : before.calls) {
+    const std::int64_t time = call.begin_ns;
+    const std::int64_t shifted = by_shifted_clock(time, since);
+    const auto mapped = map.to_reference(by_server ? time : shifted);
+    const auto bound = map.bound_at(by_server ? time : shifted);
+    if (!mapped || !bound) continue;
+    ++known;
+    const std::int64_t error = std::abs(*mapped - (by_server ? shifted : time));
+    EXPECT_LE(error, *bound);
+    worst = std::max(worst, error);
+  }
+  EXPECT_GE(known * 100, calls() * 99);
+  EXPECT_GE(last - first, base::kMillisecond);
+  std::uint64_t smallest = UINT64_MAX;
+  for (const auto& connection : ends.connections) {
+    if (connection.smallest_round_trip_ns != 0) {
+      smallest = std::min(smallest, connection.smallest_round_trip_ns);
+    }
+  }
+  const std::int64_t bound = map.usual_bound_ns().value_or(INT64_MAX);
+  fmt::print(
+      "clock{}: {} Calls, worst error {} ns, bound {} ns, half of the smallest round trip {} ns\n",
+      words(GetParam()), ends.calls.size(), worst, bound, smallest / 2);
+  EXPECT_LT(static_cast<std::uint64_t>(bound), smallest);
+}
+
 class TruthWithTheWire : public Truth {};
 
 // The client's process gets no CPU for a while, again and again. The capture at the client shows
@@ -162,15 +249,16 @@ class TruthWithTheWire : public Truth {};
 TEST_P(TruthWithTheWire, BusyClient) {
   hosts_.connect(holds_up_none);
   const unsigned stops = calls() / 5;
-  hosts_.run("", fmt::format("--depth 4 --size 256 --duration {}ms", stops * 32 + 500),
-             [stops](Background& client) {
-               for (unsigned i = 0; i < stops; ++i) {
-                 ::poll(nullptr, 0, 12);
-                 client.signal(SIGSTOP);
-                 ::poll(nullptr, 0, 20);
-                 client.signal(SIGCONT);
-               }
-             });
+  hosts_.run(
+      "", fmt::format("--depth 4 --procedure sleep --sleep 5ms --duration {}ms", stops * 52 + 500),
+      [stops](Background& client) {
+        for (unsigned i = 0; i < stops; ++i) {
+          ::poll(nullptr, 0, 22);
+          client.signal(SIGSTOP);
+          ::poll(nullptr, 0, 30);
+          client.signal(SIGCONT);
+        }
+      });
   expect_blamed(
       joined(), Side::kClient, {Stage::kPost, Stage::kWake, Stage::kSlot},
       [&](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
@@ -180,6 +268,8 @@ TEST_P(TruthWithTheWire, BusyClient) {
 INSTANTIATE_TEST_SUITE_P(Sources, Truth, ::testing::Values(false, true),
                          [](const auto& of) { return of.param ? "EndsAndWire" : "Ends"; });
 
+INSTANTIATE_TEST_SUITE_P(Sources, TruthOfTheEnds, ::testing::Values(false),
+                         [](const auto&) { return "Ends"; });
 INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
                          [](const auto&) { return "EndsAndWire"; });
 

@@ -46,7 +46,7 @@ class TwoHosts {
   // Serves and loads; `during` is called while the load runs.
   void run(const std::string& serve, const std::string& load,
            const std::function<void(Background& client)>& during = {}) {
-    auto capture = start(kClient, "capture --user root -i eth0 -w " + file("wire.pcapng"));
+    auto capture = start(kClient, "capture --print --user root -i eth0 -w " + file("wire.pcapng"));
     ASSERT_TRUE(capture->wait_for("istening")) << capture->out;
     auto server = start(kServer, "serve --no-live -l " + HostsOnABridge::address(kServer) +
                                      " --record " + file("server.pcapng") + " " + serve);
@@ -56,6 +56,11 @@ class TwoHosts {
                                      file("client.pcapng") + " " + load);
     if (during) during(*client);
     ASSERT_EQ(client->finish(), 0) << client->out;
+    // The capture has all of it once it shows a later Call.
+    auto last = start(kClient, "load --no-live " + HostsOnABridge::address(kServer) + " --from " +
+                                   HostsOnABridge::address(kClient) + " --procedure null -c 1");
+    ASSERT_EQ(last->finish(), 0) << last->out;
+    ASSERT_TRUE(capture->wait_for("ECHO v1 NULL")) << capture->out;
     server->signal(SIGINT);
     ASSERT_EQ(server->finish(), 0) << server->out;
     capture->signal(SIGINT);
