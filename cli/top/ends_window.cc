@@ -120,50 +120,52 @@ ShownEnds show_ends(const ends::Ends& ends, std::uint32_t connection, std::int64
 
 void EndsWindow::add(const ends::SourceHalves& halves, const EndpointOf& endpoint_of,
                      std::int64_t now_ns) {
-  // By connection: its endpoint, and its index among the connections of that.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> places;
-  for (Endpoint& e : endpoints_) e.connections.clear();
   names_ = halves.names;
-  for (const ends::HalfConnection& c : halves.connections) {
-    const std::uint32_t at = endpoint_of(c.id);
-    if (at == kNone) {
-      places.emplace_back(kNone, 0);
-      continue;
-    }
-    if (at >= endpoints_.size()) endpoints_.resize(at + 1);
-    Endpoint& e = endpoints_[at];
-    places.emplace_back(at, static_cast<std::uint32_t>(e.connections.size()));
-    e.connections.push_back(c);
-  }
+  connections_ = halves.connections;
+  owners_.clear();
+  owners_.reserve(connections_.size());
+  for (const ends::HalfConnection& c : connections_) owners_.push_back(endpoint_of(c.id));
   for (const ends::HalfCall& call : halves.calls) {
-    if (call.connection >= places.size()) continue;
-    const auto [at, index] = places[call.connection];
+    if (call.connection >= owners_.size()) continue;
+    const std::uint32_t at = owners_[call.connection];
     if (at == kNone) continue;
-    Endpoint& e = endpoints_[at];
-    e.calls.push_back({now_ns, call});
-    e.calls.back().call.connection = index;
-    if (e.calls.size() > kMostCalls) e.calls.pop_front();
+    if (at >= calls_.size()) calls_.resize(at + 1);
+    calls_[at].push_back({now_ns, call});
+    if (calls_[at].size() > kMostCalls) calls_[at].pop_front();
   }
+}
+
+// Connections of which nothing is kept any more are left out.
+ends::SourceHalves EndsWindow::source(std::uint32_t endpoint) const {
+  ends::SourceHalves source;
+  source.names = names_;
+  std::vector<std::uint32_t> places(connections_.size(), kNone);
+  source.calls.reserve(calls_[endpoint].size());
+  for (const Kept& kept : calls_[endpoint]) {
+    const std::uint32_t at = kept.call.connection;
+    if (at >= owners_.size() || owners_[at] != endpoint) continue;
+    if (places[at] == kNone) {
+      places[at] = static_cast<std::uint32_t>(source.connections.size());
+      source.connections.push_back(connections_[at]);
+      source.lost += connections_[at].lost;
+    }
+    source.calls.push_back(kept.call);
+    source.calls.back().connection = places[at];
+  }
+  return source;
 }
 
 void EndsWindow::join(const std::vector<std::string>& names, std::int64_t now_ns) {
   shown_.clear();
   std::vector<ends::SourceHalves> sources;
   std::int64_t came_ns = INT64_MIN;
-  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
-    Endpoint& e = endpoints_[i];
-    while (!e.calls.empty() && e.calls.front().came_ns <= now_ns - kKeptNs) e.calls.pop_front();
-    if (e.connections.empty()) continue;
-    ends::SourceHalves& source = sources.emplace_back();
-    source.file = i < names.size() ? names[i] : std::string();
-    source.connections = e.connections;
-    source.names = names_;
-    for (const ends::HalfConnection& c : e.connections) source.lost += c.lost;
-    source.calls.reserve(e.calls.size());
-    for (const Kept& kept : e.calls) {
-      source.calls.push_back(kept.call);
-      came_ns = std::max(came_ns, kept.came_ns);
-    }
+  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
+    std::deque<Kept>& calls = calls_[i];
+    while (!calls.empty() && calls.front().came_ns <= now_ns - kKeptNs) calls.pop_front();
+    if (calls.empty()) continue;
+    came_ns = std::max(came_ns, calls.back().came_ns);
+    sources.push_back(source(i));
+    if (i < names.size()) sources.back().file = names[i];
   }
   if (sources.size() < 2) return;
   ends::EndsOptions options;

@@ -38,13 +38,14 @@ class EndsWindow {
     std::int64_t came_ns = 0;
     ends::HalfCall call;
   };
-  struct Endpoint {
-    std::vector<ends::HalfConnection> connections;
-    std::deque<Kept> calls;  // the oldest first
-  };
 
-  std::vector<Endpoint> endpoints_;
-  std::vector<std::string> names_;  // of procedures, of all
+  // What is kept of one endpoint.
+  [[nodiscard]] ends::SourceHalves source(std::uint32_t endpoint) const;
+
+  std::vector<ends::HalfConnection> connections_;  // of all endpoints, as collected
+  std::vector<std::uint32_t> owners_;              // their endpoints, or kNone
+  std::vector<std::string> names_;                 // of procedures
+  std::vector<std::deque<Kept>> calls_;            // by endpoint; the oldest first
   std::vector<ShownEnds> shown_;
 };
 

@@ -20,8 +20,8 @@ class LiveStream {
   // Returns null, or why an endpoint does not send such a frame; that ends the stream.
   using Check = std::function<const char*(const Frame&)>;
 
-  // `fd` comes from trace::connect_endpoint(), or is a pipe: then read() waits, unless the pipe does
-  // not block or has data. `check` comes from trace::live_check().
+  // `fd` comes from trace::connect_endpoint(), or is a pipe: then read() waits, unless the pipe
+  // does not block or has data. `check` comes from trace::live_check().
   explicit LiveStream(base::FileDescriptor fd, Check check = {}, base::LivePatience patience = {},
                       Clock::time_point now = Clock::now());
 
