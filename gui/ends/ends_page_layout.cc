@@ -33,6 +33,8 @@ QComboBox* ends_choice(QWidget* parent, const QString& name) {
   choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   choice->setMinimumContentsLength(6);
   choice->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+  // In a small window they get narrower, and do not widen it.
+  choice->setMinimumWidth(parent->fontMetrics().averageCharWidth() * 8);
   return choice;
 }
 
@@ -167,6 +169,7 @@ QWidget* EndsPage::make_calls() {
   };
   for (const auto& [what, name] : statistics) statistic_->addItem(name, static_cast<int>(what));
   count_ = ends_label(all, false);
+  count_->setMinimumWidth(1);
   detail_ = ends_label(all, false);
   detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   waterfall_ = new EndsWaterfall(all);
