@@ -23,8 +23,9 @@ class Contradictions {
  public:
   explicit Contradictions(std::span<const SourceHalves> sources) : sources_(sources) {}
 
-  // Compares the halves of one Call. Returns whether they contradict each other.
-  bool compare(std::uint32_t connection, const std::vector<Seen>& seen);
+  // Compares the halves of one Call. `at_edge`: a source may have begun or ended meanwhile, so that
+  // what it does not show is no evidence. Returns whether they contradict each other.
+  bool compare(std::uint32_t connection, const std::vector<Seen>& seen, bool at_edge);
   void disordered(std::uint32_t connection, const std::vector<Seen>& seen);
   // `missing` shows the connection at the time of this Call, and has no half of it.
   void missing(std::uint32_t connection, const std::vector<Seen>& seen, const Seen& missing);

@@ -3,6 +3,7 @@
 #include "clocks.h"
 #include "contradictions.h"
 #include "match.h"
+#include "offset_limits.h"
 #include "stages.h"
 #include "sums.h"
 
@@ -196,7 +197,7 @@ class Joining {
       note_missing(g, seen, entries.front());
     } else {
       for (const Seen& s : seen) ++to_.sources[s.source].joined;
-      call.contradictory = contradictions_.compare(g, seen);
+      call.contradictory = contradictions_.compare(g, seen, at_edge(g, entries));
       if (divided == Divided::kDisordered) {
         call.contradictory = true;
         contradictions_.disordered(g, seen);
@@ -211,6 +212,25 @@ class Joining {
       }
     }
     if (options_.keep_calls) to_.calls.push_back(std::move(call));
+  }
+
+  // Whether one of its sources may have begun or ended while the Call was in flight.
+  bool at_edge(std::uint32_t g, const std::vector<Entry>& entries) const {
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+    for (const Entry& e : entries) {
+      const HalfCall& half = half_of(groups_[g], e);
+      for (const std::int64_t ns : {half.call_ns, half.reply_ns}) {
+        const auto mapped = clocks_.map(groups_[g].members[e.member].source, ns);
+        if (!mapped) continue;
+        first = std::min(first, *mapped);
+        last = std::max(last, *mapped);
+      }
+    }
+    return first > last || std::any_of(entries.begin(), entries.end(), [&](const Entry& e) {
+             const Shown& s = shown_[e.member];
+             return saturating_subtract(first, kEdge) <= s.first_ns ||
+                    saturating_add(last, kEdge) >= s.last_ns;
+           });
   }
 
   void name(const std::vector<Seen>& seen, EndsCall& call) const {
