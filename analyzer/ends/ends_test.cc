@@ -247,6 +247,17 @@ TEST(Ends, ACallSentTwiceIsOne) {
   EXPECT_EQ(ends.withheld, 0U);
 }
 
+TEST(Ends, AFewSlowCallsAccuseNobody) {
+  Points p;
+  p.calls(900);
+  Taken slow;
+  slow.execute = 20 * kMs;
+  p.calls(100, slow);
+  const Ends ends = p.both();
+  EXPECT_EQ(of(ends, Side::kServer), 100U);
+  EXPECT_THAT(ends.verdict, StartsWith("No side is accused: only 100 of 1000 Calls"));
+}
+
 TEST(Ends, LimitsOfTheUserDecideWhatIsSlow) {
   Points p;
   Taken t;
