@@ -224,6 +224,7 @@ void add_verdict(const std::vector<EndsCall>& calls, const EndsOptions& options,
   std::string procedure;
   std::int64_t median = 0;
   const std::string stage = stage_of_verdict(calls, most, procedure, median);
+  ends.accused = most;
   ends.verdict =
       fmt::format("The {}: {}, {} of them mostly there; above all {}: {} (median {}).",
                   side_text(most), slow_text, of_most, procedure, stage, duration_text(median));

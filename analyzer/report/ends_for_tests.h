@@ -91,6 +91,7 @@ inline ends::Ends ends_with(const std::string& text) {
   e.calls_total = 2;
   e.sides = p.sides;
   e.verdict = text;
+  e.accused = Side::kServer;
   e.notes = {text};
   return e;
 }

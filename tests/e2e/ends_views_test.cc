@@ -81,7 +81,7 @@ TEST(EndsViews, DecodePrintsTimesAndStages) {
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("k61-client.dat: the reference"));
   EXPECT_THAT(r.out, HasSubstr("10.77.0.1.17: call 0x"));
-  EXPECT_THAT(r.out, HasSubstr("client posting"));
+  EXPECT_THAT(r.out, HasSubstr(" | network, to the client "));
 }
 
 TEST(EndsViews, OptionsWithoutAUseAreRefused) {

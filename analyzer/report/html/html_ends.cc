@@ -1,6 +1,7 @@
 // Both ends of the Calls: the verdict, the clocks, and where the time of each procedure went.
 #include "html.h"
 #include "text/side_text.h"
+#include "text/time_of_day.h"
 
 #include <algorithm>
 #include <array>
@@ -24,16 +25,19 @@ std::size_t lane_of(Stage stage) {
   return static_cast<std::size_t>(at - kLanes.begin());
 }
 
-std::uint64_t accused(const ends::Ends& e) {
+// Calls that blame a side, or leave it open.
+std::uint64_t slow_calls(const ends::Ends& e) {
   std::uint64_t n = 0;
-  for (const Side side : kLanes) n += e.sides[static_cast<std::size_t>(side)];
+  for (std::size_t side = 1; side < e.sides.size(); ++side) n += e.sides[side];
   return n;
 }
 
 std::string ends_verdict(const ends::Ends& e) {
   if (e.verdict.empty()) return {};
   const bool judged = !e.connections.empty() && e.withheld < e.calls_total;
-  const char* const style = accused(e) != 0 ? "warning" : judged ? "good" : "note";
+  const char* const style = e.accused != Side::kNone       ? "warning"
+                            : judged && slow_calls(e) == 0 ? "good"
+                                                           : "note";
   return fmt::format("<p class=\"verdict {}\">{}</p>\n", style, text(e.verdict));
 }
 
@@ -104,7 +108,12 @@ void clock_cells(Table& table, const ends::Source& s) {
   }
   const ends::ClockStretch& first = s.clock.stretches.front();
   const auto bound = s.clock.worst_bound_ns();
-  table.cell(signed_duration(first.offset_ns), static_cast<double>(first.offset_ns));
+  const bool day = first.offset_ns < -kLongestUptimeNs;
+  const bool uptime = first.offset_ns > kLongestUptimeNs;
+  table.cell(day      ? "time of day"
+             : uptime ? "uptime"
+                      : signed_duration(first.offset_ns),
+             static_cast<double>(first.offset_ns));
   table.cell(fmt::format("{:+.1f} ppm", first.drift_ppm), first.drift_ppm);
   table.cell(bound ? format_duration(*bound) : "no bound", bound ? static_cast<double>(*bound) : 0);
 }
@@ -176,15 +185,21 @@ std::string sides_text(const ends::ProcedureEnds& p) {
 
 void sum_cells(Table& table, const ends::StageSum& s, std::int64_t total_ns) {
   table.count(s.calls);
-  for (const std::int64_t ns : {s.p50_ns, s.p99_ns, s.max_ns, s.total_ns}) {
-    s.calls != 0 ? table.cell(format_duration(ns), static_cast<double>(ns)) : table.cell("", 0);
-  }
+  constexpr std::uint64_t kCallsForP99 = 100;
+  const auto duration = [&](std::int64_t ns, std::uint64_t least) {
+    s.calls >= least ? table.cell(format_duration(ns), static_cast<double>(ns)) : table.cell("", 0);
+  };
+  duration(s.p50_ns, 1);
+  duration(s.p99_ns, kCallsForP99);
+  duration(s.max_ns, 1);
+  duration(s.total_ns, 1);
   const double share =
       total_ns > 0 ? static_cast<double>(s.total_ns) / static_cast<double>(total_ns) : 0;
   s.calls != 0 ? table.cell(fmt::format("{:.1f} %", 100 * share), share) : table.cell("", 0);
 }
 
 std::string stage_table(const ends::ProcedureEnds& p) {
+  std::string nothing;
   Table table("Stages of the Calls of one procedure");
   table.column("Stage", Align::kLeft)
       .column("Side", Align::kLeft)
@@ -197,6 +212,10 @@ std::string stage_table(const ends::ProcedureEnds& p) {
   for (std::size_t i = 0; i < ends::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
     if (p.stages[i].calls == 0) continue;
+    if (p.stages[i].total_ns == 0) {
+      nothing += fmt::format("{}{}", nothing.empty() ? "" : "; ", ends::stage_text(stage));
+      continue;
+    }
     table.row();
     table.cell(ends::stage_text(stage));
     table.cell(ends::side_key(ends::side_of(stage)));
@@ -206,17 +225,18 @@ std::string stage_table(const ends::ProcedureEnds& p) {
   table.cell("whole Call");
   table.cell("");
   sum_cells(table, p.all, p.all.total_ns);
-  return table.take();
+  return table.take() +
+         (nothing.empty() ? nothing : aside("No time at all: " + text(nothing) + "."));
 }
 
 double to_seconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-plot::WaterfallRow row_of(const ends::EndsCall& c) {
+plot::WaterfallRow row_of(const ends::Ends& e, const ends::EndsCall& c) {
   plot::WaterfallRow row;
   const std::int64_t whole = c.end_ns - c.begin_ns;
-  row.label = fmt::format("{:#010x} {}", c.xid, format_clock(c.begin_ns));
+  row.label = fmt::format("{:#010x} {}", c.xid, format_clock(time_of_day(e, c.begin_ns)));
   row.end = to_seconds(whole);
   row.note = fmt::format("{}, {}{}", format_duration(whole), side_text(c),
                          c.contradictory ? ", contradictory" : "");
@@ -255,7 +275,7 @@ plot::Waterfall waterfall_of(const ends::Ends& e, const ends::ProcedureEnds& p) 
   for (const ends::EndsCall& c : e.slowest) {
     if (c.connection != p.connection || c.name != p.name || c.end_ns <= c.begin_ns) continue;
     if (w.rows.size() == kMostSpans) break;
-    w.rows.push_back(row_of(c));
+    w.rows.push_back(row_of(e, c));
     w.description += described(w.rows.back());
   }
   return w;

@@ -48,7 +48,11 @@ TEST(HtmlEnds, ShowsVerdictClocksStagesAndWaterfall) {
 TEST(HtmlEnds, NoSideIsAccusedWithoutOne) {
   ends::Ends both = testing::ends_with("fine");
   both.sides = {2, 0, 0, 0, 0};
+  both.accused = ends::Side::kNone;
   EXPECT_NE(page_of(&both).find("class=\"verdict good\">fine"), std::string::npos);
+  both.sides = {1, 0, 0, 1, 0};
+  EXPECT_NE(page_of(&both).find("class=\"verdict note\">fine"), std::string::npos);
+  both.sides = {2, 0, 0, 0, 0};
   both.withheld = 2;
   EXPECT_NE(page_of(&both).find("class=\"verdict note\">fine"), std::string::npos);
 }

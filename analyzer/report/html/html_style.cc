@@ -39,7 +39,7 @@ details summary{cursor:pointer;color:var(--m);margin:6px 0}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:10px 12px;min-width:0}
 figure .plot{max-width:660px;margin:0 auto}
 .stack{display:grid;gap:10px;margin:0 0 12px;min-width:0}.stack details{display:grid;gap:10px}.stack details figure{margin-top:10px}
-.wide+.stack{margin-top:12px}.stack+.wide,.wide+.wide,.wide+.figures,.figures+.stack,p+.figures{margin-top:12px}
+.verdict+.wide,.wide+.stack,p+.stack{margin-top:12px}.stack+.wide,.wide+.wide,.wide+.figures,.figures+.stack,p+.figures{margin-top:12px}
 figure.full .plot{max-width:none}.narrower{display:none}
 .wide{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:6px}
 .wide:focus-visible{outline:2px solid var(--link)}

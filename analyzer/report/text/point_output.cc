@@ -1,6 +1,7 @@
 #include "point_output.h"
 
 #include "side_text.h"
+#include "time_of_day.h"
 
 #include <algorithm>
 
@@ -16,18 +17,6 @@ namespace {
 
 using ends::Side;
 using ends::Stage;
-
-// Earlier times since 1970 count from the start of a machine.
-constexpr std::int64_t kLongestUptimeNs = 365LL * 86'400 * 1'000'000'000;
-
-// The source whose clock shows the time of day, if that of the reference does not.
-const ends::Source* shows_time_of_day(const ends::Ends& ends) {
-  for (const ends::Source& s : ends.sources) {
-    if (s.reference || s.clock.stretches.empty()) continue;
-    if (s.clock.stretches.front().offset_ns < -kLongestUptimeNs) return &s;
-  }
-  return nullptr;
-}
 
 // The sighting that the others are measured from.
 const PlacedSighting& reference_of(const PlacedMessage& m, const ends::Ends& ends) {
@@ -132,9 +121,13 @@ std::string points_head_text(const ends::Ends& ends) {
       out += ": its clock is not known; its times are its own\n";
     } else {
       const auto bound = s.clock.worst_bound_ns();
-      out += fmt::format(": clock {}, error {}\n", delta_text(s.clock.stretches.front().offset_ns),
-                         bound ? fmt::format("at most {}", format_duration(*bound))
-                               : std::string("without a bound"));
+      const std::int64_t offset = s.clock.stretches.front().offset_ns;
+      const bool other = offset < -kLongestUptimeNs || offset > kLongestUptimeNs;
+      out +=
+          fmt::format(": clock {}, error {}\n",
+                      other ? offset < 0 ? "of the time of day" : "of uptime" : delta_text(offset),
+                      bound ? fmt::format("at most {}", format_duration(*bound))
+                            : std::string("without a bound"));
     }
   }
   return out;
@@ -162,12 +155,8 @@ std::string points_head_json(const ends::Ends& ends) {
 std::string points_text(const PlacedMessage& m, const ends::Ends& ends) {
   std::int64_t first = INT64_MAX;
   for (const PlacedSighting& p : m.seen) first = std::min(first, p.at_ns);
-  if (const ends::Source* const day = shows_time_of_day(ends); day != nullptr) {
-    const std::int64_t offset = day->clock.stretches.front().offset_ns;
-    if (first < kLongestUptimeNs && offset > INT64_MIN + kLongestUptimeNs) first -= offset;
-  }
-  std::string out = fmt::format("{:<15} {}  {}{}\n", format_clock(first), points_part(m, ends),
-                                m.shown->text, only_part(m, ends));
+  std::string out = fmt::format("{:<15} {}  {}{}\n", format_clock(time_of_day(ends, first)),
+                                points_part(m, ends), m.shown->text, only_part(m, ends));
   if (m.call != nullptr) out += stages_line(*m.call);
   return out;
 }

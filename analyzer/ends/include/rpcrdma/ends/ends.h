@@ -133,6 +133,7 @@ struct Ends {
   std::array<std::uint64_t, 5> sides{};  // Calls by Side
   // "The server: 980 of 1,000 slow Calls of NFS v3 WRITE waited for it to execute (median 20 ms)."
   std::string verdict;
+  Side accused = Side::kNone;  // by the verdict
   // Why nothing, or not everything, is judged; one sentence each.
   std::vector<std::string> notes;
 };
