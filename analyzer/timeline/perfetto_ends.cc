@@ -222,6 +222,7 @@ class Drawing {
   // caller is drawn there.
   void flows(const ends::EndsCall& c, const Extent& whole, const Extent& server,
              const Extents& stages, std::uint32_t row) {
+    if (whole.empty()) return;
     const Extent& post = stages[at(Stage::kPost)];
     const Extent& there = stages[at(Stage::kNetworkThere)];
     const Extent& back = stages[at(Stage::kNetworkBack)];
@@ -239,7 +240,7 @@ class Drawing {
     add(kServerPoint, server, server.begin);
     arrow("Call", list);
     list.clear();
-    add(kServerPoint, server, server.end - 1);
+    add(kServerPoint, server, server.empty() ? server.begin : server.end - 1);
     add(kNetworkPoint, back, back.begin);
     if (!list.empty()) {
       const std::int64_t arrived = !back.empty() ? back.end : list.back().time_ns;

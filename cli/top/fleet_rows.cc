@@ -216,7 +216,9 @@ Line finding_row(Row r, const FleetFinding& f, bool selected) {
   cells.left(f.endpoint, endpoint_width(width));
   cells.left(rules::severity_name(f.severity), 8, severity_style(f.severity));
   cells.left(f.rule.empty() ? "event" : f.rule, 7);
-  cells.right("x" + brief(f.count), 6);
+  std::string times = "x";
+  times += brief(f.count);
+  cells.right(times, 6);
   r.put("  ", base).put(f.text, base);
   return r.take(base);
 }
