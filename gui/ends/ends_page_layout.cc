@@ -3,6 +3,7 @@
 #include "ends_words.h"
 #include "time_notation.h"
 
+#include <QAbstractItemView>
 #include <QBoxLayout>
 #include <QComboBox>
 #include <QHeaderView>
@@ -28,6 +29,7 @@ QLabel* ends_label(QWidget* parent, bool wrap) {
 
 QComboBox* ends_choice(QWidget* parent, const QString& name) {
   auto* const choice = new QComboBox(parent);
+  choice->view()->setAccessibleName(name);
   choice->setAccessibleName(name);
   choice->setToolTip(name);
   choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);

@@ -1,6 +1,7 @@
 // Delays that this test injects itself, and the side that the joined recordings of both ends blame
 // for them. Client and server are in namespaces of their own; a wire between them holds up
 // messages, and remembers which.
+#include "support/traffic_count.h"
 #include "two_hosts.h"
 
 #include <algorithm>
@@ -244,6 +245,9 @@ TEST_P(TruthOfTheEnds, AClockASecondAheadThatDriftsIsAligned) {
 
 class TruthWithTheWire : public Truth {};
 
+// Not with AddressSanitizer, which delays the programs so much that the capture at the client is no
+// nearer to it than the server.
+#if !defined(RPCRDMA_ADDRESS_SANITIZER)
 // The client's process gets no CPU for a while, again and again. The capture at the client shows
 // that its Replies had come; both ends alone could not know it from a network that held them up.
 TEST_P(TruthWithTheWire, BusyClient) {
@@ -265,13 +269,15 @@ TEST_P(TruthWithTheWire, BusyClient) {
       "busy client" + words(GetParam()));
 }
 
+INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
+                         [](const auto&) { return "EndsAndWire"; });
+#endif
+
 INSTANTIATE_TEST_SUITE_P(Sources, Truth, ::testing::Values(false, true),
                          [](const auto& of) { return of.param ? "EndsAndWire" : "Ends"; });
 
 INSTANTIATE_TEST_SUITE_P(Sources, TruthOfTheEnds, ::testing::Values(false),
                          [](const auto&) { return "Ends"; });
-INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
-                         [](const auto&) { return "EndsAndWire"; });
 
 }  // namespace
 }  // namespace rpcrdma::e2e

@@ -203,6 +203,7 @@ std::string ends_text(const ends::Ends& e, bool all, bool colour) {
   }
   procedures(e, all, out);
   slowest(e, all, out);
+  out += '\n';
   return out;
 }
 
