@@ -133,6 +133,8 @@ void MainWindow::fit_screen() {
 
 // Closing docks would bring others into view: stop drawing first.
 MainWindow::~MainWindow() {
+  // Hiding lays out lists, which ask the document: it must still exist.
+  hide();
   delete panels_;
 }
 
