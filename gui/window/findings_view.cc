@@ -5,6 +5,7 @@
 #include "sections.h"
 #include "signs.h"
 
+#include <QAbstractItemView>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -59,6 +60,7 @@ FindingsView::FindingsView(Document& document, QWidget* parent)
       next_(new QPushButton(tr("&Next evidence"), this)) {
   grouping_->addItems({tr("By severity"), tr("By rule"), tr("By peer")});
   grouping_->setAccessibleName(tr("Grouping of findings"));
+  grouping_->view()->setAccessibleName(tr("Grouping of findings"));
   tree_->setHeaderLabels({tr("Finding"), tr("Count"), tr("Since"), tr("Until"), tr("Conn."),
                           tr("At fault"), tr("Description")});
   tree_->setUniformRowHeights(true);
