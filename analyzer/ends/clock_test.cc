@@ -248,7 +248,7 @@ TEST(Clock, WrongPairsDoNotDestroyTheEstimate) {
     for (std::size_t i = 0; i < right; i += 50) {
       Crossing crossing = traffic.crossings[i];
       const std::int64_t by = wrong(random);
-      // What is wrong by less than a round trip is possible, and nobody can know better.
+      // A pair that is wrong by less than a round trip is possible, and nobody can know better.
       if (std::abs(by) < 200 * kMicrosecond) continue;
       crossing.received_ns += by;
       if (by < 0) ++impossible;

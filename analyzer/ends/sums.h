@@ -13,7 +13,7 @@ void add_sums(const std::vector<EndsCall>& calls, const EndsOptions& options, En
 // `judged`: Calls whose side was decided, the fast ones included.
 void add_verdict(const std::vector<EndsCall>& calls, const EndsOptions& options, Ends& ends);
 
-// What is slow for Calls of this name.
+// From how long on Calls of this name are slow.
 [[nodiscard]] std::int64_t slow_limit(const EndsOptions& options, const std::string& name);
 
 // "12.3 ms"

@@ -24,7 +24,7 @@ namespace {
 // An XID that comes again after this time is another message.
 constexpr std::int64_t kSameMessageNs = 60'000'000'000;
 
-// What is kept of a message beside its text.
+// The part of a message that is kept beside its text.
 constexpr std::size_t kOverhead = 2 * sizeof(Sighting);
 
 // The summary of message_line(), without the frames of one source.

@@ -141,7 +141,7 @@ TEST(PerfettoEnds, CallsThatOverlapHaveRows) {
 TEST(PerfettoEnds, TimesAreThoseOfTheTimeline) {
   const ends::Ends both = ends_of({whole_call(1, 0)});
   EXPECT_EQ(trace_of(both, 2 * kMicrosecond).points[0]["ts"], 2);
-  // What is before the begin of the timeline is cut.
+  // Time before the begin of the timeline is cut.
   const Trace cut = trace_of(both, -30 * kMicrosecond);
   EXPECT_EQ(cut.points[0]["ts"], 0);
   EXPECT_EQ(cut.points[0]["dur"], 70);

@@ -56,7 +56,7 @@ Layout layout(std::size_t height, const Wanted& wanted) {
   }
   const std::size_t more = l.network + (l.ends != 0 ? l.ends + 1 : 0);
   used += more;
-  // Of a screen with these parts, the others fill what they would fill of a smaller one.
+  // On a screen with these parts, the others fill what they would fill of a smaller one.
   const std::size_t rest = height > more ? height - more : 0;
   if (rest >= kWithFindings) {
     l.findings = rest >= kWhole ? std::min<std::size_t>(2 + (rest - kWhole) / 6, 10) : 2;

@@ -39,7 +39,7 @@ class EndsWindow {
     ends::HalfCall call;
   };
 
-  // What is kept of one endpoint.
+  // The recent halves of one endpoint.
   [[nodiscard]] ends::SourceHalves source(std::uint32_t endpoint) const;
 
   std::vector<ends::HalfConnection> connections_;  // of all endpoints, as collected

@@ -76,7 +76,7 @@ void Door::make_room(const PeerKey& newcomer) {
   if (all_taken_ < limits_.places) return;
   std::size_t most = 0;
   for (const auto& [peer, places] : taken_) most = std::max(most, places);
-  // Of peers with as many places, age decides, not the address: the threads accept in any order,
+  // Age decides among peers with as many places, not the address: the threads accept in any order,
   // and a scraper that has just come must not make room for one that came before.
   end_oldest([&](const PeerKey& peer) { return taken_.at(peer) == most; });
 }

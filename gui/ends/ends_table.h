@@ -18,7 +18,7 @@ class EndsTable : public QAbstractTableModel {
 
   void set_ends(SharedEnds all);  // may be null
   void set_statistic(Statistic statistic);
-  // Of a row; null: there is none.
+  // The row; null: there is none.
   [[nodiscard]] const ends::ProcedureEnds* procedure(int row) const;
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;

@@ -109,7 +109,7 @@ struct StageSum {
   std::int64_t total_ns = 0, p50_ns = 0, p99_ns = 0, max_ns = 0;
 };
 
-// Of one procedure on one connection.
+// The judged Calls of one procedure on one connection.
 struct ProcedureEnds {
   std::uint32_t connection = 0;
   std::string name;

@@ -30,7 +30,7 @@ class Exporter {
   void note(std::size_t source, const std::string& why);
 
   Options options_;
-  // Of the sources, in the order in which they are read: why it could not be read; empty: it could.
+  // For each source, in the order of reading: why it could not be read; empty: it could.
   std::array<std::optional<std::string>, 5> faults_;
 };
 
