@@ -66,10 +66,11 @@ class Truth : public ::testing::TestWithParam<bool> {
     return read ? std::move(*read) : ends::Ends();
   }
 
-  // At least 99 of 100 Calls that the injection hit are blamed on `side`, in `stage`.
+  // At least `percent` of the Calls that the injection hit are blamed on `side`, in one of
+  // `stages`.
   static void expect_blamed(const ends::Ends& ends, Side side, std::set<Stage> stages,
                             const std::function<bool(const EndsCall&)>& hit,
-                            const std::string& injection) {
+                            const std::string& injection, unsigned percent = 99) {
     unsigned all = 0, right = 0, inconclusive = 0, none = 0, right_stage = 0;
     for (const EndsCall& call : ends.calls) {
       if (!hit(call)) continue;
@@ -105,8 +106,8 @@ class Truth : public ::testing::TestWithParam<bool> {
       fmt::print("  contradiction: {} ({} Calls)\n", c.what, c.calls);
     }
     EXPECT_GE(all, calls() / 3);
-    EXPECT_GE(right * 100, all * 99);
-    EXPECT_GE(right_stage * 100, all * 99);
+    EXPECT_GE(right * 100, all * percent);
+    EXPECT_GE(right_stage * 100, all * percent);
     EXPECT_GE(ends.calls.size() * 100, calls() * 99u);
   }
 
@@ -263,10 +264,13 @@ TEST_P(TruthWithTheWire, BusyClient) {
           client.signal(SIGCONT);
         }
       });
+  // Every slow Call counts as hit. A busy machine stops the server and the wire now and then, too,
+  // and those Calls are not the client's.
+  constexpr unsigned kOfSlow = 95;
   expect_blamed(
       joined(), Side::kClient, {Stage::kPost, Stage::kWake, Stage::kSlot},
       [&](const EndsCall& call) { return call.end_ns - call.begin_ns >= kSlow; },
-      "busy client" + words(GetParam()));
+      "busy client" + words(GetParam()), kOfSlow);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, TruthWithTheWire, ::testing::Values(true),
