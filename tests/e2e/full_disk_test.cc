@@ -116,6 +116,11 @@ const std::map<std::string, const char*>& others() {
       {"load --agent-path", "is started"},
       {"serve --config", reads},
       {"agent --config", reads},
+      {"exporter --config", reads},
+      {"exporter --log-file", "the log of serve; an exporter writes only it"},
+      {"exporter --proc", reads},
+      {"exporter --sys", reads},
+      {"top --sys", reads},
       {"serve --log-file", "FullDisk.ALogCountsItsLines"},
       {"agent --log-file", "the log of serve; an agent needs a bus"},
       {"agent --spool", "tests/agent/fleet_record_test.cc"},
@@ -124,7 +129,7 @@ const std::map<std::string, const char*>& others() {
       {"capture --write", "not built"},
 #endif
   };
-  for (const char* command : {"serve", "load", "kernel"}) {
+  for (const char* command : {"serve", "load", "kernel", "exporter"}) {
     all[fmt::format("{} --metrics-config", command)] = reads;
   }
   for (const char* command : {"top", "agent", "fleet"}) {
