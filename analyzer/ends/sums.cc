@@ -50,19 +50,6 @@ bool is_named(std::string_view label, std::string_view procedure) {
                     [](char a, char b) { return lower(a) == lower(b); });
 }
 
-const char* side_text(Side side) {
-  switch (side) {
-    case Side::kClient:
-      return "client";
-    case Side::kNetwork:
-      return "network";
-    case Side::kServer:
-      return "server";
-    default:
-      return "unknown";
-  }
-}
-
 // "the network, to the client" is known only if the clocks are.
 std::string stage_of_verdict(const std::vector<EndsCall>& calls, Side side, std::string& procedure,
                              std::int64_t& median) {
@@ -227,7 +214,7 @@ void add_verdict(const std::vector<EndsCall>& calls, const EndsOptions& options,
   ends.accused = most;
   ends.verdict =
       fmt::format("The {}: {}, {} of them mostly there; above all {}: {} (median {}).",
-                  side_text(most), slow_text, of_most, procedure, stage, duration_text(median));
+                  side_key(most), slow_text, of_most, procedure, stage, duration_text(median));
 }
 
 }  // namespace rpcrdma::ends
