@@ -39,6 +39,8 @@ constexpr int kProbes = 3;
 constexpr std::uint32_t kConnectingAtOnce = 128;
 // Reverse Calls at a time that a client without programs refuses.
 constexpr std::uint32_t kRefused = 4;
+// Until a connection that found no memory tries again.
+constexpr Time kWithoutMemory = 10 * fabric::kMillisecond;
 
 // "1", "1 to 2"
 std::string range_text(const protocol::Versions& v) {
@@ -463,13 +465,15 @@ struct Client::Impl : LoopMember {
     or_lose(*links[key], now, [&] { on_event_of(*links[key], event, now); });
   }
 
-  // If memory runs out for a connection, that connection is lost.
+  // If memory runs out for a connection, that connection is lost. Returns whether memory sufficed.
   template <typename Function>
-  void or_lose(Link& link, Time now, Function&& function) {
+  bool or_lose(Link& link, Time now, Function&& function) {
     try {
       function();
+      return true;
     } catch (const std::bad_alloc&) {
       if (link.channel != nullptr) lost(link, {trace::kHere, 0, fabric::kOutOfMemory, true}, now);
+      return false;
     }
   }
 
@@ -585,8 +589,13 @@ struct Client::Impl : LoopMember {
     while (timers.first_time() <= now) {
       Link& link = *links[timers.first()];
       timers.remove(link.number);
-      or_lose(link, now, [&] { expire(link, now); });
-      watch(link);
+      if (or_lose(link, now, [&] { expire(link, now); })) {
+        watch(link);
+      } else {
+        // Not again at once: without memory, a connection attempt stays due, and this would not
+        // end.
+        timers.hasten(link.number, now + kWithoutMemory);
+      }
     }
   }
 

@@ -275,5 +275,27 @@ TEST_P(OutOfMemory, AClientLosesNoMoreThanWhatThereWasNoneFor) {
   }
 }
 
+// Each turn ends, also if no connection can be made for want of memory, and the client closes once
+// there is some.
+TEST_P(OutOfMemory, AClientWithoutAnyEndsItsTurns) {
+  bool hit = true;
+  for (std::size_t allocation = 0; hit; ++allocation) {
+    World world;
+    FailingNew failing(allocation, FailingNew::kAll);
+    FailingNew enough(0, 0);
+    Server server(world, GetParam(), enough);
+    Client client(world, GetParam(), 3, failing);
+    client.call_all();
+    const Time end = world.clock + 2 * kSecond;
+    ASSERT_TRUE(world.until([&] { return client.done() || world.clock > end; }));
+    failing.stop();
+    hit = failing.hit();
+    client.client->close();
+    ASSERT_TRUE(world.until([&] { return client.client->closed(); })) << allocation;
+    expect_all_well(world, GetParam(), server);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "at allocation " << allocation;
+  }
+}
+
 }  // namespace
 }  // namespace rpcrdma::testing
