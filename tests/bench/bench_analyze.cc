@@ -1,6 +1,7 @@
 // Compares `rpcrdma analyze` with tshark and with a bare floor, on one large capture, in one run.
 //
 //   bench_analyze RPCRDMA CAPTURES FOLDER
+//   bench_analyze --replay CAPTURES FILE   only writes the capture
 //
 // The floor walks the records of the mapped file and verifies the ICRC of every RoCEv2 packet,
 // nothing else. The programs run alternately, so that changes in the machine's speed affect all of
@@ -52,6 +53,7 @@ struct Contender {
   Measured best = {};
 };
 
+constexpr std::uint64_t kPackets = 2'000'000;
 constexpr int kRounds = 11;
 constexpr int kSlowRounds = 3;  // for programs that run for seconds
 
@@ -135,6 +137,12 @@ void floor_walk(const std::string& path, std::uint64_t expected) {
   _exit(good == expected ? 0 : 1);
 }
 
+bench::Replayed write_capture(const std::string& captures, const std::string& path) {
+  return bench::replay({captures + "/linux-nfs41.pcap", captures + "/linux-nfs3.pcap",
+                        captures + "/linux-deleg.pcap"},
+                       kPackets, path);
+}
+
 void row(const char* name, const Measured& m, std::uint64_t packets, const Measured& reference) {
   std::printf("%-34s %9.3f s %9.3f s %12.0f %8.1f MiB %9.2f%s\n", name, m.seconds, m.cpu,
               static_cast<double>(packets) / m.seconds, static_cast<double>(m.max_rss_kib) / 1024,
@@ -149,15 +157,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string rpcrdma = argv[1];
+  if (rpcrdma == "--replay") return write_capture(argv[2], argv[3]).packets == 0 ? 1 : 0;
   const std::string captures = argv[2];
   const std::string folder = argv[3];
   std::filesystem::create_directories(folder);
   const std::string path = folder + "/replayed.pcap";
-  constexpr std::uint64_t kPackets = 2'000'000;
-  const bench::Replayed made =
-      bench::replay({captures + "/linux-nfs41.pcap", captures + "/linux-nfs3.pcap",
-                     captures + "/linux-deleg.pcap"},
-                    kPackets, path);
+  const bench::Replayed made = write_capture(captures, path);
   std::printf("capture: %lu packets (%lu RoCE), %.0f MB, %.0f bytes a packet\n",
               static_cast<unsigned long>(made.packets), static_cast<unsigned long>(made.roce),
               static_cast<double>(made.bytes) / 1e6,

@@ -92,4 +92,5 @@ def main():
         os.remove(big)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -63,6 +63,19 @@ const std::string kFuzz =
     "-timeout=10 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=build/fuzz/crash-fuzz_it- "
     "build/fuzz/found/fuzz_it tests/fuzz/corpus/it";
 
+Lines bench_compare() {
+  const std::string configure = kProgramsAlone + " -DRPCRDMA_BENCH=ON -DRPCRDMA_WIRESHARK=ON";
+  return {configure,
+          build("release", "all"),
+          "git rev-parse --verify --quiet HEAD~2^{commit}",
+          "git clone --quiet --shared --no-checkout . build/bench/ref",
+          "git -C build/bench/ref checkout --quiet --detach ",
+          configure,
+          build("release", "all"),
+          "python3 -B tests/bench/compare.py build/bench/ref/build/release build/release "
+          "tests/captures build/bench wire analyze=3"};
+}
+
 const std::vector<Command> kCommands{
     {"build", {kProgramsAlone, build("release", "all")}},
     {"wireshark",
@@ -95,6 +108,7 @@ const std::vector<Command> kCommands{
     {"bench gui", bench(kBenchGui)},
     {"bench kernel", bench(kBenchKernel)},
     {"bench fleet", bench(kBenchFleet)},
+    {"bench compare HEAD~2 wire analyze=3", bench_compare()},
     {"fuzz 60",
      {"cmake --preset asan -DRPCRDMA_TESTS=OFF", build("asan", "fuzzers"),
       "fuzz_it -max_total_time=60 " + kFuzz}},

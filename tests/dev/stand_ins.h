@@ -98,6 +98,7 @@ case $name in
     while [ "${1#--}" != "$1" ] || [ "$1" = private ]; do shift; done
     case $1 in debootstrap) exec "$@" ;; esac
     ;;
+  git) case $1 in clone) for f; do :; done; mkdir -p "$f" ;; esac ;;
   debootstrap) for f; do case $f in *.made) mkdir -p "$f/usr/sbin" ;; esac; done ;;
 esac
 case "$name $1" in
