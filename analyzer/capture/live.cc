@@ -1,6 +1,10 @@
 // Captures from interfaces with libpcap.
+#include "header_filter.h"
+
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <ctime>
 
 #include <fmt/core.h>
 #include <pcap/pcap.h>
@@ -15,6 +19,8 @@ namespace {
 // How long the kernel may hold frames back to deliver them in one batch; also the longest that
 // stop() takes on devices where libpcap cannot interrupt the wait.
 constexpr int kTimeoutMs = 100;
+// How long after stop() the kernel may take to deliver the last batch: its timer has coarse ticks.
+constexpr int kLastBatchMs = kTimeoutMs + 20;
 constexpr int kWholeFrame = 262144;
 constexpr std::uint32_t kMaxBufferMib = 2047;  // libpcap takes an int of bytes
 
@@ -22,10 +28,6 @@ struct ClosePcap {
   void operator()(pcap_t* handle) const { pcap_close(handle); }
 };
 using Handle = std::unique_ptr<pcap_t, ClosePcap>;
-
-struct FreeProgram {
-  void operator()(bpf_program* program) const { pcap_freecode(program); }
-};
 
 // Maps this system's DLT_ numbers to those of capture files, where they differ.
 LinkType file_link_type(int dlt) {
@@ -42,9 +44,10 @@ int own_wait(pcap_t* handle) {
 
 class PcapSource final : public LiveSource {
  public:
-  PcapSource(Handle handle, Interface interface)
+  PcapSource(Handle handle, Interface interface, std::uint64_t buffer)
       : handle_(std::move(handle)),
         interface_(std::move(interface)),
+        undelivered_(buffer),
         descriptor_(own_wait(handle_.get())),
         fraction_ns_(
             pcap_get_tstamp_precision(handle_.get()) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000) {}
@@ -58,18 +61,25 @@ class PcapSource final : public LiveSource {
   }
 
   Expected<Polled> poll(Frame& frame) override {
-    if (stopped_.load(std::memory_order_relaxed)) return Polled::kStopped;
+    if (ended_) return Polled::kStopped;
     pcap_pkthdr* header = nullptr;
     const u_char* data = nullptr;
     int result = pcap_next_ex(handle_.get(), &header, &data);
     if (result == 0 && wait()) result = pcap_next_ex(handle_.get(), &header, &data);
-    if (result == 0) return Polled::kNothing;
-    if (result == PCAP_ERROR_BREAK) return Polled::kStopped;
+    const std::int64_t stopped = stopped_ns_.load(std::memory_order_relaxed);
+    if (result == 0 && stopped == 0) return Polled::kNothing;
+    if (result == 0 || result == PCAP_ERROR_BREAK) return end();
     if (result != 1) return fail(interface_.name + ": " + pcap_geterr(handle_.get()));
+    const std::int64_t time_ns = std::int64_t{header->ts.tv_sec} * 1'000'000'000 +
+                                 std::int64_t{header->ts.tv_usec} * fraction_ns_;
+    if (stopped != 0) {
+      // Clocks can be set: no more than the kernel's buffer holds came before stop().
+      if (time_ns > stopped || undelivered_ < header->caplen) return end();
+      undelivered_ -= header->caplen;
+    }
     stats_.bytes_read += header->caplen;
     frame.number = ++stats_.frames;
-    frame.time_ns = std::int64_t{header->ts.tv_sec} * 1'000'000'000 +
-                    std::int64_t{header->ts.tv_usec} * fraction_ns_;
+    frame.time_ns = time_ns;
     frame.original = header->len;
     frame.interface = 0;
     frame.link = interface_.link;
@@ -91,8 +101,12 @@ class PcapSource final : public LiveSource {
   }
 
   void stop() override {
-    stopped_.store(true, std::memory_order_relaxed);
-    pcap_breakloop(handle_.get());
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);  // the clock of the frames' times
+    stopped_ns_.store(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec,
+                      std::memory_order_relaxed);
+    // Without a descriptor to wait on, libpcap has to be interrupted; it drops what it holds.
+    if (descriptor_ < 0) pcap_breakloop(handle_.get());
   }
 
  private:
@@ -102,16 +116,34 @@ class PcapSource final : public LiveSource {
   bool wait() const {
     if (descriptor_ < 0) return false;
     pollfd wanted{descriptor_, POLLIN, 0};
-    return ::poll(&wanted, 1, kTimeoutMs) > 0;
+    const auto stopped = [&] { return stopped_ns_.load(std::memory_order_relaxed) != 0; };
+    if (!stopped() && ::poll(&wanted, 1, kTimeoutMs) > 0) return true;
+    if (!stopped()) return false;
+    // The kernel delivers the last batch when its time is over.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLastBatchMs);
+    for (;;) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return false;
+      if (::poll(&wanted, 1, static_cast<int>(left.count())) > 0) return true;
+    }
   }
 
-  static_assert(std::atomic<bool>::is_always_lock_free, "stop() is called from signal handlers");
+  Polled end() {
+    ended_ = true;
+    return Polled::kStopped;
+  }
+
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free,
+                "stop() is called from signal handlers");
 
   Handle handle_;
   Interface interface_;
-  int descriptor_;  // to wait on; -1: libpcap waits
+  std::uint64_t undelivered_;  // bytes that the kernel's buffer can hold when stop() is called
+  int descriptor_;             // to wait on; -1: libpcap waits
   std::int64_t fraction_ns_;
-  std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> stopped_ns_{0};  // when stop() was called
+  bool ended_ = false;
   mutable SourceStats stats_;  // dropped is updated on request
   mutable pcap_stat seen_{};
 };
@@ -127,13 +159,40 @@ tl::unexpected<Error> activation_error(const std::string& name, int code, pcap_t
   return fail(std::move(message));
 }
 
-Expected<void> set_filter(pcap_t* handle, const Interface& interface) {
-  if (interface.filter.empty()) return {};
-  bpf_program program{};
-  if (pcap_compile(handle, &program, interface.filter.c_str(), 1, PCAP_NETMASK_UNKNOWN) != 0) {
-    return fail("filter \"" + interface.filter + "\": " + pcap_geterr(handle));
+class Compiled {
+ public:
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  ~Compiled() { pcap_freecode(&program_); }
+
+  Expected<void> compile(pcap_t* handle, const std::string& filter) {
+    if (pcap_compile(handle, &program_, filter.c_str(), 1, PCAP_NETMASK_UNKNOWN) == 0) return {};
+    return fail("filter \"" + filter + "\": " + pcap_geterr(handle));
   }
-  const std::unique_ptr<bpf_program, FreeProgram> owner(&program);
+  [[nodiscard]] bpf_program& program() { return program_; }
+
+ private:
+  bpf_program program_{};
+};
+
+Expected<void> set_filter(pcap_t* handle, const Interface& interface, bool headers) {
+  if (interface.filter.empty() && !headers) return {};
+  Compiled filter;
+  if (auto ok = filter.compile(handle, interface.filter); !ok) return ok;
+  bpf_program program = filter.program();
+  std::vector<bpf_insn> joined;
+  Compiled data;
+  if (headers) {
+    const std::string expression = data_filter(interface.link);
+    if (expression.empty()) {
+      return fail(interface.name +
+                  ": cannot keep only headers of data on this kind of link; use a snapshot length");
+    }
+    if (auto ok = data.compile(handle, expression); !ok) return ok;
+    joined = truncate_data(program, data.program(), kHeaderBytes);
+    program = {static_cast<u_int>(joined.size()), joined.data()};
+  }
   if (pcap_setfilter(handle, &program) != 0) {
     return fail(interface.name + ": cannot set the filter: " + pcap_geterr(handle));
   }
@@ -213,8 +272,11 @@ Expected<std::unique_ptr<LiveSource>> open_live(const LiveOptions& options) {
                                                           : options.filter,
     .link = link, .snaplen = static_cast<std::uint32_t>(pcap_snapshot(handle.get()))
   };
-  if (auto set = set_filter(handle.get(), interface); !set) return tl::unexpected(set.error());
-  return std::make_unique<PcapSource>(std::move(handle), std::move(interface));
+  if (auto set = set_filter(handle.get(), interface, options.headers); !set) {
+    return tl::unexpected(set.error());
+  }
+  return std::make_unique<PcapSource>(std::move(handle), std::move(interface),
+                                      std::uint64_t{options.buffer_mib} << 20U);
 }
 
 Expected<std::vector<ListedInterface>> list_interfaces() {

@@ -196,6 +196,43 @@ TEST_F(Live, StopFromASignalHandlerEndsTheWait) {
   EXPECT_FALSE((*source)->next(frame).value());
 }
 
+TEST_F(Live, FramesFromBeforeTheStopAreDelivered) {
+  const Sender sender;
+  auto source = open_live(on_loopback(sender.filter(4791)));
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  constexpr std::uint64_t kFrames = 300;
+  for (std::uint64_t i = 0; i < kFrames; ++i) sender.send(4791, ByteVector(32, 1));
+  (*source)->stop();
+  sender.send(4791, ByteVector(32, 2));
+  Frame frame;
+  std::uint64_t before = 0;
+  while ((*source)->next(frame).value()) {
+    EXPECT_EQ(frame.data.back(), 1);
+    ++before;
+  }
+  EXPECT_EQ(before, kFrames);
+  EXPECT_EQ((*source)->stats().frames, kFrames);
+}
+
+TEST_F(Live, HeadersOfDataAndWholeMessages) {
+  const Sender sender;
+  LiveOptions options = on_loopback(sender.filter(4791));
+  options.headers = true;
+  auto source = open_live(options);
+  ASSERT_TRUE(source) << source.error().message;
+  const Guard guard(**source);
+  constexpr std::uint8_t kWriteMiddle = 7, kSendOnly = 4;
+  sender.send(4791, ByteVector(1000, kWriteMiddle));
+  sender.send(4791, ByteVector(1000, kSendOnly));
+  Frame frame;
+  ASSERT_TRUE((*source)->next(frame).value());
+  EXPECT_EQ(frame.data.size(), 256u);
+  EXPECT_EQ(frame.original, 14u + 20 + 8 + 1000);
+  ASSERT_TRUE((*source)->next(frame).value());
+  EXPECT_EQ(frame.data.size(), 14u + 20 + 8 + 1000);
+}
+
 TEST_F(Live, FilterErrorsAreReported) {
   const auto source = open_live(on_loopback("udp porrt 4791"));
   ASSERT_FALSE(source);

@@ -179,7 +179,7 @@ class Capture {
     using Polled = capture::LiveSource::Polled;
     const StopSourceBySignal stop(source_);
     Status status(source_, recorder_, view_ == nullptr);
-    const std::chrono::steady_clock::time_point end =
+    std::chrono::steady_clock::time_point end =
         limits_.duration ? std::chrono::steady_clock::now() + *limits_.duration
                          : std::chrono::steady_clock::time_point::max();
     std::chrono::steady_clock::time_point tick = std::chrono::steady_clock::now() + kStatusInterval;
@@ -194,8 +194,11 @@ class Capture {
       }
       if (*polled == Polled::kStopped) break;
       const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
-      // Frames that arrive after the end are not part of the capture.
-      if (now >= end) break;
+      // Frames that arrive after the end are not part of the capture; those before it are.
+      if (now >= end) {
+        end = std::chrono::steady_clock::time_point::max();
+        source_.stop();
+      }
       if (now >= tick) {
         tick = now + kStatusInterval;
         status.tick();
@@ -377,6 +380,10 @@ Run add_capture(command_line::Command& command) {
   add_vxlan_ports(command);
   command.option("-s,--snaplen", options->live.snaplen, "Bytes to keep of each packet (all)")
       .value("BYTES");
+  command.flag(
+      "--headers", options->live.headers,
+      "Keep messages whole, but only 256 bytes of each packet with data of RDMA Writes and "
+      "Reads");
   command
       .option("-B,--buffer-size", options->live.buffer_mib,
               "Size of the kernel's capture buffer in MiB (64)")

@@ -49,6 +49,7 @@ const Lines kBenchAnalyze{"bench_analyze build/release/bin/rpcrdma tests/capture
 const Lines kBenchFabric{"bench_udp_floor ", "bench_fabric "};
 const Lines kBenchEngine{"bench_engine "};
 const Lines kBenchTrace{"bench_trace "};
+const Lines kBenchCapture{"bench_capture build/release/bin/rpcrdma tests/captures SCRATCH"};
 const Lines kBenchWireshark{
     "bench_wireshark build/release/wireshark/epan/rpcrdma_scope.so 4.0 tests/captures"};
 const Lines kBenchGui{"bench_gui build/release/bin/rpcrdma tests/captures build/bench"};
@@ -75,6 +76,8 @@ Lines bench_compare() {
           "python3 -B tests/bench/compare.py build/bench/ref/build/release build/release "
           "tests/captures build/bench wire analyze=3"};
 }
+
+const std::regex kScratch("/dev/shm/rpcrdma-bench-\\w+");
 
 const std::vector<Command> kCommands{
     {"build", {kProgramsAlone, build("release", "all")}},
@@ -104,6 +107,7 @@ const std::vector<Command> kCommands{
     {"bench fabric", bench(kBenchFabric)},
     {"bench engine", bench(kBenchEngine)},
     {"bench trace", bench(kBenchTrace)},
+    {"bench capture", bench(kBenchCapture)},
     {"bench wireshark", bench(kBenchWireshark)},
     {"bench gui", bench(kBenchGui)},
     {"bench kernel", bench(kBenchKernel)},
@@ -135,8 +139,19 @@ TEST_F(DevScript, EachCommandRunsToItsEnd) {
     std::filesystem::remove(folder() + "/log");
     const e2e::Result r = run(command.arguments);
     EXPECT_EQ(r.status, 0) << command.arguments << '\n' << r.err;
-    EXPECT_THAT(started(), ElementsAreArray(command.starts)) << command.arguments;
+    Lines lines = started();
+    for (std::string& line : lines) line = std::regex_replace(line, kScratch, "SCRATCH");
+    EXPECT_THAT(lines, ElementsAreArray(command.starts)) << command.arguments;
   }
+}
+
+TEST_F(DevScript, CapturingIsForRoot) {
+  const e2e::Result alone = run("bench capture", "USER_ID=1000");
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_THAT(alone.err, HasSubstr("dev: bench capture must run as root"));
+  const e2e::Result all = run("bench", "USER_ID=1000");
+  EXPECT_EQ(all.status, 0) << all.err;
+  EXPECT_THAT(all.err, HasSubstr("bench capture is left out: not root"));
 }
 
 TEST_F(DevScript, FleetIsForRoot) {
@@ -197,10 +212,11 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
   Lines benchmarks, expected;
   for (const std::string& line : started()) {
     if (line.starts_with("bench_") || line.starts_with("python3 tests/bench/"))
-      benchmarks.push_back(line);
+      benchmarks.push_back(std::regex_replace(line, kScratch, "SCRATCH"));
   }
-  for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
-                             kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
+  for (const Lines& lines :
+       {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace, kBenchCapture,
+        kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);

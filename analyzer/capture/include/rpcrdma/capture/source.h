@@ -138,12 +138,16 @@ struct LiveOptions {
   // reads, and IP fragments.
   bool tunnels = false;
   std::uint32_t snaplen = 0;  // bytes; 0: all
+  // Keeps messages whole, but of the data of RDMA Writes and Reads only the headers and the front,
+  // 256 bytes a packet.
+  bool headers = false;
   // Kernel buffer. A loopback interface fills that of libpcap, 2 MiB, within milliseconds.
   std::uint32_t buffer_mib = 64;
   bool promiscuous = false;
 };
 
-// Captures from an interface. next() waits for a frame and returns false after stop().
+// Captures from an interface. next() waits for a frame. After stop() it returns the frames that came
+// before, and then false.
 class LiveSource : public Source {
  public:
   enum class Polled : std::uint8_t { kFrame, kNothing, kStopped };
@@ -153,8 +157,9 @@ class LiveSource : public Source {
 
   [[nodiscard]] virtual const Interface& interface() const = 0;
 
-  // May be called from any thread or a signal handler. A wait on an rdma device of libpcap cannot
-  // be interrupted from another thread and ends with the next frame.
+  // May be called from any thread or a signal handler. The frames that came before are delivered
+  // within about a tenth of a second. A wait on an rdma device of libpcap cannot be interrupted from
+  // another thread and ends with the next frame; frames that libpcap holds are lost.
   virtual void stop() = 0;
 };
 // Errors: no such interface, no permission, a filter that does not compile, sizes out of range, a
