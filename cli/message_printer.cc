@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include <fmt/core.h>
 
 #include <rpcrdma/base/parse.h>
+#include <rpcrdma/base/text_buffer.h>
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/content.h>
@@ -72,7 +74,7 @@ class Printer final : public MessagePrinter,
                       [this](const rules::Evidence& e) { settled(e); }}},
                  {.after_rules = {this}, .events = {this}}),
         context_(session_.context()),
-        output_([this](const std::string& text) { write(text); },
+        output_([this](std::string_view text) { write(text); },
                 [this](std::uint64_t id) { return last_moment(id); }, kMaxWaiting) {}
 
   [[nodiscard]] session::Pipeline& pipeline() override { return session_.pipeline(); }
@@ -111,7 +113,7 @@ class Printer final : public MessagePrinter,
   }
 
   // Lines come in order, each with its findings.
-  void write(const std::string& text) {
+  void write(std::string_view text) {
     if (text.empty() || done()) return;
     ++written_;
     write_stdout(text);
@@ -136,7 +138,6 @@ class Printer final : public MessagePrinter,
       marked_.erase(m.id);
       return;
     }
-    output_.reserve(m.id);
     // A Call's line is complete when its Reply was seen; or, without the fields that depend on the
     // Reply, when its program is known. Then the filter decides too: text that it rejects stays
     // empty.
@@ -144,7 +145,12 @@ class Printer final : public MessagePrinter,
     // That of a Reply with Read chunks, when these were read.
     const bool is_read_later =
         m.kind == model::Kind::kReply && call != nullptr && !m.reads.empty() && whole_;
-    if (is_call && (whole_ || !call->identified)) {
+    const bool is_call_later = is_call && (whole_ || !call->identified);
+    const bool at_once = !is_call_later && !is_read_later && !holds_back() && output_.idle() &&
+                         (marked_.empty() || !marked_.contains(m.id));
+    if (at_once) return write(with_findings(render(m, call), {}));
+    output_.reserve(m.id);
+    if (is_call_later) {
       waiting_.emplace(m.id, call);
     } else if (is_read_later) {
       model::Message& reply = waiting_replies_[m.id] = m;
@@ -160,7 +166,7 @@ class Printer final : public MessagePrinter,
     std::string text = options_.json      ? report::event_json(event, context_)
                        : options_.verbose ? report::event_tree(event, context_) + '\n'
                                           : report::event_line(event, style_);
-    output_.add(std::move(text));
+    output_.add(text);
   }
 
   void on_identified(const model::Call& call) override {
@@ -225,7 +231,8 @@ class Printer final : public MessagePrinter,
 
   bool wanted(const model::Message& m) const {
     if (selection_.xid && m.xid != *selection_.xid) return false;
-    if (!in_time(m.time_ns) || !connection_wanted(context_.connection_id(m.connection))) {
+    if (!in_time(m.time_ns)) return false;
+    if (!options_.connections.empty() && !connection_wanted(context_.connection_id(m.connection))) {
       return false;
     }
     if (options_.types.empty()) return true;
@@ -257,7 +264,7 @@ class Printer final : public MessagePrinter,
     const auto it = marked_.find(e.message);
     if (it == marked_.end() || it->second.pending == 0) return;
     if (--it->second.pending == 0 && it->second.rendered) {
-      emit(e.message, std::move(it->second.text));
+      emit(e.message, it->second.text);
     }
   }
 
@@ -268,8 +275,10 @@ class Printer final : public MessagePrinter,
 
   // A filter on findings decides later where possible, since some violations are found only after
   // the Reply.
+  [[nodiscard]] bool holds_back() const { return asks_for_findings_ && options_.wait_for_findings; }
+
   void complete(const model::Message& m, const model::Call* call) {
-    if (!asks_for_findings_ || !options_.wait_for_findings) return emit(m.id, render(m, call));
+    if (!holds_back()) return emit(m.id, render(m, call));
     Held& held = held_.emplace_back();
     held.message = m;
     if (call != nullptr) held.call = *call;
@@ -289,17 +298,16 @@ class Printer final : public MessagePrinter,
     return severity != rules::Severity::kNote || options_.json || options_.verbose;
   }
 
-  void emit(std::uint64_t id, std::string text) {
-    const auto it = marked_.find(id);
+  void emit(std::uint64_t id, std::string_view text) {
+    const auto it = marked_.empty() ? marked_.end() : marked_.find(id);
     if (it == marked_.end()) {
-      output_.ready(id, with_findings(std::move(text), {}));
+      output_.ready(id, with_findings(text, {}));
     } else if (it->second.pending != 0) {
-      it->second.text = std::move(text);
+      it->second.text = text;
       it->second.rendered = true;
     } else {
-      Marked marked = std::move(it->second);
-      marked_.erase(it);
-      output_.ready(id, with_findings(std::move(text), std::move(marked.found)));
+      const auto marked = marked_.extract(it);  // `text` may be of it
+      output_.ready(id, with_findings(text, std::move(marked.mapped().found)));
     }
   }
 
@@ -327,16 +335,22 @@ class Printer final : public MessagePrinter,
       found = std::move(marked->second.found);
       marked_.erase(marked);
     }
-    return with_findings(std::move(text), std::move(found));
+    return std::string(with_findings(text, std::move(found)));
   }
 
-  [[nodiscard]] std::string with_findings(std::string text,
-                                          std::vector<report::MessageFinding> found) const {
-    if (text.empty()) return text;  // the filter rejected it
+  // The result is valid until the next call.
+  [[nodiscard]] std::string_view with_findings(std::string_view text,
+                                               std::vector<report::MessageFinding> found) {
+    if (text.empty() || options_.fields != nullptr) return text;  // empty: the filter rejected it
     std::erase_if(found, [&](const report::MessageFinding& f) { return !shows(f.severity); });
-    if (options_.fields != nullptr) return text;
-    return options_.json ? report::json_with_findings(std::move(text), found)
-                         : std::move(text) + report::finding_lines(found, style_);
+    if (options_.json) {
+      with_findings_ = report::json_with_findings(std::string(text), found);
+    } else if (found.empty()) {
+      return text;
+    } else {
+      with_findings_ = std::string(text) + report::finding_lines(found, style_);
+    }
+    return with_findings_;
   }
 
   std::string fields_of(const model::Message& m, const model::Call* call) {
@@ -355,7 +369,9 @@ class Printer final : public MessagePrinter,
     });
   }
 
-  std::string render(const model::Message& m, const model::Call* call) {
+  // The result is valid until the next call.
+  std::string_view render(const model::Message& m, const model::Call* call) {
+    rendered_.clear();
     if (selection_.filter) {
       filter::Inputs inputs = context_.inputs(m, call, session_.pipeline().frames().first_ns);
       std::vector<std::string_view> rules;
@@ -365,18 +381,26 @@ class Printer final : public MessagePrinter,
       inputs.findings = rules;
       if (!selection_.filter->matches(inputs)) return {};
     }
-    if (options_.fields != nullptr) return fields_of(m, call);
+    if (options_.fields != nullptr) {
+      rendered_.put(std::string_view(fields_of(m, call)));
+      return rendered_.view();
+    }
     if (options_.json) {
       report::write_message(json_, m, call, context_);
-      return json_.take();
+      json_.line([this](std::string_view text) { rendered_.put(text); });
+      return rendered_.view();
     }
-    std::string text = options_.verbose ? report::message_tree(m, call, context_)
-                                        : report::message_line(m, call, context_, style_) + '\n';
+    if (options_.verbose) {
+      rendered_.put(std::string_view(report::message_tree(m, call, context_)));
+    } else {
+      report::put_message_line(rendered_, m, call, context_, style_);
+      rendered_.put('\n');
+    }
     if (options_.hex && !model::is_absent(m, roce::kAbsentBytes)) {
-      text += decode::hex_dump(m.bytes) + '\n';
+      rendered_.put(std::string_view(decode::hex_dump(m.bytes)), '\n');
     }
-    if (options_.verbose) text += '\n';
-    return text;
+    if (options_.verbose) rendered_.put('\n');
+    return rendered_.view();
   }
 
   const PrintOptions& options_;
@@ -394,6 +418,8 @@ class Printer final : public MessagePrinter,
   std::uint64_t written_ = 0;    // messages
   std::uint64_t decoded_ = 0;
   report::JsonWriter json_;
+  base::TextBuffer rendered_;  // one message
+  std::string with_findings_;  // the same with its findings
   report::OrderedOutput output_;
 };
 

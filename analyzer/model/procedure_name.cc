@@ -43,13 +43,25 @@ bool is_auxiliary(std::uint32_t op, bool callback) {
   }
 }
 
-std::string rpc_label(const RpcInfo& rpc) {
-  if (!rpc.known) return {};
-  std::string label = program_part(rpc) + ' ' + procedure_part(rpc);
+void put_rpc_label(base::TextBuffer& out, const RpcInfo& rpc) {
+  if (!rpc.known) return;
+  const char* const program = decode::program_name(rpc.program, rpc.version, rpc.procedure);
+  program != nullptr ? out.put(program) : out.put("program ", rpc.program);
+  out.put(" v", rpc.version, ' ');
+  const char* const procedure = decode::procedure_name(rpc.program, rpc.version, rpc.procedure);
+  procedure != nullptr ? out.put(procedure) : out.put("procedure ", rpc.procedure);
   const bool callback = decode::is_transient_program(rpc.program);
-  for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) label += ' ' + op_name(rpc.ops.op[i], callback);
-  if (rpc.ops.announced > rpc.ops.kept) label += " ...";
-  return label;
+  for (std::uint32_t i = 0; i < rpc.ops.kept; ++i) {
+    const char* const op = decode::nfs4_op_name(rpc.ops.op[i], callback);
+    op != nullptr ? out.put(' ', op) : out.put(" op ", rpc.ops.op[i]);
+  }
+  if (rpc.ops.announced > rpc.ops.kept) out.put(" ...");
+}
+
+std::string rpc_label(const RpcInfo& rpc) {
+  base::TextBuffer text;
+  put_rpc_label(text, rpc);
+  return std::string(text.view());
 }
 
 std::uint32_t principal_operation(const RpcInfo& rpc) {

@@ -216,10 +216,21 @@ struct Tracker::Impl {
     return static_cast<std::uint32_t>(mounts.size() - 1);
   }
 
+  // Returns kNone if the session is not known. Most often it is the one that the connection was
+  // last used for.
+  [[nodiscard]] std::uint32_t find_session(const decode::SessionId& id, const Link* last) const {
+    if (last != nullptr && last->mount != kNone) {
+      const Held& held = *mounts[last->mount];
+      if (held.id == id && !held.mount.session.empty()) return last->mount;
+    }
+    const auto known = by_session.find(id);
+    return known != by_session.end() ? known->second : kNone;
+  }
+
   std::uint32_t of_session(const decode::SessionId& id, const model::Message& m, bool by_client,
                            std::uint32_t minor) {
-    const auto known = by_session.find(id);
-    if (known != by_session.end()) return known->second;
+    const std::uint32_t known = find_session(id, links.find(m.connection));
+    if (known != kNone) return known;
     const std::uint32_t at = create(m, by_client);
     if (at == kNone) return kNone;
     by_session.emplace(id, at);
@@ -426,8 +437,8 @@ struct Tracker::Impl {
     const Link* const known = links.find(m.connection);
     std::uint32_t at = known != nullptr && belongs(rpc) ? known->mount : kNone;
     if (sequence) {
-      const auto session = by_session.find(sequence->session);
-      if (session != by_session.end()) at = session->second;
+      const std::uint32_t session = find_session(sequence->session, known);
+      if (session != kNone) at = session;
     }
     if (at != kNone) {
       Link& link = use(at, m);

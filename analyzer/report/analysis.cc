@@ -115,7 +115,7 @@ void Analysis::on_message(const model::MessageSeen& event) {
   const model::Message& m = event.message;
   const bool of_ledger = m.kind == model::Kind::kCall || m.kind == model::Kind::kReply;
   if (of_ledger) note_credits(m);
-  if (model::cut_short(m, context_.connection(m))) ++cut_short_[m.connection];
+  if (!m.complete && model::cut_short(m, context_.connection(m))) ++cut_short_[m.connection];
   if (m.kind == model::Kind::kCall) ++outstanding_;
   TrafficBin& bin = selection_ ? report_.traffic.at(m.time_ns) : count(m);
   if (m.kind == model::Kind::kCall) {

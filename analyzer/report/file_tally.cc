@@ -24,11 +24,19 @@ std::uint64_t moved_by_rdma(const model::Call& call, bool read) {
 
 }  // namespace
 
+FileTally::Recent& FileTally::add_recent(std::uint64_t key) {
+  if (recent_at_.size() >= kMaxRecent) recent_at_.clear();
+  const std::size_t at = recent_at_.size();
+  recent_at_[key] = static_cast<std::uint32_t>(at);
+  if (at == recent_.size()) return recent_.emplace_back();
+  recent_[at].forget();
+  return recent_[at];
+}
+
 FileTally::Recent& FileTally::find(const model::FileUse& use, const roce::Side& server, Files& to) {
   const std::uint64_t key = std::uint64_t{use.file.slot} << 32 | use.file.generation;
-  if (const auto it = recent_.find(key); it != recent_.end()) return it->second;
-  if (recent_.size() >= kMaxRecent) recent_.clear();
-  Recent& recent = recent_[key];
+  if (const auto it = recent_at_.find(key); it != recent_at_.end()) return recent_[it->second];
+  Recent& recent = add_recent(key);
   const FileKey wanted{server.address.to_string(), *use.handle};
   auto at = to.list.find(wanted);
   if (at == to.list.end() && to.list.size() < kMaxFiles) at = to.list.try_emplace(wanted).first;

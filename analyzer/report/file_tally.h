@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <vector>
+
+#include <tsl/robin_map.h>
 
 #include <rpcrdma/model/call.h>
 #include <rpcrdma/report/files.h>
@@ -32,15 +34,32 @@ class FileTally {
     std::string name;            // not escaped
     std::optional<std::uint32_t> below;
     std::array<Range, 16> ranges{};
-    std::size_t seen = 0;
+    std::size_t seen = 0;  // so many of `ranges` are valid, or all
+
+    void forget() {
+      stats = nullptr;
+      name.clear();
+      below.reset();
+      seen = 0;
+    }
   };
   static void take_name(const model::FileUse& use, Recent& recent);
   [[nodiscard]] Recent& find(const model::FileUse& use, const roce::Side& server, Files& to);
   static void count_data(const model::Call& call, const model::FileUse& use, Recent& recent,
                          OtherFiles& others);
 
-  // In front of Files::list. It is emptied when it is full.
-  std::unordered_map<std::uint64_t, Recent> recent_;
+  // A file by its slot and generation, whose low bits are much the same for all files.
+  struct Hash {
+    [[nodiscard]] std::size_t operator()(std::uint64_t key) const {
+      key *= 0x9e3779b97f4a7c15ULL;
+      return static_cast<std::size_t>(key ^ key >> 32);
+    }
+  };
+  [[nodiscard]] Recent& add_recent(std::uint64_t key);
+
+  // In front of Files::list. It is emptied when it is full; `recent_` keeps its memory.
+  tsl::robin_map<std::uint64_t, std::uint32_t, Hash> recent_at_;  // in recent_
+  std::vector<Recent> recent_;
 };
 
 }  // namespace rpcrdma::report

@@ -62,15 +62,25 @@ ConnectionLatency* LatencyCollector::slot(std::uint32_t connection) {
   } else {
     latencies_.connections.emplace_back();
   }
+  pairs_.erase(connection);
   latencies_.connections[at].connection = connection;
   slots_[connection].at = at;
   return &latencies_.connections[at];
 }
 
 ConnectionLatency& LatencyCollector::pair_of(const roce::Connection& c) {
-  const std::size_t client = client_of(context_, c.index);
-  return latencies_.pair(c.side[client].address.to_string(),
-                         c.side[1 - client].address.to_string());
+  const std::size_t side = client_of(context_, c.index);
+  const capture::Address& client = c.side[side].address;
+  const capture::Address& server = c.side[1 - side].address;
+  Pair& known = pairs_[c.index];
+  if (known.pairs != latencies_.pairs.size() || known.client != client || known.server != server) {
+    const ConnectionLatency& found = latencies_.pair(client.to_string(), server.to_string());
+    known.client = client;
+    known.server = server;
+    known.at = static_cast<std::uint32_t>(&found - latencies_.pairs.data());
+    known.pairs = static_cast<std::uint32_t>(latencies_.pairs.size());
+  }
+  return latencies_.pairs[known.at];
 }
 
 void LatencyCollector::give_up(std::uint32_t connection) {
@@ -83,6 +93,7 @@ void LatencyCollector::give_up(std::uint32_t connection) {
 
 // Side 0 of `from` is side 1 of `into`.
 void LatencyCollector::merge(const roce::Connection& into, const roce::Connection& from) {
+  pairs_.erase(from.index);
   const Slot* const old = slots_.find(from.index);
   if (old == nullptr) return;
   ConnectionLatency& gathered = latencies_.connections[old->at];
@@ -102,7 +113,7 @@ void LatencyCollector::merge(const roce::Connection& into, const roce::Connectio
 
 void LatencyCollector::evict(const roce::Connection& connection) {
   const Slot* const slot = slots_.find(connection.index);
-  if (slot == nullptr) return;
+  if (slot == nullptr) return pairs_.erase(connection.index);
   const ConnectionLatency& own = latencies_.connections[slot->at];
   ConnectionLatency& pair = pair_of(connection);
   const std::size_t client = client_of(context_, connection.index);
@@ -110,6 +121,7 @@ void LatencyCollector::evict(const roce::Connection& connection) {
     pair.direction[d].merge(own.direction[d == 0 ? client : 1 - client]);
   }
   give_up(connection.index);
+  pairs_.erase(connection.index);
 }
 
 Latencies LatencyCollector::complete(Latencies all) const {

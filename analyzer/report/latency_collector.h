@@ -25,6 +25,12 @@ class LatencyCollector {
   struct Slot {
     std::uint32_t at = 0;  // in latencies_.connections
   };
+  // The place of a pair, which stays the same until another is added: pairs are never removed.
+  struct Pair {
+    capture::Address client, server;
+    std::uint32_t at = 0;     // in latencies_.pairs
+    std::uint32_t pairs = 0;  // their number when the place was found; 0: not found so far
+  };
   [[nodiscard]] ConnectionLatency* slot(std::uint32_t connection);
   [[nodiscard]] ConnectionLatency& pair_of(const roce::Connection& c);
   void give_up(std::uint32_t connection);
@@ -35,6 +41,9 @@ class LatencyCollector {
   // client is known only at the end. `connection` is the tracker's index.
   Latencies latencies_;
   roce::ByConnection<Slot> slots_;
+  // Of connections without a slot: formatting and comparing addresses for each Call costs more than
+  // everything else that is counted of it.
+  roce::ByConnection<Pair> pairs_;
   std::vector<std::uint32_t> free_;  // in latencies_.connections
 };
 

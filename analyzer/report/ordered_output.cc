@@ -38,25 +38,30 @@ void OrderedOutput::reserve(std::uint64_t id) {
   entries_.push_back({id, false, {}});
 }
 
-void OrderedOutput::ready(std::uint64_t id, std::string text) {
+void OrderedOutput::ready(std::uint64_t id, std::string_view text) {
+  if (!entries_.empty() && entries_.front().id == id) {  // without a copy
+    if (!text.empty()) write_(text);
+    entries_.pop_front();
+    return write_ready();
+  }
   const auto it = find(id);
   if (it == entries_.end()) return;
   Entry& entry = entries_[static_cast<std::size_t>(it - entries_.begin())];
   waiting_bytes_ += text.size() - entry.text.size();
-  entry.text = std::move(text);
+  entry.text = text;
   entry.ready = true;
   write_ready();
   while (waiting_bytes_ > limits_.bytes) finish_oldest();
 }
 
 // The entry shares the ID of the entry before it; find() returns the first of the two.
-void OrderedOutput::add(std::string text) {
+void OrderedOutput::add(std::string_view text) {
   if (entries_.empty()) {
     write_(text);
     return;
   }
   waiting_bytes_ += text.size();
-  entries_.push_back({entries_.back().id, true, std::move(text)});
+  entries_.push_back({entries_.back().id, true, std::string(text)});
   while (waiting_bytes_ > limits_.bytes || entries_.size() > limits_.lines) finish_oldest();
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 struct Output : ::testing::Test {
   std::string written;
-  OrderedOutput output{[this](const std::string& text) { written += text; },
+  OrderedOutput output{[this](std::string_view text) { written += text; },
                        [](std::uint64_t id) {
                          std::string text = std::to_string(id);
                          text.insert(text.begin(), '(');

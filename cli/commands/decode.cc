@@ -4,15 +4,19 @@
 #include "decode_both.h"
 #include "input.h"
 #include "message_printer.h"
+#include "output_file.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/filter.h>
@@ -94,6 +98,14 @@ bool prepare(DecodeOptions& options, FieldOutput& columns) {
   return true;
 }
 
+// Otherwise messages come slowly, and are printed soon after they come.
+bool all_are_files(const std::vector<std::string>& paths) {
+  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored);
+  });
+}
+
 // Silence would leave open whether the capture or the selection is empty.
 std::string nothing_printed(const MessagePrinter& printer) {
   if (printer.decoded() == 0) {
@@ -110,6 +122,9 @@ int decode(DecodeOptions& options) {
   FieldOutput columns;
   if (!prepare(options, columns)) return kUnreadable;
   if (options.both) return decode_both(options.paths, options.print, options.jobs);
+  if (isatty(STDOUT_FILENO) == 0 && all_are_files(options.paths)) {
+    static_cast<void>(buffered_stdout());
+  }
   const auto printer = make_printer(options.print, "decode");
   if (!printer) return kUnreadable;
   const auto source = open_confined_input(options.paths, {});

@@ -50,7 +50,8 @@ void Histogram::add(std::int64_t value) {
 
 void Histogram::merge(const Histogram& other) {
   if (other.count_ == 0) return;
-  for (std::size_t i = 0; i < kBuckets; ++i) {
+  const auto [first, end] = other.used();
+  for (std::size_t i = first; i < end; ++i) {
     buckets_[i] = saturating_sum(buckets_[i], other.buckets_[i]);
   }
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
@@ -67,9 +68,10 @@ std::int64_t Histogram::quantile(double q) const {
   if (count_ == 0) return 0;
   const double wanted = std::clamp(q, 0.0, 1.0) * static_cast<double>(count_);
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < kBuckets; ++i) {
+  const auto [first, end] = used();
+  for (std::size_t i = first; i < end; ++i) {
     seen += buckets_[i];
-    if (seen != 0 && static_cast<double>(seen) >= wanted) {
+    if (static_cast<double>(seen) >= wanted) {
       return std::clamp(static_cast<std::int64_t>(middle_of(i)), min_, max_);
     }
   }
@@ -104,13 +106,25 @@ CompactHistogram::CompactHistogram(const Histogram& h)
   h.for_each_bucket([this](Histogram::Bucket b) { buckets_.push_back(b); });
 }
 
+// Without a branch: latencies are random, and a branch predicted wrongly costs more than all steps
+// of the search.
+std::size_t CompactHistogram::place_of(std::uint32_t index) const {
+  const Histogram::Bucket* at = buckets_.data();
+  std::size_t left = buckets_.size();
+  while (left > 1) {
+    const std::size_t half = left / 2;
+    at += at[half - 1].index < index ? half : 0;
+    left -= half;
+  }
+  const auto before = static_cast<std::size_t>(at - buckets_.data());
+  return before + (left == 1 && at->index < index ? 1 : 0);
+}
+
 void CompactHistogram::add(std::int64_t value) {
   value = std::max<std::int64_t>(value, 0);
   const auto index =
       static_cast<std::uint32_t>(Histogram::bucket_of(static_cast<std::uint64_t>(value)));
-  auto at = std::lower_bound(
-      buckets_.begin(), buckets_.end(), index,
-      [](const Histogram::Bucket& b, std::uint32_t wanted) { return b.index < wanted; });
+  auto at = buckets_.begin() + static_cast<std::ptrdiff_t>(place_of(index));
   if (at == buckets_.end() || at->index != index) at = buckets_.insert(at, {index, 0});
   at->count = saturating_sum(at->count, 1U);
   min_ = count_ == 0 ? value : std::min(min_, value);

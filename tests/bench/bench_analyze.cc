@@ -10,12 +10,15 @@
 #include "replay.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -111,6 +114,37 @@ void execute(const std::vector<std::string>& command) {
   execvp(argv[0], argv.data());
 }
 
+void execute_into_file(const std::vector<std::string>& command, const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) _exit(1);
+  dup2(file, STDOUT_FILENO);
+  execute(command);
+}
+
+// Reads what the command prints, in another process, as `| cat > /dev/null` would.
+void execute_into_pipe(const std::vector<std::string>& command) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) _exit(1);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execute(command);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::vector<char> buffer(std::size_t{1} << 16);
+  while (read(ends[0], buffer.data(), buffer.size()) > 0) continue;
+  int status = 0;
+  waitpid(pid, &status, 0);
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+}
+
+std::uint64_t lines_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return static_cast<std::uint64_t>(
+      std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
+}
+
 // Exits with 0 if every RoCE packet has a valid ICRC.
 void floor_walk(const std::string& path, std::uint64_t expected) {
   const int fd = open(path.c_str(), O_RDONLY);
@@ -168,6 +202,7 @@ int main(int argc, char** argv) {
               static_cast<double>(made.bytes) / 1e6,
               static_cast<double>(made.bytes) / static_cast<double>(made.packets));
 
+  const std::string decoded = folder + "/decoded.txt";
   const auto analyze = [&] { execute({rpcrdma, "analyze", "--json", path}); };
   const auto alone = [&] { execute({rpcrdma, "analyze", "--json", "-j", "1", path}); };
   const auto two_threads = [&] { execute({rpcrdma, "analyze", "--json", "-j", "2", path}); };
@@ -182,6 +217,16 @@ int main(int argc, char** argv) {
          execute({rpcrdma, "decode", path});
        },
        kSlowRounds},
+      {"  into a file",
+       [&] {
+         execute_into_file({rpcrdma, "decode", path}, decoded);
+       },
+       kSlowRounds},
+      {"  into a pipe",
+       [&] {
+         execute_into_pipe({rpcrdma, "decode", path});
+       },
+       kSlowRounds},
       {"tshark -q -z io,stat,0",
        [&] {
          execute({"tshark", "-r", path, "-q", "-z", "io,stat,0"});
@@ -194,7 +239,9 @@ int main(int argc, char** argv) {
   const Measured& one = all[2].best;
   const Measured& two = all[3].best;
   const Measured& both = all[4].best;
-  const Measured& tshark = all[6].best;
+  const Measured& into_file = all[6].best;
+  const Measured& into_pipe = all[7].best;
+  const Measured& tshark = all[8].best;
 
   std::printf("%-34s %11s %11s %12s %12s %9s\n", "", "time", "CPU", "packets/s", "peak RSS",
               "of floor");
@@ -202,6 +249,13 @@ int main(int argc, char** argv) {
   std::printf("tshark / rpcrdma analyze: %.1f times\n", tshark.seconds / ours.seconds);
   std::printf("-j 1 / -j 2: %.2f times (two processes: %.2f)\n", one.seconds / two.seconds,
               2 * one.seconds / both.seconds);
+  // A line is a message, of several packets.
+  const std::uint64_t lines = lines_in(decoded);
+  const auto rate = [&](const Measured& m) { return static_cast<double>(lines) / m.seconds / 1e6; };
+  std::printf(
+      "rpcrdma decode: %lu lines; %.2f million lines a second into a file, %.2f into a pipe\n",
+      static_cast<unsigned long>(lines), rate(into_file), rate(into_pipe));
+  std::filesystem::remove(decoded);
   std::filesystem::remove(path);
 
   // A link carries more short packets per second: their number is the measure, not their bytes.

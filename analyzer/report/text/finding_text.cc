@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <fmt/core.h>
 
 #include <rpcrdma/report/finding_text.h>
@@ -55,6 +57,8 @@ std::string finding_lines(const std::vector<MessageFinding>& findings, const Tex
 }
 
 std::string json_with_findings(std::string object, const std::vector<MessageFinding>& findings) {
+  object.resize(object.size() - 2);  // "}\n"
+  if (findings.empty()) return std::move(object) + ",\"findings\":[]}\n";
   JsonWriter json;
   json.array();
   for (const MessageFinding& f : findings) {
@@ -66,7 +70,6 @@ std::string json_with_findings(std::string object, const std::vector<MessageFind
   }
   json.end();
   const std::string list = json.take();
-  object.resize(object.size() - 2);  // "}\n"
   return fmt::format("{},\"findings\":{}}}\n", object, list.substr(0, list.size() - 1));
 }
 

@@ -8,6 +8,7 @@
 #include <rpcrdma/decode/text_sink.h>
 #include <rpcrdma/filter/model_fields.h>
 #include <rpcrdma/model/content.h>
+#include <rpcrdma/model/outcome.h>
 #include <rpcrdma/model/rebuild.h>
 #include <rpcrdma/report/file_text.h>
 #include <rpcrdma/report/message_text.h>
@@ -42,116 +43,151 @@ std::uint64_t sum(std::span<const wire::Segment> segments) {
   return total;
 }
 
-// Returns "5003", or "4096/2" for 4096 bytes in two segments.
-std::string amount(std::uint64_t bytes, std::size_t segments) {
-  return segments == 1 ? fmt::format("{}", bytes) : fmt::format("{}/{}", bytes, segments);
+// "5003", or "4096/2" for 4096 bytes in two segments.
+void put_amount(base::TextBuffer& out, std::uint64_t bytes, std::size_t segments) {
+  out.put(bytes);
+  if (segments != 1) out.put('/', segments);
 }
 
-std::string chunks_text(const model::Message& m) {
-  std::string text;
+void put_chunks(base::TextBuffer& out, const model::Message& m) {
   for (std::size_t i = 0; i < m.reads.size();) {
     std::size_t n = i;
     std::uint64_t bytes = 0;
     while (n < m.reads.size() && m.reads[n].position == m.reads[i].position) {
       bytes += m.reads[n++].target.length;
     }
-    text += fmt::format(" read {}@{}", amount(bytes, n - i), m.reads[i].position);
+    out.put(" read ");
+    put_amount(out, bytes, n - i);
+    out.put('@', m.reads[i].position);
     i = n;
   }
   model::for_each_write_chunk(m, [&](std::uint32_t, std::span<const wire::Segment> segments) {
-    text += fmt::format(" write {}", amount(sum(segments), segments.size()));
+    out.put(" write ");
+    put_amount(out, sum(segments), segments.size());
   });
   if (m.has_reply_chunk) {
-    text += fmt::format(" reply {}", amount(sum(m.reply_segments), m.reply_segments.size()));
+    out.put(" reply ");
+    put_amount(out, sum(m.reply_segments), m.reply_segments.size());
   }
-  return text;
 }
 
-std::string error_text(const model::Message& m) {
-  std::string text = fmt::format(" {}", model::error_name(m));
+void put_error(base::TextBuffer& out, const model::Message& m) {
+  out.put(' ', model::error_name(m));
   if (m.error == wire::RdmaErr::kVers) {
-    text += fmt::format(" supports versions {} to {}", m.vers_low, m.vers_high);
+    out.put(" supports versions ", m.vers_low, " to ", m.vers_high);
   } else if (m.error == wire::RdmaErr::kCantReply && !model::later_dialect(m)) {
-    text += fmt::format(" segment {} needs {} bytes{}", m.segment_index, m.length_needed,
-                        m.processed ? ", processed" : "");
+    out.put(" segment ", m.segment_index, " needs ", m.length_needed, " bytes",
+            m.processed ? ", processed" : "");
   }
-  return text;
 }
 
 // The file that an RPC is about, short enough that the rest of the line stays in sight.
-std::string file_part(const model::Message& m, const model::Call* call) {
+void put_file(base::TextBuffer& out, const model::Message& m, const model::Call* call) {
   constexpr std::size_t kMostName = 48;
   const model::FileUse* const use = call != nullptr ? call->file_use() : nullptr;
-  if (use == nullptr) return {};
-  const std::string text = file_text(*use, m.kind == model::Kind::kReply, kMostName);
-  return text.empty() ? text : fmt::format(" {}", text);
+  if (use == nullptr) return;
+  if (!use->handle && !use->offset && use->name().empty()) return;
+  out.put(' ');
+  put_file_text(out, *use, m.kind == model::Kind::kReply, kMostName);
+}
+
+void put_status(base::TextBuffer& out, const model::RpcInfo& rpc) {
+  if (!rpc.header_seen) return;
+  const char* const name = model::outcome_name(rpc);
+  name != nullptr ? out.put(" | ", name) : out.put(" | status ", rpc.status);
+}
+
+void put_end(base::TextBuffer& out, const roce::Side& side) {
+  out.put(capture::AddressText(side.address).view());
+  side.qpn_known ? out.put('.', side.qpn) : out.put(".?");
+}
+
+void put_transport(base::TextBuffer& out, const model::Message& m, const roce::Connection& c,
+                   bool reverse, const TextStyle& style) {
+  if (style.colour) out.put(colour_of(m, reverse));
+  out.put(reverse ? "reverse " : "", model::kind_name(m.kind));
+  if (style.colour) out.put(kReset);
+  out.put(" 0x", base::Hex32{m.xid}, ' ', model::type_name(m));
+  if (!model::is_absent(m, roce::kAbsentCredit)) out.put(" credit ", m.credit);
+  if (m.version > 1) out.put(" v", m.version);
+  if (model::later_dialect(m)) out.put(" (", wire::dialect_name(m.dialect), ')');
+  put_chunks(out, m);
+  if (m.kind == model::Kind::kError) put_error(out, m);
+  if (model::is_option(m)) out.put(" type ", m.opttype);
+  if (m.has_invalidate) out.put(" inv 0x", base::Hex32{m.invalidated_handle});
+  if (m.malformed) out.put(' ', std::string_view(wire::describe(*m.malformed)));
+  if (model::is_absent(m, roce::kAbsentBytes)) {
+    out.put(" (tracepoints)");
+  } else if (model::cut_short(m, c)) {
+    out.put(c.recorded ? " (the recording has only the start of its header)"
+                       : " (incomplete in the capture)");
+  } else if (const char* why = model::incomplete_reason(model::unfit_for_rebuild(m, nullptr), &c)) {
+    out.put(" (", why, ')');
+  }
+  if (m.suspect) out.put(" (bad ICRC)");
+}
+
+void put_summary(base::TextBuffer& out, const model::Message& m, const model::Call* call,
+                 const roce::Connection& c, bool reverse, const TextStyle& style) {
+  put_transport(out, m, c, reverse, style);
+  if (m.rpc.known) {
+    out.put(" | ");
+    model::put_rpc_label(out, m.rpc);
+    put_file(out, m, call);
+  }
+  const bool reply = m.kind == model::Kind::kReply;
+  if (reply) put_status(out, m.rpc);
+  if (!reply && m.kind != model::Kind::kError) return;
+  if (m.match_frame != 0) {
+    out.put(" | answers ", m.match_frame, " after ", base::DurationText(m.latency_ns).view());
+    return;
+  }
+  // The capture may contain the message that an RDMA_ERROR answers, but not as a decodable Call.
+  out.put(reply ? " | its Call is not in the " : " | no decodable Call with its XID in the ",
+          c.recorded ? "recording" : "capture");
 }
 
 }  // namespace
 
 std::string end_text(const roce::Side& side) {
-  return side.qpn_known ? fmt::format("{}.{}", side.address.to_string(), side.qpn)
-                        : side.address.to_string() + ".?";
+  base::TextBuffer text;
+  put_end(text, side);
+  return std::string(text.view());
+}
+
+void put_message_line(base::TextBuffer& out, const model::Message& m, const model::Call* call,
+                      const Context& context, const TextStyle& style) {
+  const roce::Connection& c = context.connection(m);
+  const std::size_t sender = context.sender(m);
+  out.put(base::Padded{m.frame, 6}, ' ');
+  put_clock(out, m.time_ns);
+  out.put(' ');
+  put_end(out, c.side[sender]);
+  out.put(" > ");
+  put_end(out, c.side[1 - sender]);
+  out.put(": ");
+  put_summary(out, m, call, c, context.model->reverse(m), style);
 }
 
 std::string message_line(const model::Message& m, const model::Call* call, const Context& context,
                          const TextStyle& style) {
-  const roce::Connection& c = context.connection(m);
-  const std::size_t sender = context.sender(m);
-  return fmt::format("{:>6} {} {} > {}: {}", m.frame, format_clock(m.time_ns),
-                     end_text(c.side[sender]), end_text(c.side[1 - sender]),
-                     message_summary(m, call, context, style));
+  base::TextBuffer text;
+  put_message_line(text, m, call, context, style);
+  return std::string(text.view());
 }
 
 std::string transport_summary(const model::Message& m, const Context& context,
                               const TextStyle& style) {
-  const roce::Connection& c = context.connection(m);
-  const bool reverse = context.model->reverse(m);
-  std::string line;
-  if (style.colour) line += colour_of(m, reverse);
-  line += fmt::format("{}{}", reverse ? "reverse " : "", model::kind_name(m.kind));
-  if (style.colour) line += kReset;
-  line += fmt::format(" {:#010x} {}", m.xid, model::type_name(m));
-  if (!model::is_absent(m, roce::kAbsentCredit)) line += fmt::format(" credit {}", m.credit);
-  if (m.version > 1) line += fmt::format(" v{}", m.version);
-  if (model::later_dialect(m)) line += fmt::format(" ({})", wire::dialect_name(m.dialect));
-  line += chunks_text(m);
-  if (m.kind == model::Kind::kError) line += error_text(m);
-  if (model::is_option(m)) line += fmt::format(" type {}", m.opttype);
-  if (m.has_invalidate) line += fmt::format(" inv {:#010x}", m.invalidated_handle);
-  if (m.malformed) line += fmt::format(" {}", wire::describe(*m.malformed));
-  if (model::is_absent(m, roce::kAbsentBytes)) {
-    line += " (tracepoints)";
-  } else if (model::cut_short(m, c)) {
-    line += c.recorded ? " (the recording has only the start of its header)"
-                       : " (incomplete in the capture)";
-  } else if (const char* why = model::incomplete_reason(model::unfit_for_rebuild(m, nullptr), &c)) {
-    line += fmt::format(" ({})", why);
-  }
-  if (m.suspect) line += " (bad ICRC)";
-  return line;
+  base::TextBuffer text;
+  put_transport(text, m, context.connection(m), context.model->reverse(m), style);
+  return std::string(text.view());
 }
 
 std::string message_summary(const model::Message& m, const model::Call* call,
                             const Context& context, const TextStyle& style) {
-  std::string line = transport_summary(m, context, style);
-  const std::string label = rpc_label(m.rpc);
-  if (!label.empty()) line += fmt::format(" | {}{}", label, file_part(m, call));
-  if (m.kind == model::Kind::kReply) {
-    const std::string status = reply_status(m.rpc);
-    if (!status.empty()) line += fmt::format(" | {}", status);
-  }
-  if (m.kind == model::Kind::kReply || m.kind == model::Kind::kError) {
-    // The capture may contain the message that an RDMA_ERROR answers, but not as a decodable Call.
-    const char* const missing =
-        m.kind == model::Kind::kError ? "no decodable Call with its XID in" : "its Call is not in";
-    line +=
-        m.match_frame != 0
-            ? fmt::format(" | answers {} after {}", m.match_frame, format_duration(m.latency_ns))
-            : fmt::format(" | {} the {}", missing,
-                          context.connection(m).recorded ? "recording" : "capture");
-  }
-  return line;
+  base::TextBuffer text;
+  put_summary(text, m, call, context.connection(m), context.model->reverse(m), style);
+  return std::string(text.view());
 }
 
 std::string message_tree(const model::Message& m, const model::Call* call, const Context& context) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace rpcrdma::capture {
 
@@ -26,6 +28,17 @@ struct Address {
 
   // "10.0.0.1", "fe80::1", "lid 5", "-" for kNone.
   [[nodiscard]] std::string to_string() const;
+};
+
+// The same text as that of to_string(), without an allocation.
+class AddressText {
+ public:
+  explicit AddressText(const Address& address);
+  [[nodiscard]] std::string_view view() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 48> text_;
+  std::size_t size_ = 0;
 };
 
 [[nodiscard]] Address make_ipv4(const std::uint8_t* p);

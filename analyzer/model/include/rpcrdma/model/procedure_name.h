@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <rpcrdma/base/text_buffer.h>
 #include <rpcrdma/model/message.h>
 
 namespace rpcrdma::model {
@@ -11,6 +12,7 @@ namespace rpcrdma::model {
 // "NFS v4 COMPOUND SEQUENCE PUTFH READ", "NFS v3 GETATTR", "program 395180 v1 procedure 7"; empty
 // if the program is not known.
 [[nodiscard]] std::string rpc_label(const RpcInfo& rpc);
+void put_rpc_label(base::TextBuffer& out, const RpcInfo& rpc);
 
 // The name for statistics: as above, but for a COMPOUND only its principal operation: "NFS v4
 // READ".

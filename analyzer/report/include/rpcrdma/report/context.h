@@ -4,6 +4,7 @@
 #include <string>
 
 #include <rpcrdma/base/quantity.h>
+#include <rpcrdma/base/text_buffer.h>
 #include <rpcrdma/model/procedure_name.h>
 #include <rpcrdma/session/context.h>
 
@@ -21,6 +22,7 @@ using session::Context;
 [[nodiscard]] std::string format_time(std::int64_t time_ns);
 // "12:34:56.123456"
 [[nodiscard]] std::string format_clock(std::int64_t time_ns);
+void put_clock(base::TextBuffer& out, std::int64_t time_ns);
 using base::format_bytes;
 using base::format_duration;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include <rpcrdma/base/text_buffer.h>
 #include <rpcrdma/model/file_use.h>
 
 namespace rpcrdma::report {
@@ -16,5 +17,6 @@ namespace rpcrdma::report {
 // that it states.
 [[nodiscard]] std::string file_text(const model::FileUse& use, bool reply,
                                     std::size_t most = SIZE_MAX);
+void put_file_text(base::TextBuffer& out, const model::FileUse& use, bool reply, std::size_t most);
 
 }  // namespace rpcrdma::report

@@ -14,6 +14,8 @@ struct TextStyle {
 // `call`: the Call that the message is or answers, from which the file comes; null: unknown.
 [[nodiscard]] std::string message_line(const model::Message& m, const model::Call* call,
                                        const Context& context, const TextStyle& style);
+void put_message_line(base::TextBuffer& out, const model::Message& m, const model::Call* call,
+                      const Context& context, const TextStyle& style);
 
 // Returns the part of that line that describes the message, without time and addresses.
 // transport_summary() returns the first part of it, without the RPC message.

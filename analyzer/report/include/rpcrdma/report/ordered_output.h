@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace rpcrdma::report {
 
@@ -13,7 +14,7 @@ namespace rpcrdma::report {
 // the oldest line is written incomplete.
 class OrderedOutput {
  public:
-  using Write = std::function<void(const std::string&)>;
+  using Write = std::function<void(std::string_view)>;
   // Returns an incomplete line that must be written now.
   using Finish = std::function<std::string(std::uint64_t id)>;
   struct Limits {
@@ -26,9 +27,11 @@ class OrderedOutput {
 
   // IDs must increase from call to call.
   void reserve(std::uint64_t id);
-  void ready(std::uint64_t id, std::string text);
+  void ready(std::uint64_t id, std::string_view text);
   // Adds text that follows all lines reserved so far.
-  void add(std::string text);
+  void add(std::string_view text);
+  // Nothing waits, so added text is written at once.
+  [[nodiscard]] bool idle() const { return entries_.empty(); }
   [[nodiscard]] bool waits(std::uint64_t id) const;
   void flush();
 

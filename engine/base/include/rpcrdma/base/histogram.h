@@ -35,7 +35,8 @@ class Histogram {
   template <typename Function>
   void for_each_bucket(Function&& f) const {
     if (count_ == 0) return;
-    for (std::size_t i = 0; i < kBuckets; ++i) {
+    const auto [first, end] = used();
+    for (std::size_t i = first; i < end; ++i) {
       if (buckets_[i] != 0) f(Bucket{static_cast<std::uint32_t>(i), buckets_[i]});
     }
   }
@@ -54,6 +55,16 @@ class Histogram {
   friend class CompactHistogram;
   static std::size_t bucket_of(std::uint64_t value);
   static std::uint64_t middle_of(std::size_t bucket);
+  // The buckets from the smallest value to the largest, of a histogram that is not empty: a few of
+  // all, mostly.
+  struct Used {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+  [[nodiscard]] Used used() const {
+    return {bucket_of(static_cast<std::uint64_t>(min_)),
+            bucket_of(static_cast<std::uint64_t>(max_)) + 1};
+  }
 
   std::array<std::uint32_t, kBuckets> buckets_{};  // a full bucket stays full
   std::uint64_t count_ = 0;
@@ -77,6 +88,9 @@ class CompactHistogram {
   [[nodiscard]] Histogram expanded() const;
 
  private:
+  // Of the first bucket that is not below `index`.
+  [[nodiscard]] std::size_t place_of(std::uint32_t index) const;
+
   std::vector<Histogram::Bucket> buckets_;  // by index
   std::uint64_t count_ = 0;
   std::int64_t min_ = 0;
