@@ -5,6 +5,7 @@ namespace rpcrdma::decode {
 CallReduction::CallReduction(std::span<const Removed> removed, std::uint32_t padded_from)
     : removed_(removed), padded_from_(padded_from) {
   drop_empty();
+  removes_nothing_ = removed_.empty() && padded_from_ == kNotPadded;
 }
 
 bool CallReduction::is_removed(std::size_t count_offset, std::uint32_t length,

@@ -64,9 +64,14 @@ void CompoundReader::skip_stray_roundup(std::uint32_t bytes) {
 }
 
 CompoundOps CompoundReader::ops() const {
-  CompoundOps ops = ops_;
-  ops.complete = reader_.ok() && ops.kept == ops.announced;
+  CompoundOps ops;
+  take(ops);
   return ops;
+}
+
+void CompoundReader::take(CompoundOps& ops) const {
+  ops = ops_;
+  ops.complete = reader_.ok() && ops.kept == ops.announced;
 }
 
 }  // namespace rpcrdma::decode

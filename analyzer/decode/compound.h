@@ -34,6 +34,8 @@ class CompoundReader {
   // from an operation.
   void skip_stray_roundup(std::uint32_t bytes);
   void set_failed() { reader_.set_failed(); }
+  // The caller has read the results of the latest operation itself, up to `offset`.
+  void go_on_at(std::size_t offset) { reader_.skip(offset - reader_.offset()); }
 
   // The offset of the next byte to read; after next(), that of the operation's arguments or
   // results.
@@ -44,6 +46,7 @@ class CompoundReader {
   [[nodiscard]] std::uint32_t index() const { return seen_ - 1; }
   // The operations parsed so far; `complete` is valid once next() has returned nullptr.
   [[nodiscard]] CompoundOps ops() const;
+  void take(CompoundOps& ops) const;
 
  private:
   wire::XdrReader reader_;

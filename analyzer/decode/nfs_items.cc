@@ -1,11 +1,12 @@
-#include "call_reduction.h"
 #include "compound.h"
 #include "nfs4_types.h"
+#include "operation_items.h"
 #include "written_chunks.h"
 
 #include <array>
 #include <string_view>
 
+#include <rpcrdma/decode/compound_call.h>
 #include <rpcrdma/decode/nfs_items.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/wire/xdr.h>
@@ -20,14 +21,22 @@ constexpr std::uint32_t kMaxName = 4096;   // a path of MNT takes 1024, a compon
 constexpr std::size_t kNfs2Handle = 32;
 constexpr std::size_t kStateidBytes = 16;
 
-constexpr std::array<std::uint32_t, 256> kCrcTable = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < table.size(); ++i) {
+// The table of each byte of a word: [n] is for a byte that n bytes follow.
+using CrcTables = std::array<std::array<std::uint32_t, 256>, 4>;
+constexpr CrcTables kCrcTables = [] {
+  CrcTables tables{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
     std::uint32_t crc = i;
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320U : 0);
-    table[i] = crc;
+    tables[0][i] = crc;
   }
-  return table;
+  for (std::size_t n = 1; n < tables.size(); ++n) {
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      const std::uint32_t crc = tables[n - 1][i];
+      tables[n][i] = tables[0][crc & 0xff] ^ (crc >> 8);
+    }
+  }
+  return tables;
 }();
 
 // Reads items from a stream and passes them on. The reader fails at the first that does not fit.
@@ -197,9 +206,8 @@ void nfs3_results(std::uint32_t procedure, ItemReader& in) {
   }
 }
 
-// RFC 7531, RFC 7863. `in` is at the operation's arguments. `reduction` is a copy for the link
-// text of CREATE, which may be in a chunk.
-void operation_arguments(std::uint32_t op, ItemReader& in, CallReduction reduction) {
+// RFC 7531, RFC 7863. `in` is at the operation's arguments, as is `reduction`.
+void operation_arguments(std::uint32_t op, ItemReader& in, const CallReduction& reduction) {
   switch (op) {
     case 4:   // CLOSE
     case 8:   // DELEGRETURN
@@ -213,10 +221,12 @@ void operation_arguments(std::uint32_t op, ItemReader& in, CallReduction reducti
     case 5:  // COMMIT
       in.read("oc");
       break;
-    case 6:  // CREATE
-      skip_value(in.reader(), nfs4::kCreateType, reduction);
+    case 6: {                          // CREATE
+      CallReduction copy = reduction;  // the link text may be in a chunk
+      skip_value(in.reader(), nfs4::kCreateType, copy);
       in.name();
       break;
+    }
     case 11:  // LINK
     case 15:  // LOOKUP
     case 28:  // REMOVE
@@ -227,7 +237,8 @@ void operation_arguments(std::uint32_t op, ItemReader& in, CallReduction reducti
       in.read("www");              // seqid, share_access, share_deny
       in.reader().skip(8);         // clientid
       (void)in.reader().opaque();  // owner
-      skip_value(in.reader(), nfs4::kOpenFlag, reduction);
+      CallReduction copy = reduction;
+      skip_value(in.reader(), nfs4::kOpenFlag, copy);
       const std::uint32_t claim = in.reader().u32();
       if (claim == 2 || claim == 5) in.stateid();             // of a delegation
       if (claim == 0 || claim == 2 || claim == 3) in.name();  // by the current file handle: a name
@@ -300,8 +311,20 @@ void nfs4_attributes(ItemReader& in) {
                                    : reader.set_failed();
 }
 
-void operation_results(std::uint32_t op, ItemReader& in) {
-  if (in.reader().u32() != 0) return;  // failed
+// The entries, and whether they are the last. Returns whether all could be read.
+bool directory(ItemReader& in) {
+  std::uint32_t more = in.reader().u32();
+  for (; in.reader().ok() && more == 1; more = in.reader().u32()) {
+    in.read("ln");  // cookie, name
+    nfs4_attributes(in);
+  }
+  in.read("w");
+  return in.reader().ok() && more == 0;
+}
+
+// Returns whether it has read the results to their end.
+bool operation_results(std::uint32_t op, ItemReader& in) {
+  if (in.reader().u32() != 0) return false;  // failed
   switch (op) {
     case 4:   // CLOSE
     case 12:  // LOCK
@@ -319,48 +342,14 @@ void operation_results(std::uint32_t op, ItemReader& in) {
       break;
     case 26:         // READDIR
       in.read("l");  // cookieverf
-      while (in.reader().ok() && in.reader().u32() == 1) {
-        in.read("ln");  // cookie, name
-        nfs4_attributes(in);
-      }
-      break;
+      return directory(in);
     case 38:  // WRITE
       in.read("c");
       break;
     default:
       break;
   }
-}
-
-// Holds the items of one operation until it is certain that they are what was sent.
-class HeldItems final : public NfsItemSink {
- public:
-  void item(const NfsItem& item) override {
-    if (count_ < items_.size()) items_[count_++] = item;
-  }
-  void pass_to(NfsItemSink& sink) const {
-    for (std::size_t i = 0; i < count_; ++i) sink.item(items_[i]);
-  }
-
- private:
-  std::array<NfsItem, 4> items_;
-  std::size_t count_ = 0;
-};
-
-void compound_arguments(const ProcedureId& id, wire::Bytes args, std::span<const Removed> removed,
-                        std::uint32_t padded_from, NfsItemSink& sink) {
-  // The tag comes first.
-  if (args.size() >= 4 && wire::load_be32(args.data()) >= padded_from) return;
-  CompoundReader compound(id, CompoundReader::Part::kArguments, args);
-  CallReduction reduction(removed, padded_from);
-  while (const Operation* operation = compound.next()) {
-    HeldItems held;
-    ItemReader in(args, held, compound.offset(), compound.index());
-    operation_arguments(operation->op, in, reduction);
-    compound.skip_arguments(*operation, reduction);
-    if (reduction.has_passed_unseen(compound.offset()) || reduction.has_met_padding()) return;
-    held.pass_to(sink);
-  }
+  return false;
 }
 
 void compound_results(const ProcedureId& id, wire::Bytes results,
@@ -370,7 +359,10 @@ void compound_results(const ProcedureId& id, wire::Bytes results,
   while (const Operation* operation = compound.next()) {
     chunks.begin_operation();
     ItemReader in(results, sink, compound.offset(), compound.index());
-    operation_results(operation->op, in);
+    if (operation_results(operation->op, in)) {
+      compound.go_on_at(in.reader().offset());
+      continue;
+    }
     compound.skip_results(*operation, chunks);
     if (chunks.roundup() != 0) compound.skip_stray_roundup(chunks.roundup());
   }
@@ -388,8 +380,19 @@ wire::Bytes certain(wire::Bytes args, std::span<const Removed> removed) {
 
 std::uint32_t handle_hash(wire::Bytes handle) {
   std::uint32_t crc = ~0U;
-  for (const std::uint8_t byte : handle) crc = kCrcTable[(crc ^ byte) & 0xff] ^ (crc >> 8);
+  for (; handle.size() >= 4; handle = handle.subspan(4)) {
+    crc ^= __builtin_bswap32(wire::load_be32(handle.data()));
+    crc = kCrcTables[3][crc & 0xff] ^ kCrcTables[2][crc >> 8 & 0xff] ^
+          kCrcTables[1][crc >> 16 & 0xff] ^ kCrcTables[0][crc >> 24];
+  }
+  for (const std::uint8_t byte : handle) crc = kCrcTables[0][(crc ^ byte) & 0xff] ^ (crc >> 8);
   return ~crc;
+}
+
+void find_operation_items(std::uint32_t op, wire::Bytes args, std::size_t offset,
+                          std::uint32_t index, const CallReduction& reduction, NfsItemSink& sink) {
+  ItemReader in(args, sink, offset, index);
+  operation_arguments(op, in, reduction);
 }
 
 bool has_nfs_items(std::uint32_t program) {
@@ -401,7 +404,7 @@ void find_nfs_items(const ProcedureId& id, wire::Bytes args, std::span<const Rem
                     std::uint32_t padded_from, NfsItemSink& sink) {
   if (is_compound(id)) {
     if (!is_transient_program(id.program)) {
-      compound_arguments(id, args, removed, padded_from, sink);
+      static_cast<void>(read_compound_call(id, args, removed, padded_from, &sink));
     }
     return;
   }

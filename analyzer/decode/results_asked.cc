@@ -1,6 +1,4 @@
-#include "call_reduction.h"
-#include "compound.h"
-
+#include <rpcrdma/decode/compound_call.h>
 #include <rpcrdma/decode/programs.h>
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/wire/xdr.h>
@@ -40,35 +38,13 @@ Asked nfs3_asked(std::uint32_t procedure, wire::Bytes args) {
   return word(reader);
 }
 
-// RFC 7530 sections 16.23, 16.24: the sum requested by all READs and READDIRs.
-Asked compound_asked(const ProcedureId& id, wire::Bytes args, std::span<const Removed> removed) {
-  constexpr std::uint32_t kRead = 25;
-  constexpr std::uint32_t kReaddir = 26;
-  CompoundReader compound(id, CompoundReader::Part::kArguments, args);
-  CallReduction reduction(removed);
-  Asked sum;
-  while (const Operation* operation = compound.next()) {
-    if (operation->op == kRead || operation->op == kReaddir) {
-      wire::XdrReader reader(args, compound.offset());
-      // stateid and offset; or cookie, cookieverf and dircount
-      reader.skip(operation->op == kRead ? 24 : 20);
-      const Asked count = word(reader);
-      if (!count) return sum;
-      sum = sum.value_or(0) + *count;
-    }
-    compound.skip_arguments(*operation, reduction);
-    if (reduction.has_passed_unseen(compound.offset())) break;
-  }
-  return sum;
-}
-
 }  // namespace
 
 Asked results_asked(const ProcedureId& id, wire::Bytes args, std::span<const Removed> removed) {
   if (id.program != kProgNfs) return std::nullopt;
   if (id.version == 2) return nfs2_asked(id.procedure, args);
   if (id.version == 3) return nfs3_asked(id.procedure, args);
-  return is_compound(id) ? compound_asked(id, args, removed) : std::nullopt;
+  return read_compound_call(id, args, removed, kNotPadded, nullptr).results_asked;
 }
 
 }  // namespace rpcrdma::decode

@@ -69,7 +69,10 @@ class RoundupSearch final : public Reduction {
   bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) override {
     const std::size_t data = count_offset + 4;
     if (is_read(data) || (ddp_eligible && is_written(length))) return true;
-    if (!found_ && has_nonzero_roundup(stream_, data, length)) found_ = count_offset;
+    // Most lengths need no roundup.
+    if (length % 4 != 0 && !found_ && has_nonzero_roundup(stream_, data, length)) {
+      found_ = count_offset;
+    }
     return false;
   }
 

@@ -7,7 +7,9 @@ void skip_opaque(wire::XdrReader& reader, bool ddp_eligible, Reduction& reductio
   const std::size_t count_offset = reader.offset();
   const std::uint32_t length = reader.u32();
   if (!reader.ok()) return;
-  if (!reduction.is_removed(count_offset, length, ddp_eligible)) {
+  // A count beyond the end is no place to pass over without asking.
+  const bool present = reduction.removes_nothing() && length <= reader.remaining();
+  if (present || !reduction.is_removed(count_offset, length, ddp_eligible)) {
     reader.skip(wire::xdr_padded(length));
   }
 }
@@ -17,6 +19,10 @@ void skip_array(wire::XdrReader& reader, const Field& field, Reduction& reductio
   if (count > reader.remaining() / field.size) {
     reader.set_failed();
     return;
+  }
+  // Most are bitmaps.
+  if (field.inner.count == 1 && field.inner.fields->kind == Field::Kind::kFixed) {
+    return reader.skip(count * field.size);
   }
   for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
     skip_value(reader, field.inner, reduction);
@@ -48,37 +54,34 @@ void skip_union(wire::XdrReader& reader, const Field& field, Reduction& reductio
   }
 }
 
-void skip_field(wire::XdrReader& reader, const Field& field, Reduction& reduction) {
-  switch (field.kind) {
-    case Field::Kind::kFixed:
-      reader.skip(field.size);
-      break;
-    case Field::Kind::kOpaque:
-      skip_opaque(reader, false, reduction);
-      break;
-    case Field::Kind::kDdpEligible:
-      skip_opaque(reader, true, reduction);
-      break;
-    case Field::Kind::kArray:
-      skip_array(reader, field, reduction);
-      break;
-    case Field::Kind::kList:
-      skip_list(reader, field, reduction);
-      break;
-    case Field::Kind::kUnion:
-      skip_union(reader, field, reduction);
-      break;
-    case Field::Kind::kStruct:
-      skip_value(reader, field.inner, reduction);
-      break;
-  }
-}
-
 }  // namespace
 
 void skip_value(wire::XdrReader& reader, Shape shape, Reduction& reduction) {
-  for (std::uint32_t i = 0; i < shape.count && reader.ok(); ++i) {
-    skip_field(reader, shape.fields[i], reduction);
+  const Field* field = shape.fields;
+  for (const Field* const end = field + shape.count; field != end && reader.ok(); ++field) {
+    switch (field->kind) {
+      case Field::Kind::kFixed:
+        reader.skip(field->size);
+        break;
+      case Field::Kind::kOpaque:
+        skip_opaque(reader, false, reduction);
+        break;
+      case Field::Kind::kDdpEligible:
+        skip_opaque(reader, true, reduction);
+        break;
+      case Field::Kind::kArray:
+        skip_array(reader, *field, reduction);
+        break;
+      case Field::Kind::kList:
+        skip_list(reader, *field, reduction);
+        break;
+      case Field::Kind::kUnion:
+        skip_union(reader, *field, reduction);
+        break;
+      case Field::Kind::kStruct:
+        skip_value(reader, field->inner, reduction);
+        break;
+    }
   }
 }
 

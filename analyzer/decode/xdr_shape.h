@@ -119,9 +119,12 @@ class Reduction {
   // Called once for each counted opaque, in stream order. `count_offset` is the offset of its count
   // word, `length` the count. True: the bytes and their roundup are not in the stream.
   virtual bool is_removed(std::size_t count_offset, std::uint32_t length, bool ddp_eligible) = 0;
+  // Whether no more data is missing. Then is_removed() need not be called for what is there.
+  [[nodiscard]] bool removes_nothing() const { return removes_nothing_; }
 
  protected:
   ~Reduction() = default;
+  bool removes_nothing_ = false;
 };
 
 // Skips a value. The reader fails (reader.ok()) on truncated bytes, on an undefined discriminant or

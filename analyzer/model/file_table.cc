@@ -1,6 +1,7 @@
 #include "file_table.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -45,11 +46,18 @@ void FileTable::link_newest(std::uint32_t at) {
   newest_ = at;
 }
 
+std::uint32_t FileTable::find_handle(std::uint64_t key) const {
+  return by_handle_.find(key, [&](std::uint32_t at) { return slots_[at].key == key; });
+}
+
+std::uint32_t FileTable::find_child(std::uint64_t key) const {
+  return by_name_.find(key, [&](std::uint32_t at) { return slots_[at].child_key == key; });
+}
+
 void FileTable::drop_child_key(std::uint32_t at) {
   Slot& slot = slots_[at];
   if (slot.child_key == 0) return;
-  const auto it = by_name_.find(slot.child_key);
-  if (it != by_name_.end() && it->second == at) by_name_.erase(it);
+  by_name_.erase(slot.child_key, at);
   slot.child_key = 0;
 }
 
@@ -57,9 +65,9 @@ void FileTable::evict(std::uint32_t at) {
   unlink(at);
   drop_child_key(at);
   Slot& slot = slots_[at];
-  by_handle_.erase(slot.key);
-  slot.handle.clear();
-  slot.name.clear();
+  by_handle_.erase(slot.key, at);
+  slot.texts.clear();
+  slot.handle_length = 0;
   slot.path.clear();
   slot.parent = {};
   slot.root = slot.absolute = false;
@@ -68,12 +76,36 @@ void FileTable::evict(std::uint32_t at) {
   ++epoch_;  // paths of its children
 }
 
-FileRef FileTable::at(std::uint64_t server, wire::Bytes handle) {
+// Returns a slot without a file.
+std::uint32_t FileTable::make_room() {
+  if (!free_.empty()) {
+    const std::uint32_t at = free_.back();
+    free_.pop_back();
+    return at;
+  }
+  if (slots_.size() < most_) {
+    if (slots_.empty()) slots_.reserve(most_);
+    slots_.emplace_back();
+    return static_cast<std::uint32_t>(slots_.size() - 1);
+  }
+  const std::uint32_t at = oldest_;
+  evict(at);
+  // The files that were used longest ago are not in the cache of the processor: the next one is
+  // loaded while others are still in use.
+  if (oldest_ != kNone) {
+    const Slot& next = slots_[oldest_];
+    by_handle_.prefetch(next.key);
+    by_name_.prefetch(next.child_key);
+    if (next.newer != kNone) __builtin_prefetch(&slots_[next.newer]);
+  }
+  return at;
+}
+
+FileRef FileTable::at(std::uint64_t server, wire::Bytes handle, std::uint32_t hash) {
   const std::string_view bytes = text_of_bytes(handle);
   const std::uint64_t key = mixed(server, bytes);
-  if (const auto it = by_handle_.find(key); it != by_handle_.end()) {
-    const std::uint32_t at = it->second;
-    if (slots_[at].server == server && slots_[at].handle == bytes) {
+  if (const std::uint32_t at = find_handle(key); at != kNone) {
+    if (slots_[at].server == server && slots_[at].handle() == bytes) {
       if (newest_ != at) {
         unlink(at);
         link_newest(at);
@@ -83,24 +115,14 @@ FileRef FileTable::at(std::uint64_t server, wire::Bytes handle) {
     evict(at);  // another handle with its key
     free_.push_back(at);
   }
-  if (free_.empty() && slots_.size() >= most_) {
-    const std::uint32_t oldest = oldest_;
-    evict(oldest);
-    free_.push_back(oldest);
-  }
-  std::uint32_t at = static_cast<std::uint32_t>(slots_.size());
-  if (!free_.empty()) {
-    at = free_.back();
-    free_.pop_back();
-  } else {
-    slots_.emplace_back();
-  }
+  const std::uint32_t at = make_room();
   Slot& slot = slots_[at];
   slot.server = server;
   slot.key = key;
-  slot.handle = bytes;
-  slot.hash = decode::handle_hash(handle);
-  by_handle_[key] = at;
+  slot.texts = bytes;
+  slot.handle_length = static_cast<std::uint32_t>(bytes.size());
+  slot.hash = hash;
+  by_handle_.insert(key, at);
   link_newest(at);
   return {at, slot.generation};
 }
@@ -110,7 +132,7 @@ void FileTable::set_root(FileRef file) {
   if (slot == nullptr || slot->root) return;
   drop_child_key(file.slot);
   slot->root = true;
-  slot->name.clear();
+  slot->texts.resize(slot->handle_length);
   slot->parent = {};
   ++epoch_;
 }
@@ -122,28 +144,30 @@ void FileTable::set_name(FileRef file, FileRef parent, std::string_view name, bo
       parent == file) {
     return;
   }
-  if (slot->name == name && slot->parent == parent && slot->absolute == absolute) return;
+  if (slot->name() == name && slot->parent == parent && slot->absolute == absolute) return;
   drop_child_key(file.slot);
-  slot->name = name;
+  slot->texts.replace(slot->handle_length, std::string::npos, name);
   slot->parent = parent;
   slot->absolute = absolute;
   ++epoch_;
   if (parent.generation == 0) return;
-  slot->child_key = child_key(parent, name);
-  by_name_[slot->child_key] = file.slot;
+  const std::uint64_t key = child_key(parent, name);
+  if (const std::uint32_t other = find_child(key); other != kNone) by_name_.erase(key, other);
+  slot->child_key = key;
+  by_name_.insert(key, file.slot);
 }
 
 bool FileTable::is_named(FileRef file) const {
   const Slot* const slot = find(file);
-  return slot != nullptr && (slot->root || !slot->name.empty());
+  return slot != nullptr && (slot->root || !slot->name().empty());
 }
 
 FileRef FileTable::child(FileRef parent, std::string_view name) const {
-  const auto it = by_name_.find(child_key(parent, name));
-  if (it == by_name_.end()) return {};
-  const Slot& slot = slots_[it->second];
-  const bool same = slot.parent == parent && slot.name == name.substr(0, kMaxName);
-  return same ? FileRef{it->second, slot.generation} : FileRef{};
+  const std::uint32_t at = find_child(child_key(parent, name));
+  if (at == kNone) return {};
+  const Slot& slot = slots_[at];
+  const bool same = slot.parent == parent && slot.name() == name.substr(0, kMaxName);
+  return same ? FileRef{at, slot.generation} : FileRef{};
 }
 
 FileRef FileTable::parent(FileRef file) const {
@@ -162,29 +186,30 @@ void FileTable::build_path(const Slot& slot, std::string& out,
     out += '/';
     return;
   }
-  std::vector<std::string_view> parts;
+  std::array<std::string_view, kMaxDepth> parts;  // the last first
+  std::size_t count = 0;
   std::size_t length = 0;
   bool whole = true;
   bool rooted = false;
   const Slot* at = &slot;
-  for (; at != nullptr && !at->root && !at->name.empty(); at = find(at->parent)) {
-    whole = parts.size() < kMaxDepth && length + at->name.size() + 1 <= kMaxPath;
+  for (; at != nullptr && !at->root && !at->name().empty(); at = find(at->parent)) {
+    whole = count < parts.size() && length + at->name().size() + 1 <= kMaxPath;
     if (!whole) break;
-    parts.push_back(at->name);
-    length += at->name.size() + 1;
+    parts[count++] = at->name();
+    length += at->name().size() + 1;
     rooted = at->absolute;
   }
   rooted |= at != nullptr && at->root;
-  if (parts.empty()) return;
+  if (count == 0) return;
   if (whole && !rooted && at != nullptr) top = at->hash;
   if (!whole) {
     out += ".../";
-  } else if (rooted && !parts.back().starts_with('/')) {
+  } else if (rooted && !parts[count - 1].starts_with('/')) {
     out += '/';
   }
-  for (auto it = parts.rbegin(); it != parts.rend(); ++it) {
-    if (it != parts.rbegin()) out += '/';
-    out += *it;
+  for (std::size_t i = count; i-- > 0;) {
+    out += parts[i];
+    if (i != 0) out += '/';
   }
 }
 

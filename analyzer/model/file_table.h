@@ -2,14 +2,14 @@
 // was used longest ago is evicted first.
 #pragma once
 
+#include "slot_index.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <tsl/robin_map.h>
 
 #include <rpcrdma/model/file_use.h>
 #include <rpcrdma/wire/error.h>
@@ -29,8 +29,12 @@ class FileTable {
 
   explicit FileTable(std::size_t most = kMaxFiles) : most_(most) {}
 
-  // Finds a file by its handle, or adds it. It is then the one used last.
-  [[nodiscard]] FileRef at(std::uint64_t server, wire::Bytes handle);
+  // Finds a file by its handle, or adds it. It is then the one used last. `hash`: handle_hash() of
+  // the handle.
+  [[nodiscard]] FileRef at(std::uint64_t server, wire::Bytes handle, std::uint32_t hash);
+  [[nodiscard]] FileRef at(std::uint64_t server, wire::Bytes handle) {
+    return at(server, handle, decode::handle_hash(handle));
+  }
 
   // `file` is the root of the server's name space.
   void set_root(FileRef file);
@@ -64,15 +68,28 @@ class FileTable {
     std::uint32_t older = kNone, newer = kNone;
     std::uint32_t hash = 0;
     FileRef parent;
+    std::uint32_t handle_length = 0;
     bool root = false, absolute = false;
     std::uint64_t path_epoch = 0;  // `path` and `top` are valid if it equals epoch_
+    // The handle, then the name: one allocation, which the next file in this slot uses again.
+    std::string texts;
+    std::string path;
     std::optional<std::uint32_t> top;
-    std::string handle, name, path;
+
+    [[nodiscard]] std::string_view handle() const {
+      return std::string_view(texts).substr(0, handle_length);
+    }
+    [[nodiscard]] std::string_view name() const {
+      return std::string_view(texts).substr(handle_length);
+    }
   };
 
   [[nodiscard]] const Slot* find(FileRef file) const;
   [[nodiscard]] Slot* find(FileRef file);
   [[nodiscard]] static std::uint64_t child_key(FileRef parent, std::string_view name);
+  [[nodiscard]] std::uint32_t find_handle(std::uint64_t key) const;
+  [[nodiscard]] std::uint32_t find_child(std::uint64_t key) const;
+  [[nodiscard]] std::uint32_t make_room();
   void evict(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   void link_newest(std::uint32_t slot);
@@ -83,8 +100,8 @@ class FileTable {
   std::size_t most_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_handle_;
-  tsl::robin_map<std::uint64_t, std::uint32_t> by_name_;
+  SlotIndex by_handle_;
+  SlotIndex by_name_;
   std::uint32_t oldest_ = kNone, newest_ = kNone;
   std::uint64_t epoch_ = 1;  // grows when a name changes
 };

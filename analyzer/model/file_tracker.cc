@@ -83,7 +83,9 @@ class CallFold final : public decode::NfsItemSink {
     if (count_ == held_.size()) return;
     Held held;
     held.kind = item.kind;
-    if (item.kind == ItemKind::kHandle) held.file = tracker_.table_.at(use_.server, bytes);
+    if (item.kind == ItemKind::kHandle) {
+      held.file = tracker_.table_.at(use_.server, bytes, static_cast<std::uint32_t>(item.value));
+    }
     if (item.kind == ItemKind::kName) {
       if (value == nullptr || value->length == 0) return;
       held.begin = value->begin;
@@ -359,7 +361,7 @@ class ReplyFold final : public decode::NfsItemSink {
     ++next_;
     FileTracker::Place& current = state_.current;
     const bool is_about = state_.about.version == current.version;
-    static_cast<void>(tracker_.resolve(current, use_.server, bytes));
+    tracker_.resolve(current, use_.server, bytes, static_cast<std::uint32_t>(item.value));
     if (is_about) state_.about = current;
     resolved_ |= is_about;
   }
@@ -396,7 +398,8 @@ class ReplyFold final : public decode::NfsItemSink {
     if (item.kind != ItemKind::kHandle) return;
     const FileTracker::Place& dir = state_.current;
     if (dir.known && dir.below.empty() && !entry_.empty()) {
-      const FileRef file = tracker_.table_.at(use_.server, bytes);
+      const FileRef file =
+          tracker_.table_.at(use_.server, bytes, static_cast<std::uint32_t>(item.value));
       tracker_.table_.set_name(file, dir.base, entry_, dir.root);
     }
     entry_ = {};
@@ -420,13 +423,18 @@ void FileTracker::run(const FileUse& use, const Step& step, State& state) {
   const auto moved = [&] { ++current.version; };
   switch (step.kind) {
     case StepKind::kPut:
-      current = {true, false, step.file, {}, current.version + 1};
+      moved();
+      current.move_to(step.file);
       break;
     case StepKind::kRoot:
-      current = {true, true, {}, {}, current.version + 1};
+      moved();
+      current.move_to({});
+      current.root = true;
       break;
     case StepKind::kLost:
-      current = {false, false, {}, {}, current.version + 1};
+      moved();
+      current.move_to({});
+      current.known = false;
       break;
     case StepKind::kSave:
       state.saved = current;
@@ -498,15 +506,15 @@ void FileTracker::apply(const FileUse& use, const Step& step, const State& state
   }
 }
 
-FileRef FileTracker::resolve(Place& place, std::uint64_t server, wire::Bytes handle) {
-  const FileRef file = table_.at(server, handle);
+void FileTracker::resolve(Place& place, std::uint64_t server, wire::Bytes handle,
+                          std::uint32_t hash) {
+  const FileRef file = table_.at(server, handle, hash);
   if (!place.below.empty()) {
     table_.set_name(file, place.base, place.below, place.root);
   } else if (place.root) {
     table_.set_root(file);
   }
-  place = {true, false, file, {}, place.version};
-  return file;
+  place.move_to(file);
 }
 
 // `with_child`: a file that a Call names by its directory is the one that has this name now.
@@ -543,6 +551,15 @@ void FileTracker::note_call(FileUse& use, const RpcInfo& rpc, std::uint64_t serv
   CallFold fold(*this, use, rpc, args);
   decode::find_nfs_items({rpc.program, rpc.version, rpc.procedure}, args, removed, padded_from,
                          fold);
+  fold.finish();
+}
+
+void FileTracker::note_call(FileUse& use, const RpcInfo& rpc, std::uint64_t server,
+                            wire::Bytes args, const KeptItems& items) {
+  use.clear();
+  use.server = server;
+  CallFold fold(*this, use, rpc, args);
+  items.pass_to(fold);
   fold.finish();
 }
 

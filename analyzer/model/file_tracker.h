@@ -11,6 +11,7 @@
 #include <rpcrdma/decode/upper_layer.h>
 #include <rpcrdma/model/file_use.h>
 #include <rpcrdma/model/message.h>
+#include <rpcrdma/model/predecode.h>
 
 namespace rpcrdma::model {
 
@@ -23,6 +24,10 @@ class FileTracker {
   // `server` distinguishes servers: handles have a meaning on one only.
   void note_call(FileUse& use, const RpcInfo& rpc, std::uint64_t server, wire::Bytes args,
                  std::span<const decode::Removed> removed, std::uint32_t padded_from);
+
+  // The same, with the items that its arguments have.
+  void note_call(FileUse& use, const RpcInfo& rpc, std::uint64_t server, wire::Bytes args,
+                 const KeptItems& items);
 
   // The results of an accepted Reply to it. `rpc`: of the Reply, with its status.
   void note_reply(FileUse& use, const RpcInfo& rpc, wire::Bytes results,
@@ -39,6 +44,13 @@ class FileTracker {
     FileRef base;
     std::string below;  // the path from `base` on: names that were looked up, without their handles
     unsigned version = 0;  // grows when the place changes
+
+    void move_to(FileRef file) {
+      known = true;
+      root = false;
+      base = file;
+      below.clear();
+    }
   };
   struct State {
     Place current, saved, about;
@@ -46,7 +58,8 @@ class FileTracker {
   void run(const FileUse& use, const FileUse::Step& step, State& state);
   void apply(const FileUse& use, const FileUse::Step& step, const State& state);
   void describe(const Place& about, bool with_child, FileUse& use);
-  [[nodiscard]] FileRef resolve(Place& place, std::uint64_t server, wire::Bytes handle);
+  // `hash`: of the handle.
+  void resolve(Place& place, std::uint64_t server, wire::Bytes handle, std::uint32_t hash);
 
   FileTable table_;
 };

@@ -168,7 +168,7 @@ struct Model::Impl {
   void decode_call_rpc(const roce::Connection& rc, Call& call, wire::Bytes rpc_message,
                        const PredecodedSend* predecoded);
   void note_files(const roce::Connection& rc, Call& call, const wire::RpcView& rpc,
-                  wire::Bytes rpc_message);
+                  wire::Bytes rpc_message, const KeptItems& items);
   // How many first bytes of a Position Zero chunk or a Reply chunk are kept of a Call.
   [[nodiscard]] std::uint32_t head_of(const Call& call) const {
     // The names in a directory, as Linux reads it.
@@ -912,26 +912,31 @@ void Model::Impl::decode_call_rpc(const roce::Connection& rc, Call& call, wire::
   if (predecoded != nullptr && predecoded->ops) {
     info.ops = *predecoded->ops;
     call.results_asked = predecoded->results_asked;
-    if (FileTracker::is_of_files(info)) note_files(rc, call, *rpc, rpc_message);
+    if (FileTracker::is_of_files(info)) {
+      note_files(rc, call, *rpc, rpc_message, predecoded->items);
+    }
     return;
   }
-  const CallArguments arguments = decode_arguments(rpc->call, rpc_message.subspan(rpc->length),
-                                                   removed_by_reads(call, rpc->length), padding);
+  KeptItems items;
+  const CallArguments arguments =
+      decode_arguments(rpc->call, rpc_message.subspan(rpc->length),
+                       removed_by_reads(call, rpc->length), padding, items);
   info.ops = arguments.ops;
   call.results_asked = arguments.results_asked;
-  if (FileTracker::is_of_files(info)) note_files(rc, call, *rpc, rpc_message);
+  if (FileTracker::is_of_files(info)) note_files(rc, call, *rpc, rpc_message, items);
 }
 
 void Model::Impl::note_files(const roce::Connection& rc, Call& call, const wire::RpcView& rpc,
-                             wire::Bytes rpc_message) {
+                             wire::Bytes rpc_message, const KeptItems& items) {
   const auto arguments = decode::unwrap(call.message.rpc.wrapping, rpc_message.subspan(rpc.length));
   const std::uint32_t padding = padded_from(call.message);
   // The wrapping is an opaque too, and padding may precede it.
   if (!arguments || (padding != decode::kNotPadded && arguments->offset != 0)) return;
   call.has_file = true;
   const std::uint64_t server = capture::hash_value(rc.side[1U - call.message.caller].address);
-  if (call.message.reads.empty()) {
-    return files.note_call(call.file, call.message.rpc, server, arguments->bytes, {}, padding);
+  // In wrapped arguments, the items rest on other places of the chunks.
+  if (items.complete() && (call.message.reads.empty() || arguments->offset == 0)) {
+    return files.note_call(call.file, call.message.rpc, server, arguments->bytes, items);
   }
   files.note_call(call.file, call.message.rpc, server, arguments->bytes,
                   removed_by_reads(call, rpc.length + arguments->offset), padding);

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include <rpcrdma/decode/programs.h>
 #include <rpcrdma/model/predecode.h>
 
 namespace rpcrdma::model {
@@ -32,17 +33,30 @@ std::uint64_t digest_of(wire::Bytes rpc_message) {
   return d == 0 ? 1 : d;
 }
 
+void KeptItems::item(const decode::NfsItem& item) {
+  complete_ &= count_ != items_.size() && item.offset <= UINT32_MAX && item.length <= UINT32_MAX;
+  if (!complete_) return;
+  items_[count_++] = {item.value, static_cast<std::uint32_t>(item.offset),
+                      static_cast<std::uint32_t>(item.length), item.operation, item.kind};
+}
+
 CallArguments decode_arguments(const wire::RpcCall& call, wire::Bytes body,
-                               std::span<const decode::Removed> removed,
-                               std::uint32_t padded_from) {
+                               std::span<const decode::Removed> removed, std::uint32_t padded_from,
+                               KeptItems& items) {
   CallArguments out;
+  items.clear();
   const bool padded = padded_from != decode::kNotPadded;
   const auto arguments = decode::unwrap(decode::wrapping_of(call.cred), body);
   // The wrapping is an opaque too, and padding may precede it.
   if (!arguments || (padded && arguments->offset != 0)) return out;
   const decode::ProcedureId id{call.prog, call.vers, call.proc};
-  out.ops = decode::parse_compound_call(id, arguments->bytes, removed, padded_from);
-  if (!padded) out.results_asked = decode::results_asked(id, arguments->bytes, removed);
+  out = decode::read_compound_call(id, arguments->bytes, removed, padded_from, &items);
+  if (id.program != decode::kProgNfs || id.version != 4) {
+    decode::find_nfs_items(id, arguments->bytes, removed, padded_from, items);
+    if (!padded) out.results_asked = decode::results_asked(id, arguments->bytes, removed);
+  } else if (padded) {
+    out.results_asked.reset();
+  }
   return out;
 }
 
@@ -50,7 +64,6 @@ void predecode(wire::Bytes send, PredecodedSend& out) {
   out.header = wire::decode_header(send);
   out.digest = 0;
   out.ops.reset();
-  out.results_asked.reset();
   if (!out.header) return;
   const wire::Bytes payload = send.subspan(out.header->length);
   out.rpc = wire::decode_rpc(payload);
@@ -59,7 +72,8 @@ void predecode(wire::Bytes send, PredecodedSend& out) {
   // The model decodes incomplete messages, and those with more than the RPC message.
   const bool plain = out.header->reads.empty() && out.header->proc != wire::Proc::kMsgp;
   if (!out.rpc || !plain) return;
-  CallArguments arguments = decode_arguments(out.rpc->call, payload.subspan(out.rpc->length), {});
+  const CallArguments arguments = decode_arguments(out.rpc->call, payload.subspan(out.rpc->length),
+                                                   {}, decode::kNotPadded, out.items);
   out.ops = arguments.ops;
   out.results_asked = arguments.results_asked;
 }

@@ -79,5 +79,28 @@ TEST(Early, TheDigestIsOfAllButTheXid) {
   }
 }
 
+TEST(KeptItemsTest, KnowsWhetherItKeptAll) {
+  struct Passed final : decode::NfsItemSink {
+    std::vector<decode::NfsItem> all;
+    void item(const decode::NfsItem& item) override { all.push_back(item); }
+  };
+  using Kind = decode::NfsItem::Kind;
+  KeptItems items;
+  for (std::uint32_t i = 0; i < 8; ++i) items.item({Kind::kOffset, i, i * 4, 8, 1ULL << 40});
+  EXPECT_TRUE(items.complete());
+  Passed passed;
+  items.pass_to(passed);
+  ASSERT_EQ(passed.all.size(), 8U);
+  EXPECT_EQ(passed.all[7].kind, Kind::kOffset);
+  EXPECT_EQ(passed.all[7].operation, 7U);
+  EXPECT_EQ(passed.all[7].offset, 28U);
+  EXPECT_EQ(passed.all[7].length, 8U);
+  EXPECT_EQ(passed.all[7].value, 1ULL << 40);
+  items.item({Kind::kHandle, 8, 32, 4, 1});
+  EXPECT_FALSE(items.complete());
+  items.clear();
+  EXPECT_TRUE(items.complete());
+}
+
 }  // namespace
 }  // namespace rpcrdma::model

@@ -118,8 +118,8 @@ void Checker::on_message(const model::MessageSeen& event) {
     impl_->findings.message_seen(connection);
     return;
   }
-  const bool known_again = impl_->diagnoses.message(m, call);
   const CheckContext context = impl_->context(m);
+  const bool known_again = impl_->diagnoses.message(m, call, context.connection, context.model);
   note_certainty(m, context);
   if (!context.history.begun) check_private_data(context);
   Impl::Remembered& r = impl_->remembered[m.connection];
@@ -170,7 +170,8 @@ void Checker::on_call_end(const model::CallEnded& event) {
   remember_segments(call, answer, context);
   check_reverse_end(call, answer, context);
   remember_lost_call(call, context);
-  impl_->diagnoses.call_end(call, answer, context.history.may_be_one_way(call.message));
+  impl_->diagnoses.call_end(call, answer, context.history.may_be_one_way(call.message),
+                            context.connection, context.model);
   note_call_end(call, answer, context, impl_->remembered[call.message.connection].answers);
 }
 

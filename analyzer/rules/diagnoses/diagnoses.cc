@@ -254,9 +254,9 @@ void Diagnoses::worked(const roce::Connection& connection, const roce::Operation
   c.stalls[caller].worked(op, ends, time_ns, connection);
 }
 
-bool Diagnoses::message(const model::Message& m, const model::Call* call) {
+bool Diagnoses::message(const model::Message& m, const model::Call* call,
+                        const roce::Connection& on, const model::ConnectionModel& as) {
   OfConnection& c = at(m.connection);
-  const roce::Connection& on = all_.connection(m.connection);
   c.cut_short += model::cut_short(m, on) ? 1 : 0;
   const std::size_t waiting = 1U - m.sender;  // the side that may wait for the sender
   if (c.stalls[waiting].due(m.time_ns)) {
@@ -268,7 +268,7 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   c.credit_starvation[m.caller].note(m);
   if (m.psn_known) c.recovery[m.sender].went_on(m.first_psn);
   c.recovery[1U - m.sender].peer_went_on(m.first_frame);
-  const int client = model_.connection(m.connection).client;
+  const int client = as.client;
   if (c.begun && m.kind == model::Kind::kCall && call != nullptr && m.caller != client) {
     c.begun = first_calls_.called(m.connection, first_call(*call, false));
   }
@@ -280,46 +280,43 @@ bool Diagnoses::message(const model::Message& m, const model::Call* call) {
   if (call == nullptr) return false;
   const bool begins = c.succession.begins();
   if (!begins && !c.begun && !c.succession.looks()) return false;
-  const roce::Connection& connection = all_.connection(m.connection);
   const FirstCall first = first_call(*call, true);
-  const bool again = c.succession.called(first, connection, client, departed_);
+  const bool again = c.succession.called(first, on, client, departed_);
   if (begins && !c.succession.looks()) {
-    first_calls_.begin(connection, static_cast<std::size_t>(client), departed_ever_);
+    first_calls_.begin(on, static_cast<std::size_t>(client), departed_ever_);
     c.begun = true;
   }
   if (c.begun) c.begun = first_calls_.called(m.connection, first);
   return again;
 }
 
-void Diagnoses::call_end(const model::Call& call, const model::Message* answer, bool one_way) {
+void Diagnoses::call_end(const model::Call& call, const model::Message* answer, bool one_way,
+                         const roce::Connection& on, const model::ConnectionModel& as) {
   const model::Message& m = call.message;
   OfConnection& c = at(m.connection);
-  const model::ConnectionModel& cm = model_.connection(m.connection);
   if (answer != nullptr && m.psn_known) c.recovery[m.sender].arrived(m.psn);
   if (call.ending == model::Ending::kClosed && !one_way) {
-    const roce::Connection& connection = all_.connection(m.connection);
     if (!c.closing) {
-      judge_stalls(
-          c, connection, roce::seen_until(connection, connection.ended_ns),
-          ends_with_capture(connection) ? Stalls::State::kCaptureEnds : Stalls::State::kOver);
+      judge_stalls(c, on, roce::seen_until(on, on.ended_ns),
+                   ends_with_capture(on) ? Stalls::State::kCaptureEnds : Stalls::State::kOver);
     }
     c.closing = true;
-    c.cut_off_client |= m.caller == cm.client;
-    c.cut_off_reverse |= m.caller != cm.client;
+    c.cut_off_client |= m.caller == as.client;
+    c.cut_off_reverse |= m.caller != as.client;
     if (c.cut_off++ == 0) {
       c.cut_off_frame = m.frame;
       c.cut_off_xid = m.xid;
       c.cut_off_ns = m.time_ns;
     }
   }
-  if (m.caller != cm.client) return;
+  if (m.caller != as.client) return;
   c.succession.ended(call, answer);
   if (answer == nullptr || answer->kind != model::Kind::kReply) return;
   c.latency.answered(call, *answer);
   c.congestion.answered(call, *answer);
-  c.chunks.note(call, *answer, cm.thresholds);
+  c.chunks.note(call, *answer, as.thresholds);
   c.gss.note(call, *answer);
-  c.implementation_quirks.answered(call, *answer, cm.thresholds);
+  c.implementation_quirks.answered(call, *answer, as.thresholds);
 }
 
 void Diagnoses::refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,

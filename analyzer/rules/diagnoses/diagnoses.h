@@ -35,9 +35,11 @@ class Diagnoses {
 
   // `call`: the Call that the message is or answers. Returns whether it is, by its XID, a Call of
   // an earlier connection.
-  bool message(const model::Message& m, const model::Call* call);
+  bool message(const model::Message& m, const model::Call* call, const roce::Connection& on,
+               const model::ConnectionModel& as);
   // `one_way`: it may have no answer by agreement of its program.
-  void call_end(const model::Call& call, const model::Message* answer, bool one_way);
+  void call_end(const model::Call& call, const model::Message* answer, bool one_way,
+                const roce::Connection& on, const model::ConnectionModel& as);
   void refusal(const roce::Connection& connection, int sender, const wire::Aeth& aeth,
                std::uint32_t psn, const roce::PacketMeta& meta);
   void retransmission(const roce::Connection& connection, int sender, std::uint32_t psn,

@@ -37,6 +37,18 @@ ProcedureKey key_of(const model::Message& call) {
           call.caller, true};
 }
 
+// "NFS v4 READ". Few procedures need it.
+std::string label_of(const ProcedureKey& key) {
+  if (!key.known) return {};
+  model::RpcInfo rpc;
+  rpc.known = true;
+  rpc.program = key.program;
+  rpc.version = key.version;
+  rpc.procedure = key.procedure;
+  if (key.operation != UINT32_MAX) rpc.ops.op[rpc.ops.kept++] = key.operation;
+  return model::procedure_label(rpc);
+}
+
 // The topic of a finding: distinct for each procedure and reason, and the same in every part of a
 // capture.
 class Topic {
@@ -64,7 +76,7 @@ Topic topic_of(const ProcedureKey& key) {
 
 struct RefusedCalls::Procedure {
   ProcedureKey key;
-  std::string label;
+  bool others = false;  // it counts for all that exceed the limit
   std::uint64_t answers = 0;
   struct Status {
     std::uint32_t status = 0;
@@ -75,6 +87,8 @@ struct RefusedCalls::Procedure {
     std::string clause;
   };
   std::vector<Status> statuses;
+
+  [[nodiscard]] std::string label() const { return others ? "other" : label_of(key); }
 };
 
 struct RefusedCalls::Kind {
@@ -104,12 +118,11 @@ struct RefusedCalls::OfConnection {
     if (at != procedures.end()) return *at;
     if (procedures.size() == kMostProcedures) {
       latest = kMostProcedures - 1;
-      procedures[latest].label = "other";
+      procedures[latest].others = true;
       return procedures[latest];
     }
     Procedure& p = procedures.emplace_back();
     p.key = key;
-    p.label = key.known ? model::procedure_label(call.rpc) : std::string();
     return p;
   }
 
@@ -146,8 +159,9 @@ std::string RefusedCalls::OfConnection::shortage(const Kind& k) const {
 
 std::string RefusedCalls::OfConnection::clause(const Kind& k) const {
   const Procedure& p = procedures[k.procedure];
+  const std::string label = p.label();
   std::string text =
-      fmt::format("{}{}Calls refused with {}", p.label, p.label.empty() ? "" : " ", k.name);
+      fmt::format("{}{}Calls refused with {}", label, label.empty() ? "" : " ", k.name);
   std::string why = k.reason;
   const auto add = [&](const std::string& more) {
     if (more.empty()) return;
@@ -226,7 +240,7 @@ void RefusedCalls::note_status(Procedure& p, const model::Call& call,
     at->kind = kind;
     at->frames[0] = answer.frame;
     at->clause = fmt::format(
-        "{} Calls ended with {}", p.label,
+        "{} Calls ended with {}", p.label(),
         name != nullptr ? std::string(name) : fmt::format("status {}", answer.rpc.status));
   }
   ++at->count;
