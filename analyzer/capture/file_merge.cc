@@ -3,6 +3,8 @@
 // comes, and the files of a ring, whose times do not overlap, are open one after the other.
 #include "file_merge.h"
 
+#include "open_reusing.h"
+
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -68,7 +70,7 @@ class Merge final : public Source {
         note_damage(path, "the file is empty");
         continue;
       }
-      auto source = open_file(path);
+      auto source = open_file_reusing(path, spare_);
       if (!source) return tl::unexpected(source.error());
       File file{path, std::move(*source), {}, 0};
       sizes_known_ &= file.source->stats().bytes_total != 0;
@@ -242,7 +244,7 @@ class Merge final : public Source {
   Expected<bool> open_again(std::size_t index) {
     if (open_.size() == limits_.open) return too_many_open();
     File& file = files_[index];
-    auto source = open_file(file.path);
+    auto source = open_file_reusing(file.path, spare_);
     if (!source) {
       if (base::is_out_of_memory(source.error())) return tl::unexpected(source.error());
       note_damage("not read", source.error().message);
@@ -265,6 +267,7 @@ class Merge final : public Source {
   }
 
   MergeLimits limits_;
+  std::shared_ptr<SpareBuffers> spare_ = std::make_shared<SpareBuffers>();
   std::vector<File> files_;
   std::vector<MergedFile> merged_;    // the same files, as users see them
   std::vector<Turn> turns_;           // a heap of all files except the one in given_

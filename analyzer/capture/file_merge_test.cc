@@ -205,8 +205,20 @@ TEST(FileMerge, FramesOfVeryManyFilesDoNotStay) {
                                        folder.file("b", pcap({{11, 2}}))};
   EXPECT_TRUE(merge_files(paths, {.staying = 2}).value()->frames_stay());
   EXPECT_FALSE(merge_files(paths, {.staying = 1}).value()->frames_stay());
+}
+
+// Those of a compressed file stay in the window over what it decompresses to; those of a pipe do
+// not, and then those of no file are said to.
+TEST(FileMerge, FramesOfCompressedFilesStayAndThoseOfPipesDoNot) {
+  TempFolder folder;
+  const std::string plain = folder.file("a", pcap({{10, 1}}));
   const std::string packed = folder.file("c", gzip(pcap({{12, 3}})));
-  EXPECT_FALSE(merge_files({paths[0], packed}, {}).value()->frames_stay());
+  EXPECT_TRUE(merge_files({plain, packed}, {}).value()->frames_stay());
+  const std::string fifo = folder.path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::thread writer([&] { write_all(fifo, pcap({{11, 2}})); });
+  EXPECT_FALSE(merge_files({plain, fifo}, {}).value()->frames_stay());
+  writer.join();
 }
 
 TEST(FileMerge, PipesAreReadOnce) {

@@ -4,11 +4,14 @@
 #include "helper_stream.h"
 #include "inflate.h"
 #include "kernel_trace.h"
+#include "open_reusing.h"
 #include "pcap_reader.h"
 #include "pcapng_reader.h"
+#include "read_ahead.h"
 #include "snoop_reader.h"
 #include "stream_feed.h"
 #include "window_file.h"
+#include "window_stream.h"
 
 #include <algorithm>
 #include <array>
@@ -278,8 +281,11 @@ bool begins_capture(std::span<const std::uint8_t> start) {
   return false;
 }
 
+// Where a stream's bytes come from. Those of a file never let a reader wait for long.
+enum class Origin : std::uint8_t { kFile, kPipe };
+
 OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
-                       std::uint64_t bytes_total) {
+                       std::uint64_t bytes_total, Origin origin) {
   std::vector<std::uint8_t> start;
   if (const auto ok = read_start(*stream, kCompressionBytes, start); !ok) {
     return fail(name + ": " + ok.error().message);
@@ -297,10 +303,18 @@ OpenedFile open_stream(std::unique_ptr<ByteStream> stream, std::string name,
     }
     stream = std::make_unique<PrefixedStream>(std::move(start), std::move(stream));
   }
+  if (origin == Origin::kFile) {
+    auto ahead = std::make_unique<ReadAhead>(std::move(stream));
+    return open_feed(std::make_unique<WindowStream>(std::move(ahead)), std::move(name),
+                     bytes_total);
+  }
   return open_feed(std::make_unique<StreamFeed>(std::move(stream)), std::move(name), bytes_total);
 }
 
-OpenedFile open_regular(base::FileDescriptor fd, std::string name, std::uint64_t size) {
+using Spare = std::shared_ptr<SpareBuffers>;
+
+OpenedFile open_regular(base::FileDescriptor fd, std::string name, std::uint64_t size,
+                        Spare spare) {
   if (size == 0) return fail(name + ": the file is empty");
   std::array<std::uint8_t, kKindBytes> bytes{};
   const ssize_t n = ::pread(fd.get(), bytes.data(), bytes.size(), 0);
@@ -308,34 +322,46 @@ OpenedFile open_regular(base::FileDescriptor fd, std::string name, std::uint64_t
   const std::span start(bytes.data(), static_cast<std::size_t>(n));
   if (compression(start) == Compression::kNone) {
     if (is_trace(start)) return open_trace(std::move(fd), std::move(name), 0);
-    auto source =
-        open_feed(std::make_unique<WindowFile>(std::move(fd), size), std::move(name), size);
+    // Of each file of a ring, the first frame is read beforehand. PcapReader looks at all records
+    // of the first step, PcapngReader does not.
+    constexpr std::size_t kFewBytes = std::size_t{32} << 10;
+    const bool few = starts_with(start, "\x0a\x0d\x0d\x0a"sv);
+    auto window = std::make_unique<WindowFile>(std::move(fd), size, std::move(spare),
+                                               few ? kFewBytes : WindowFile::kStepBytes);
+    auto source = open_feed(std::move(window), std::move(name), size);
     if (source) (*source)->allow_marks();
     return source;
   }
-  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), size);
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), size,
+                     Origin::kFile);
 }
 
-OpenedFile open_path(const std::string& path) {
+OpenedFile open_path(const std::string& path, Spare spare = nullptr) {
   base::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return fail_errno(path, errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return fail_errno(path, errno);
   if (S_ISDIR(status.st_mode)) return fail_errno(path, EISDIR);
   if (S_ISREG(status.st_mode)) {
-    return open_regular(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+    return open_regular(std::move(fd), path, static_cast<std::uint64_t>(status.st_size),
+                        std::move(spare));
   }
-  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), path, 0);
+  return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), path, 0, Origin::kPipe);
 }
 
 }  // namespace
 
 OpenResult open_file(const std::string& path) {
+  return open_file_reusing(path, nullptr);
+}
+
+OpenResult open_file_reusing(const std::string& path, std::shared_ptr<SpareBuffers> spare) {
   return base::or_out_of_memory(path, [&]() -> OpenResult {
     if (path == "-") {
-      return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0);
+      return open_stream(std::make_unique<DescriptorStream>(STDIN_FILENO), "standard input", 0,
+                         Origin::kPipe);
     }
-    return open_path(path);
+    return open_path(path, std::move(spare));
   });
 }
 
@@ -353,7 +379,8 @@ OpenResult open_file_at(const std::string& path, const Mark& mark) {
 
 OpenResult open_descriptor(base::FileDescriptor fd, std::string name) {
   return base::or_out_of_memory({}, [&]() -> OpenResult {
-    return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0);
+    return open_stream(std::make_unique<DescriptorStream>(std::move(fd)), std::move(name), 0,
+                       Origin::kPipe);
   });
 }
 

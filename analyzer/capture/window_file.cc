@@ -1,171 +1,39 @@
-// Moves the window over the file; window_file.h explains the ring.
 #include "window_file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/mman.h>
-
-#include <rpcrdma/capture/source.h>
+#include <unistd.h>
 
 namespace rpcrdma::capture {
-namespace {
 
-// Large enough to make the system call per step cheap, small enough for the copied bytes to be in a
-// cache when they are read.
-constexpr std::size_t kStepBytes = std::size_t{256} << 10;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-// A longer piece, which is never a packet, gets its own buffer.
-constexpr std::size_t kLongest = std::size_t{320} << 10;
-
-// Long enough to read pieces of kLongest step by step without touching a frame that must stay
-// readable. Up to kLongest bytes each are needed for the unread part of such a piece, for bytes
-// skipped before it, for the unused end of the ring where it did not fit, for bytes skipped there,
-// and for the frame itself; one step is read after it.
-constexpr std::size_t kRingBytes = std::size_t{10} << 20;
-static_assert(kRingBytes % kHugePage == 0 &&
-              kRingBytes >= kReadableBehind + 5 * kLongest + kStepBytes);
-
-}  // namespace
-
-WindowFile::Buffer::Buffer(std::size_t bytes) {
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;
-  if (bytes >= kHugePage) ::madvise(memory, bytes, MADV_HUGEPAGE);
-  begin_ = static_cast<std::uint8_t*>(memory);
-  bytes_ = bytes;
-}
-
-WindowFile::Buffer::~Buffer() {
-  if (begin_ != nullptr) ::munmap(begin_, bytes_);
-}
-
-WindowFile::Buffer::Buffer(Buffer&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-WindowFile::Buffer& WindowFile::Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(begin_, other.begin_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-WindowFile::WindowFile(base::FileDescriptor fd, std::uint64_t size)
-    : fd_(std::move(fd)), size_(size) {
+WindowFile::WindowFile(base::FileDescriptor fd, std::uint64_t size,
+                       std::shared_ptr<SpareBuffers> spare, std::size_t first_step)
+    : Window(size, std::move(spare), first_step), fd_(std::move(fd)) {
   ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 bool WindowFile::begin_at(std::uint64_t offset) {
-  if (offset > size_ || offset < Feed::offset()) return false;
-  cursor_ = end_ = begin_ = given_ = in_use_;
-  base_ = filled_ = offset;
+  if (offset > size() || offset < Feed::offset()) return false;
+  leap(offset);
   return true;
 }
 
-bool WindowFile::refill(std::size_t n) {
-  while (!left_.empty() && left_.front().until < given_out()) left_.pop_front();
-  const std::uint64_t left = size_ - filled_;
-  const std::size_t wanted = n - available() <= left ? n : available() + left;
-  if (!make_room(wanted)) {
-    failure_ = "no memory for a record of " + std::to_string(n) + " bytes";
-    return false;
-  }
-  while (available() < wanted) {
-    if (!read_some(wanted - available())) return false;
-  }
-  return wanted == n;
-}
-
-// Ensures that `n` bytes at the cursor fit before the end of the buffer in use.
-bool WindowFile::make_room(std::size_t n) {
-  if (ring_.begin() == nullptr) {
-    const std::uint64_t rest = size_ - filled_;
-    holds_the_rest_ = rest <= kRingBytes;
-    ring_ = Buffer(holds_the_rest_ ? static_cast<std::size_t>(rest) : kRingBytes);
-    if (ring_.begin() == nullptr) return rest == 0;
-    go_on_in(ring_, 0);
-  }
-  if (holds_the_rest_) return true;
-  if (n > kLongest) return take_long(n);
-  if (long_.begin() != nullptr) {
-    leave_long(n);
-    return true;
-  }
-  close_gap();
-  const auto at = static_cast<std::size_t>(cursor_ - in_use_);
-  if (n > ring_.bytes() - at) go_on_in(ring_, 0);
-  return true;
-}
-
-// Reads half as much again with the piece: a search for records may request as long a piece at
-// every byte, and would copy all of it each time.
-bool WindowFile::take_long(std::size_t n) {
-  const auto at = static_cast<std::size_t>(cursor_ - in_use_);
-  if (long_.begin() != nullptr && n <= long_.bytes() - at) return true;
-  Buffer longer(static_cast<std::size_t>(
-      std::min<std::uint64_t>(n + std::max(n / 2, kStepBytes), available() + (size_ - filled_))));
-  if (longer.begin() == nullptr) return false;
-  const std::uint64_t until = given_out() + kReadableBehind;
-  const bool from_ring = long_.begin() == nullptr;
-  if (from_ring) ring_at_ = static_cast<std::size_t>(given_ - in_use_);
-  go_on_in(longer, 0);
-  if (!from_ring) left_.push_back({std::move(long_), until});
-  long_ = std::move(longer);
-  return true;
-}
-
-void WindowFile::leave_long(std::size_t n) {
-  const std::uint64_t until = given_out() + kReadableBehind;
-  go_on_in(ring_, n <= ring_.bytes() - ring_at_ ? ring_at_ : 0);
-  left_.push_back({std::move(long_), until});
-}
-
-// Moves the unread bytes to `buffer`; skipped bytes stay behind.
-void WindowFile::go_on_in(Buffer& buffer, std::size_t at) {
-  const std::size_t unread = available();
-  std::uint8_t* const to = buffer.begin() + at;
-  if (unread != 0) std::memcpy(to, cursor_, unread);
-  left_out_ += static_cast<std::uint64_t>(cursor_ - given_);
-  base_ = offset();
-  begin_ = cursor_ = given_ = to;
-  end_ = to + unread;
-  in_use_ = buffer.begin();
-  in_use_bytes_ = buffer.bytes();
-}
-
-// Skipped bytes stop taking up space; otherwise a long skip would overwrite the frames before it.
-// If more bytes are unread than were skipped, moving them would cost more than reading them.
-void WindowFile::close_gap() {
-  const auto gap = static_cast<std::size_t>(cursor_ - given_);
-  if (gap == 0 || gap < available()) return;
-  go_on_in(ring_, static_cast<std::size_t>(given_ - in_use_));
-}
-
-// Reads at least one of the `n` missing bytes.
-bool WindowFile::read_some(std::size_t n) {
-  const auto at = static_cast<std::size_t>(end_ - in_use_);
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(
-      std::min(std::max(n, kStepBytes), in_use_bytes_ - at), size_ - filled_));
+std::size_t WindowFile::read_input(std::span<std::uint8_t> to) {
   for (;;) {
-    const ssize_t got = ::pread(fd_.get(), in_use_ + at, bytes, static_cast<off_t>(filled_));
-    if (got > 0) {
-      end_ += got;
-      filled_ += static_cast<std::uint64_t>(got);
-      return true;
-    }
+    const ssize_t got = ::pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(filled()));
+    if (got > 0) return static_cast<std::size_t>(got);
     if (got == 0) {
-      size_ = filled_;
       cut_short_ = true;
       damage_ = "the file was truncated while it was read";
-      return false;
+      return 0;
     }
     if (errno == EINTR) continue;
     failure_ = std::string("cannot read: ") + std::strerror(errno);
-    return false;
+    return 0;
   }
 }
 

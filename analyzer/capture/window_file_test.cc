@@ -2,6 +2,7 @@
 #include "window_file.h"
 
 #include "capture_for_tests.h"
+#include "compress_for_tests.h"
 
 #include <algorithm>
 #include <deque>
@@ -166,6 +167,24 @@ TEST(WindowFile, FramesStayWhileRecordsAreLookedFor) {
     bytes.resize(bytes.size() + 12 * kMiB, 0xff);
   }
   EXPECT_EQ(walk_while_frames_stay(folder.file("a.pcap", bytes)), 300U);
+}
+
+// The window over what a file decompresses to keeps frames as long as that over a file.
+TEST(WindowStream, FramesOfCompressedFilesStayForAWhile) {
+  TempFolder folder;
+  const Writer le;
+  ByteVector bytes = le.pcap_header();
+  std::uint32_t seed = 11;
+  std::size_t records = 0;
+  while (bytes.size() < 24 * kMiB) {
+    seed = seed * 1664525 + 1013904223;
+    const std::size_t most = seed % 31 == 0 ? 250'000 : 60'000;
+    const ByteVector record =
+        le.record(1, 2, ByteVector(1 + (seed >> 8) % most, static_cast<std::uint8_t>(++records)));
+    bytes.insert(bytes.end(), record.begin(), record.end());
+  }
+  EXPECT_EQ(walk_while_frames_stay(folder.file("a.pcap.gz", gzip(bytes))), records);
+  EXPECT_EQ(walk_while_frames_stay(folder.file("a.pcap.zst", zstd(bytes))), records);
 }
 
 TEST(WindowFile, FileThatBecomesShorterEndsThere) {

@@ -7,6 +7,8 @@
 // nothing else. The programs run alternately, so that changes in the machine's speed affect all of
 // them, and the best time of each counts; the first round warms the page cache. The benefit of a
 // second core on this machine is measured, too: two single-threaded processes at the same time.
+// Then the same packets in other forms: compressed, and as a ring of files.
+#include "forms.h"
 #include "replay.h"
 
 #include <algorithm>
@@ -183,6 +185,56 @@ void row(const char* name, const Measured& m, std::uint64_t packets, const Measu
               m.seconds / reference.seconds, m.status == 0 ? "" : "   FAILED");
 }
 
+// Writes what `command` prints to `path`.
+void write_output(const std::vector<std::string>& command, const std::string& path) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file >= 0) dup2(file, STDOUT_FILENO);
+    if (file >= 0) execute(command);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+}
+
+// The same packets compressed, beside the decompressor alone, and as a ring of 1,000 files. The
+// time of the plain file is measured again between them.
+std::vector<Contender> run_forms(const std::string& rpcrdma, const std::string& path,
+                                 const std::string& folder) {
+  const std::string gz = path + ".gz";
+  const std::string zst = path + ".zst";
+  write_output({"gzip", "-c", path}, gz);
+  write_output({"zstd", "-q", "-c", path}, zst);
+  const std::vector<std::string> ring = bench::write_ring(path, folder + "/ring", 1000);
+  const auto analyze = [&rpcrdma](const std::vector<std::string>& files) {
+    std::vector<std::string> command{rpcrdma, "analyze", "--json"};
+    command.insert(command.end(), files.begin(), files.end());
+    execute(command);
+  };
+  std::vector<Contender> forms = {
+      {"analyze --json of the plain file", [&] { analyze({path}); }, kSlowRounds},
+      {"of a ring of 1,000 files", [&] { analyze(ring); }, kSlowRounds},
+      {"of a .gz file", [&] { analyze({gz}); }, kSlowRounds},
+      {"  gzip -dc",
+       [&] {
+         execute({"gzip", "-dc", gz});
+       },
+       kSlowRounds},
+      {"of a .zst file", [&] { analyze({zst}); }, kSlowRounds},
+      {"  zstd -dc",
+       [&] {
+         execute({"zstd", "-q", "-dc", zst});
+       },
+       kSlowRounds},
+  };
+  run_by_turns(forms);
+  std::filesystem::remove_all(folder + "/ring");
+  std::filesystem::remove(gz);
+  std::filesystem::remove(zst);
+  return forms;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -234,6 +286,7 @@ int main(int argc, char** argv) {
        kSlowRounds},
   };
   run_by_turns(all);
+  const std::vector<Contender> forms = run_forms(rpcrdma, path, folder);
   const Measured& floor = all[0].best;
   const Measured& ours = all[1].best;
   const Measured& one = all[2].best;
@@ -266,5 +319,9 @@ int main(int argc, char** argv) {
               static_cast<double>(shorter.bytes) / static_cast<double>(shorter.packets),
               static_cast<double>(shorter.packets) / of_short[0].best.seconds / 1e6);
   std::filesystem::remove(path);
+
+  std::printf("\n%-34s %11s %11s %12s %12s %9s\n", "", "time", "CPU", "packets/s", "peak RSS",
+              "of plain");
+  for (const Contender& c : forms) row(c.name, c.best, made.packets, forms[0].best);
   return ours.status == 0 && floor.status == 0 ? 0 : 1;
 }

@@ -84,10 +84,10 @@ class Source {
   [[nodiscard]] virtual const SourceStats& stats() const = 0;
 };
 
-// Opens a capture file, or standard input for "-". Files are read through a window of some MiB, in
-// which frames keep their addresses for some time; pipes and compressed files go through a buffer
-// of bounded size. Errors: cannot open; not a capture file (the message names what was found); an
-// unsupported version.
+// Opens a capture file, or standard input for "-". Files, compressed or not, are read through
+// a window of some MiB, in which frames keep their addresses for some time; pipes go through a
+// buffer of bounded size. A compressed file is decompressed ahead, in a thread of its own. Errors:
+// cannot open; not a capture file (the message names what was found); an unsupported version.
 [[nodiscard]] Expected<std::unique_ptr<Source>> open_file(const std::string& path);
 
 // Opens a file again to resume after a mark that a Source of open_file() returned for it. Frames
