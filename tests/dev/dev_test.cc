@@ -48,6 +48,7 @@ const Lines kBenchWire{"bench_wire --benchmark_min_time=0.5",
 const Lines kBenchAnalyze{"bench_analyze build/release/bin/rpcrdma tests/captures build/bench"};
 const Lines kBenchFabric{"bench_udp_floor ", "bench_fabric "};
 const Lines kBenchEngine{"bench_engine "};
+const Lines kBenchGrowth{"bench_growth build/release/bin/rpcrdma build/bench"};
 const Lines kBenchTrace{"bench_trace "};
 const Lines kBenchWireshark{
     "bench_wireshark build/release/wireshark/epan/rpcrdma_scope.so 4.0 tests/captures"};
@@ -90,6 +91,7 @@ const std::vector<Command> kCommands{
     {"bench analyze", bench(kBenchAnalyze)},
     {"bench fabric", bench(kBenchFabric)},
     {"bench engine", bench(kBenchEngine)},
+    {"bench growth", bench(kBenchGrowth)},
     {"bench trace", bench(kBenchTrace)},
     {"bench wireshark", bench(kBenchWireshark)},
     {"bench gui", bench(kBenchGui)},
@@ -185,8 +187,8 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
     if (line.starts_with("bench_") || line.starts_with("python3 tests/bench/"))
       benchmarks.push_back(line);
   }
-  for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace,
-                             kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
+  for (const Lines& lines : {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchGrowth,
+                             kBenchTrace, kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);
