@@ -20,7 +20,7 @@ struct GrowthShape {
   std::uint32_t files = 16;    // that the Calls are about, in all
   bool one_client = false;     // all connections are between the same two addresses
   bool cm = true;              // the capture shows how connections are set up and end
-  std::uint64_t packets = 500'000;  // at least
+  std::uint64_t packets = 250'000;  // at least
 };
 
 struct GrowthCapture {
