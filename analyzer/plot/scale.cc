@@ -40,6 +40,7 @@ double Scale::at(double value) const {
 }
 
 double Scale::value(double position) const {
+  if (log) return low * std::pow(high / low, position);
   if (cuts.empty()) return low + position * (high - low);
   const double rest = kept(*this);
   const double width = kCutShare * rest;

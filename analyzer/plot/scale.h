@@ -18,7 +18,7 @@ struct Scale {
 
   // 0 at `low`, 1 at `high`; values beyond them are clamped.
   [[nodiscard]] double at(double value) const;
-  // The value at a position of a linear scale.
+  // The value at a position.
   [[nodiscard]] double value(double position) const;
 };
 inline constexpr double kCutShare = 0.02;

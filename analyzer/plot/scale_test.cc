@@ -27,6 +27,7 @@ TEST(Scale, LogTicksAreDecades) {
       value_axis(Unit::kSeconds, 1e-3, 1e-2, true, 6).ticks,
       ElementsAre(1e-3, testing::DoubleEq(2e-3), testing::DoubleEq(5e-3), testing::DoubleEq(1e-2)));
   EXPECT_NEAR(axis.scale.at(1e-4), 1.0 / 3, 1e-9);
+  EXPECT_NEAR(axis.scale.value(1.0 / 3), 1e-4, 1e-12);
   EXPECT_EQ(axis.scale.at(0), 0);
   EXPECT_EQ(axis.scale.at(5), 1);
 }

@@ -132,8 +132,9 @@ std::string to_svg(const Chart& chart, const Svg& svg) {
   const Legend names = legend(chart, svg);
   Drawing d{plot_box(svg, names.lines), {}, {}};
   const int ticks = std::max(2, static_cast<int>((d.box.right - d.box.left) / 56));
-  const Axis x = chart.window ? window_axis(chart.x_unit, *chart.window, ticks)
-                              : time_axis(chart.x_unit, range.x.low, range.x.high, ticks);
+  const Axis x = chart.window  ? window_axis(chart.x_unit, *chart.window, ticks)
+                 : chart.x_log ? value_axis(chart.x_unit, range.x.low, range.x.high, true, ticks)
+                               : time_axis(chart.x_unit, range.x.low, range.x.high, ticks);
   const Axis y = value_axis(chart.y_unit, range.y_positive, range.y.high, chart.y_log,
                             std::max(2, static_cast<int>((d.box.bottom - d.box.top) / 30)));
   d.x = x.scale;

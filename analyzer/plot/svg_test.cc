@@ -43,6 +43,13 @@ TEST(Svg, LinesStepsAndAreas) {
   EXPECT_EQ(paths(to_svg(chart, kSquare)), "ar0 M76 130V130H126V30H176V130Z\n");
 }
 
+TEST(Svg, ALogarithmicAxisGivesEachDecadeAsMuchRoom) {
+  Chart chart;
+  chart.x_log = true;
+  chart.series = {{"", Style::kLine, {{1, 0, ""}, {10, 1, ""}, {100, 0, ""}}}};
+  EXPECT_EQ(paths(to_svg(chart, kSquare)), "li0 M76 130L126 30L176 130\n");
+}
+
 TEST(Svg, AGapBreaksThePath) {
   Chart chart;
   chart.x_end = 10;

@@ -257,7 +257,9 @@ int keep_ring(const AttachOptions& options, const base::RingOptions& ring, FileD
 }
 
 int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  // A line is written when the events that came with it were read, not by a system call of its own.
+  constexpr std::size_t kOutputBytes = std::size_t{64} << 10;
+  std::setvbuf(stdout, nullptr, _IOFBF, kOutputBytes);
   capture::LiveStream stream(std::move(from), trace::live_check());
   trace_reader::StreamEnd end;
   while (stream.fd() >= 0) {
@@ -267,6 +269,7 @@ int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
       if (!options.packets) end.frame(frame.data);
       view.frame(frame);
     });
+    std::fflush(stdout);
     stream.expire();
   }
   view.finish(options.packets ? stream.dropped() : 0);

@@ -20,31 +20,32 @@ void die(const std::string& what) {
   std::exit(1);
 }
 
-Host::Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer) {
+Host::Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer, Bounds bounds) {
   soft::ProviderOptions options;
   options.adapter.address = fabric::make_ipv4(127, 0, 0, last);
-  options.adapter.max_connections = 2048;
+  options.adapter.max_connections = bounds.connections;
   options.adapter.tracer = tracer;
   provider = must(soft::SoftProvider::open(options));
   loop = must(service::Loop::create(*provider, {.memory = {}, .spin = spin, .tracer = tracer}));
 }
 
 RunningServer::RunningServer(fabric::Time spin, std::optional<unsigned> processor,
-                             trace::Tracer* tracer, std::uint8_t last) {
+                             trace::Tracer* tracer, std::uint8_t last, Bounds bounds) {
   std::atomic<bool> ready = false;
-  thread_ = std::thread([&, spin, processor, tracer, last] {
+  thread_ = std::thread([&, spin, processor, tracer, last, bounds] {
     if (processor) {
       pin_to(*processor);
     } else {
       pin_to_all();
     }
-    Host host(last, spin, tracer);
+    Host host(last, spin, tracer, bounds);
     const auto echo =
         must(EchoProgram::create(host.loop->memory(), kMiB, &service::Loop::read_clock));
     service::Program* const programs[] = {echo.get()};
     service::ServerOptions options;
-    options.max_connections = 2048;
-    options.responder.credits = 64;
+    options.max_connections = bounds.connections;
+    options.responder.credits = bounds.credits;
+    options.max_calls = std::max(options.max_calls, bounds.credits);
     const auto server = must(service::Server::create(*host.loop, programs, options));
     loop_ = host.loop.get();
     ready = true;
@@ -69,12 +70,15 @@ double RunningServer::cpu_seconds() {
 }
 
 Calls::Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth,
-             std::uint32_t longest, trace::Tracer* tracer, std::uint8_t last, std::uint8_t server)
-    : host_(last, spin, tracer), pattern_(must(Pattern::create(host_.loop->memory(), kMiB))) {
+             std::uint32_t longest, trace::Tracer* tracer, std::uint8_t last, std::uint8_t server,
+             Bounds bounds)
+    : host_(last, spin, tracer, bounds),
+      pattern_(must(Pattern::create(host_.loop->memory(), kMiB))) {
   service::ClientOptions options;
   options.server = fabric::make_ipv4(127, 0, 0, server);
   options.connections = connections;
-  options.requester.credits = 64;
+  options.requester.credits = bounds.credits;
+  options.requester.max_calls = std::max(options.requester.max_calls, bounds.credits);
   for (std::uint32_t i = 0; i < connections * depth; ++i) {
     slots_.push_back(
         {must(EchoCall::create(host_.loop->memory(), pattern_, longest)), i % connections, {}});

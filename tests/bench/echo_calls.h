@@ -28,6 +28,12 @@ inline constexpr std::uint32_t kMiB = 1U << 20;
 // The last bytes of the loopback addresses of both ends.
 inline constexpr std::uint8_t kClient = 1, kServer = 2;
 
+// What an end admits.
+struct Bounds {
+  std::uint32_t connections = 2048;
+  std::uint32_t credits = 64;  // of a connection
+};
+
 [[noreturn]] void die(const std::string& what);
 
 // Error: any type with a `message`.
@@ -39,7 +45,7 @@ auto must(Result result) {
 
 // A provider at 127.0.0.`last` and its loop. `spin`: as in service::LoopOptions.
 struct Host {
-  Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer);
+  Host(std::uint8_t last, fabric::Time spin, trace::Tracer* tracer, Bounds bounds);
   std::unique_ptr<soft::SoftProvider> provider;
   std::unique_ptr<service::Loop> loop;
 };
@@ -49,7 +55,7 @@ class RunningServer {
  public:
   // On the given processor, or on any.
   RunningServer(fabric::Time spin, std::optional<unsigned> processor,
-                trace::Tracer* tracer = nullptr, std::uint8_t last = kServer);
+                trace::Tracer* tracer = nullptr, std::uint8_t last = kServer, Bounds bounds = {});
   ~RunningServer();
   RunningServer(const RunningServer&) = delete;
   RunningServer& operator=(const RunningServer&) = delete;
@@ -68,8 +74,8 @@ class Calls : public service::ClientObserver {
   // `longest`: the size of the longest request. From 127.0.0.`last` to the server at
   // 127.0.0.`server`.
   Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth, std::uint32_t longest,
-        trace::Tracer* tracer = nullptr, std::uint8_t last = kClient,
-        std::uint8_t server = kServer);
+        trace::Tracer* tracer = nullptr, std::uint8_t last = kClient, std::uint8_t server = kServer,
+        Bounds bounds = {});
   ~Calls() override;
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;

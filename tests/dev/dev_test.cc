@@ -48,6 +48,7 @@ const Lines kBenchWire{"bench_wire --benchmark_min_time=0.5",
 const Lines kBenchAnalyze{"bench_analyze build/release/bin/rpcrdma tests/captures build/bench"};
 const Lines kBenchFabric{"bench_udp_floor ", "bench_fabric "};
 const Lines kBenchEngine{"bench_engine "};
+const Lines kBenchGrowth{"bench_growth build/release/bin/rpcrdma build/bench"};
 const Lines kBenchTrace{"bench_trace "};
 const Lines kBenchCapture{"bench_capture build/release/bin/rpcrdma tests/captures SCRATCH"};
 const Lines kBenchWireshark{
@@ -106,6 +107,7 @@ const std::vector<Command> kCommands{
     {"bench analyze", bench(kBenchAnalyze)},
     {"bench fabric", bench(kBenchFabric)},
     {"bench engine", bench(kBenchEngine)},
+    {"bench growth", bench(kBenchGrowth)},
     {"bench trace", bench(kBenchTrace)},
     {"bench capture", bench(kBenchCapture)},
     {"bench wireshark", bench(kBenchWireshark)},
@@ -215,8 +217,8 @@ TEST_F(DevScript, BenchAllRunsEachBenchmarkWhereverItIsCalledFrom) {
       benchmarks.push_back(std::regex_replace(line, kScratch, "SCRATCH"));
   }
   for (const Lines& lines :
-       {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchTrace, kBenchCapture,
-        kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
+       {kBenchWire, kBenchAnalyze, kBenchFabric, kBenchEngine, kBenchGrowth, kBenchTrace,
+        kBenchCapture, kBenchWireshark, kBenchGui, kBenchKernel, kBenchFleet}) {
     expected.insert(expected.end(), lines.begin(), lines.end());
   }
   EXPECT_EQ(benchmarks, expected);

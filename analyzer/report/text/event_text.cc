@@ -1,11 +1,14 @@
 #include "end_text.h"
 
-#include <fmt/core.h>
+#include <array>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <rpcrdma/decode/json_sink.h>
 #include <rpcrdma/decode/text_sink.h>
+#include <rpcrdma/decode/utf8.h>
 #include <rpcrdma/report/event_text.h>
+#include <rpcrdma/report/json_writer.h>
 #include <rpcrdma/trace_reader/event_decoder.h>
 
 namespace rpcrdma::report {
@@ -64,6 +67,86 @@ class LineSink final : public decode::Sink {
   bool first_ = true;
 };
 
+// Writes the fields of an event as members of a JSON object, as decode::JsonSink does, without a
+// tree in memory: a live endpoint emits hundreds of thousands of events per second. Events have no
+// subtrees, and no field twice.
+class MemberSink final : public decode::Sink {
+ public:
+  explicit MemberSink(std::string& out) : out_(out) {}
+
+  void open(FieldId, std::size_t, std::size_t, std::string_view) override {}
+  void close() override {}
+  void number(FieldId id, std::size_t, std::size_t, std::uint64_t value,
+              const char* name) override {
+    const decode::FieldSpec& field = decode::spec(id);
+    key(field.name, {});
+    switch (field.type) {
+      case decode::FieldType::kBool:
+        out_ += value != 0 ? "true" : "false";
+        break;
+      case decode::FieldType::kIpv4:
+        string(decode::format_value(field, value));
+        break;
+      case decode::FieldType::kInt64:
+      case decode::FieldType::kTime:
+        integer(static_cast<std::int64_t>(value));
+        break;
+      default:
+        integer(value);
+        break;
+    }
+    if (name == nullptr && field.values.empty()) return;
+    if (name == nullptr) name = decode::value_name(field, value);
+    key(field.name, "_name");
+    string(name != nullptr ? name : "unknown");
+  }
+  void bytes(FieldId id, std::size_t, std::size_t, wire::Bytes value) override {
+    const decode::FieldSpec& field = decode::spec(id);
+    key(field.name, {});
+    string(decode::format_bytes(field, value));
+  }
+  void text(FieldId id, std::size_t, std::size_t, std::string_view value) override {
+    key(decode::spec(id).name, {});
+    string(value);
+  }
+  void error(const wire::DecodeError& error) override {
+    key(decode::spec(FieldId::kMalformed).name, {});
+    string(wire::describe(error));
+  }
+
+  template <typename Integer>
+  void integer(Integer value) {
+    const fmt::format_int digits(value);
+    out_.append(digits.data(), digits.size());
+  }
+  void string(std::string_view value) {
+    if (PlainStringWriter::is_plain(value) && is_ascii(value)) {
+      out_ += '"';
+      out_ += value;
+      out_ += '"';
+    } else {
+      out_ += nlohmann::json(decode::valid_utf8(value)).dump();
+    }
+  }
+
+ private:
+  static bool is_ascii(std::string_view text) {
+    unsigned all = 0;
+    for (const char c : text) all |= static_cast<unsigned char>(c);
+    return all < 0x80;
+  }
+  void key(std::string_view name, std::string_view more) {
+    out_ += first_ ? "\"" : ",\"";
+    first_ = false;
+    out_ += name;
+    out_ += more;
+    out_ += "\":";
+  }
+
+  std::string& out_;
+  bool first_ = true;
+};
+
 bool is_trouble(trace::EventType type) {
   return type == trace::EventType::kError || type == trace::EventType::kLoss;
 }
@@ -103,20 +186,32 @@ std::string event_tree(const Event& event, const Context& context) {
 }
 
 std::string event_json(const Event& event, const Context& context) {
-  decode::JsonSink sink;
-  trace_reader::decode_event(event, sink);
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  json["kind"] = "event";
-  json["frame"] = event.meta.frame;
-  json["time"] = static_cast<double>(event.meta.time_ns) / 1e9;
-  json["time_ns"] = event.meta.time_ns;
-  json["connection"] = nullptr;
+  constexpr std::size_t kUsual = 512;  // bytes
+  std::string out;
+  out.reserve(kUsual);
+  MemberSink members(out);
+  out += R"({"kind":"event","frame":)";
+  members.integer(event.meta.frame);
+  out += R"(,"time":)";
+  // The digits of nlohmann's dump(), without its allocations: RapidJSON's differ in the last place.
+  std::array<char, 64> time{};
+  const char* const end = nlohmann::detail::to_chars(time.data(), time.data() + time.size(),
+                                                     static_cast<double>(event.meta.time_ns) / 1e9);
+  out.append(time.data(), static_cast<std::size_t>(end - time.data()));
+  out += R"(,"time_ns":)";
+  members.integer(event.meta.time_ns);
+  out += R"(,"connection":)";
   if (event.connection != nullptr) {
-    json["connection"] = context.connection_id(event.connection->index);
+    members.integer(context.connection_id(event.connection->index));
+  } else {
+    out += "null";
   }
-  json["event"] = trace::event_type_name(event.type());
-  json["fields"] = sink.take();
-  return json.dump() + '\n';
+  out += R"(,"event":)";
+  members.string(trace::event_type_name(event.type()));
+  out += R"(,"fields":{)";
+  trace_reader::decode_event(event, members);
+  out += "}}\n";
+  return out;
 }
 
 void event_fields(const Event& event, const Context& context, std::int64_t start_ns,

@@ -57,6 +57,7 @@ struct Chart {
   std::optional<double> x_end;  // the axis extends to here even if the points do not
   std::vector<Series> series;
   std::optional<Window> window = std::nullopt;  // the axis, whatever the points are
+  bool x_log = false;                           // SVG, without a window
 };
 
 struct Bar {
