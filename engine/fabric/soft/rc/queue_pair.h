@@ -105,7 +105,9 @@ class QueuePair {
   fabric::QueueDepths depths_;
   RcRequester requester_;
   RcResponder responder_;
-  bool own_turn_ = false;  // the last packet was an answer
+  // Answers and own requests alternate in runs, since the carrier joins packets of equal size.
+  unsigned answers_in_a_row_ = 0;
+  unsigned own_turn_ = 0;  // own requests that go before the next answer
   static constexpr unsigned kBurst = 16;
   [[nodiscard]] bool ack_waits(fabric::Time now);
   unsigned packets_before_ack_ = 0;  // requests sent while an ACK waited
