@@ -144,14 +144,9 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) 
   if (state_ != QpState::kReady) return false;
   packet.path = &path_;
   // Alternate: a peer that always has something to read must not block our own requests.
-  const bool before_answers = own_turn_ > 0;
-  if (before_answers && !refused_) {
-    if (requester_.transmit(packet, now, others_next)) {
-      --own_turn_;
-      return true;
-    }
-    own_turn_ = 0;
-  }
+  const bool before_answers = own_turn_;
+  own_turn_ = false;
+  if (before_answers && !refused_ && requester_.transmit(packet, now, others_next)) return true;
   // An ACK may wait for a packet that is sent anyway, and leaves in the same batch.
   if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
     if (requester_.transmit(packet, now, others_next)) {
@@ -165,17 +160,13 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) 
   ack_overdue_ = false;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal, now)) {
-    if (++answers_in_a_row_ >= kBurst) {
-      answers_in_a_row_ = 0;
-      own_turn_ = kBurst;
-    }
+    own_turn_ = true;
     if (fatal) {
       fail(Status::kFlushed, refused_receive_,
            refused_ ? refused_reason_ : "a Read of memory no longer advertised to the peer");
     }
     return true;
   }
-  answers_in_a_row_ = 0;
   return !before_answers && !refused_ && requester_.transmit(packet, now, others_next);
 }
 

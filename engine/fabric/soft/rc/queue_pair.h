@@ -105,9 +105,7 @@ class QueuePair {
   fabric::QueueDepths depths_;
   RcRequester requester_;
   RcResponder responder_;
-  // Answers and own requests alternate in runs, since the carrier joins packets of equal size.
-  unsigned answers_in_a_row_ = 0;
-  unsigned own_turn_ = 0;  // own requests that go before the next answer
+  bool own_turn_ = false;  // the last packet was an answer
   static constexpr unsigned kBurst = 16;
   [[nodiscard]] bool ack_waits(fabric::Time now);
   unsigned packets_before_ack_ = 0;  // requests sent while an ACK waited
