@@ -67,7 +67,8 @@ TEST_F(WorkQueueTest, ASendWaitsForNoMoreThanABatchOfOtherWrites) {
   EXPECT_EQ(post({1, 1, 1}), "W0 S0 W1 S1 W2 S2 ");
   EXPECT_EQ(post({3, 1}), "W0 W0 W0 S0 W1 S1 ");
   replies.bytes.resize(32U << 10);
-  EXPECT_EQ(post({1, 1, 1}), "W0 W1 S0 S1 W2 S2 ");
+  // Whether slot 1 has another Write is not known when the batch of Writes is full.
+  EXPECT_EQ(post({1, 1, 1}), "W0 W1 S0 W2 S1 S2 ");
 }
 
 TEST_F(WorkQueueTest, TheOrderStaysIfThereIsNoRoomForAWhile) {
