@@ -709,12 +709,7 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
     work.request.signaled = true;
     return true;
   }
-  const std::uint16_t part = s.writer.given();
-  if (s.writer.next(s.call.segments, link_->options.max_transfer, work)) {
-    work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
-    work.xid = s.call.xid;
-    return false;
-  }
+  if (next_write(slot, work)) return false;
   if (s.has_invalidate && s.state == State::kReplying) {
     work.request.operation = fabric::Operation::kSendInvalidate;
     work.request.invalidate = s.invalidates;
@@ -724,6 +719,16 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   s.replied_at = link_->now;
   work.slices[0] = s.send.slice(s.send_bytes);
   work.slice_count = 1;
+  return true;
+}
+
+bool ResponderCore::next_write(std::uint32_t slot, WorkRequest& work) {
+  ServedCall& s = served_[slot];
+  if (s.state == State::kReading) return false;
+  const std::uint16_t part = s.writer.given();
+  if (!s.writer.next(s.call.segments, link_->options.max_transfer, work)) return false;
+  work.request.id = WorkId{WorkKind::kWrite, slot, s.generation, part}.encode();
+  work.xid = s.call.xid;
   return true;
 }
 

@@ -45,6 +45,7 @@ class ResponderCore : public WorkSource {
   // A Reply's Send, or the last Read of a Call, has succeeded.
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
+  [[nodiscard]] bool next_write(std::uint32_t slot, WorkRequest& work) override;
   void flush();
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }

@@ -4,16 +4,40 @@
 
 namespace rpcrdma::protocol {
 
+WorkRequest& WorkQueue::fresh() {
+  WorkRequest& work = batch_[last_];
+  work.request = {};
+  work.slice_count = 0;
+  return work;
+}
+
 void WorkQueue::fill() {
-  first_ = 0;
-  for (last_ = 0; last_ < kBatch && !waiting_.empty(); ++last_) {
-    WorkRequest& work = batch_[last_];
-    work.request = {};
-    work.slice_count = 0;
+  first_ = last_ = 0;
+  if (written_ == 0) fill_writes();
+  while (last_ < kBatch && !waiting_.empty()) {
     const Job job = waiting_.front();
-    if (job.source->next_work(job.slot, work)) waiting_.pop();
+    if (job.source->next_work(job.slot, fresh())) {
+      waiting_.pop();
+      if (written_ > 0) --written_;
+    }
     jobs_[last_] = job;
-    refer(last_);
+    refer(last_++);
+    if (written_ == 0) return;  // the next ones' Writes first
+  }
+}
+
+void WorkQueue::fill_writes() {
+  std::uint64_t bytes = 0;
+  while (last_ < kBatch && written_ < waiting_.size() && bytes < kWriteBytes) {
+    const Job job = waiting_[written_];
+    WorkRequest& work = fresh();
+    if (!job.source->next_write(job.slot, work)) {
+      ++written_;
+      continue;
+    }
+    for (std::size_t i = 0; i < work.slice_count; ++i) bytes += work.slices[i].length;
+    jobs_[last_] = job;
+    refer(last_++);
   }
 }
 
@@ -43,6 +67,7 @@ bool WorkQueue::holds(const WorkSource& source, std::uint32_t slot) const {
 bool WorkQueue::cancel(const WorkSource& source, std::uint32_t slot) {
   if (const std::size_t at = place_waiting(source, slot); at != kNowhere) {
     waiting_.remove(at);
+    if (at < written_) --written_;
     return true;
   }
   std::size_t at = place_in_batch(source, slot);
@@ -71,6 +96,7 @@ fabric::Expected<void> WorkQueue::post(fabric::Connection& connection,
 
 void WorkQueue::clear() {
   waiting_.clear();
+  written_ = 0;
   first_ = last_ = 0;
 }
 

@@ -29,6 +29,11 @@ class WorkSource {
   virtual ~WorkSource() = default;
   // Fills in the next request of a slot; returns true for the last. `work` is in its initial state.
   [[nodiscard]] virtual bool next_work(std::uint32_t slot, WorkRequest& work) = 0;
+  // Fills in the next request if it is an RDMA Write that does not depend on other slots' requests;
+  // false: it is none.
+  [[nodiscard]] virtual bool next_write(std::uint32_t /*slot*/, WorkRequest& /*work*/) {
+    return false;
+  }
 };
 
 class WorkQueue {
@@ -56,15 +61,22 @@ class WorkQueue {
     }
   };
   static constexpr std::size_t kBatch = 16;
+  // Bytes of Writes that may go before the Send of the first Reply: a batch of packets.
+  static constexpr std::uint64_t kWriteBytes = 64U << 10;
   static constexpr std::size_t kNowhere = SIZE_MAX;
 
+  // Usually a Reply is Writes and a Send. The Writes of several are posted first, then their Sends:
+  // a fabric in software joins packets of equal size.
   void fill();
+  void fill_writes();
+  [[nodiscard]] WorkRequest& fresh();
   void refer(std::size_t i);  // requests_[i] to batch_[i]
   // Finds a slot's only request.
   [[nodiscard]] std::size_t place_in_batch(const WorkSource& source, std::uint32_t slot) const;
   [[nodiscard]] std::size_t place_waiting(const WorkSource& source, std::uint32_t slot) const;
 
   FixedRing<Job> waiting_;
+  std::size_t written_ = 0;  // jobs at its front whose Writes went before the others' requests
   // The first requests of the queue; [first_, last_) have found no room yet.
   std::array<WorkRequest, kBatch> batch_;
   std::array<Job, kBatch> jobs_;  // source and slot of each request

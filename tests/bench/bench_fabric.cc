@@ -212,7 +212,8 @@ int main() {
   std::printf("floor: bare UDP, the same           p50 %7.2f us  p99 %7.2f us\n", f.p50, f.p99);
   std::printf("SEND ping-pong / UDP ping-pong: %.2f times\n", p.p50 / f.p50);
   std::printf("RDMA Write of 1 MiB: %.2f GB/s\n", ours.write / 1e9);
-  std::printf("RDMA Read of 1 MiB:  %.2f GB/s\n", ours.read / 1e9);
+  std::printf("RDMA Read of 1 MiB:  %.2f GB/s, Read / Write %.2f times\n", ours.read / 1e9,
+              ours.read / ours.write);
   std::fflush(stdout);
   constexpr int kPeerRounds = 300;
   compare("fi_pingpong -p \"udp;ofi_rxd\" -e rdm, 1 MiB:",

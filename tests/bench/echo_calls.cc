@@ -2,6 +2,7 @@
 
 #include "two_cores.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include <pthread.h>
@@ -50,13 +51,21 @@ RunningServer::RunningServer(fabric::Time spin, std::optional<unsigned> processo
     loop_ = host.loop.get();
     ready = true;
     must(host.loop->run());
+    retransmitted_ = host.provider->counters().queue_pairs.retransmitted;
   });
   while (!ready) std::this_thread::yield();
 }
 
 RunningServer::~RunningServer() {
-  loop_->stop();
-  thread_.join();
+  (void)stop();
+}
+
+std::uint64_t RunningServer::stop() {
+  if (thread_.joinable()) {
+    loop_->stop();
+    thread_.join();
+  }
+  return retransmitted_;
 }
 
 double RunningServer::cpu_seconds() {
@@ -78,7 +87,7 @@ Calls::Calls(fabric::Time spin, std::uint32_t connections, std::uint32_t depth,
   options.server = fabric::make_ipv4(127, 0, 0, server);
   options.connections = connections;
   options.requester.credits = bounds.credits;
-  options.requester.max_calls = std::max(options.requester.max_calls, bounds.credits);
+  options.requester.max_calls = std::max({options.requester.max_calls, bounds.credits, depth});
   for (std::uint32_t i = 0; i < connections * depth; ++i) {
     slots_.push_back(
         {must(EchoCall::create(host_.loop->memory(), pattern_, longest)), i % connections, {}});
@@ -100,6 +109,10 @@ double Calls::run(const Request& request, std::uint64_t count) {
   for (std::uint32_t i = 0; i < slots_.size() && left_ != 0; ++i) next(i);
   while (ended_ != count) turn();
   return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::uint64_t Calls::retransmitted() const {
+  return host_.provider->counters().queue_pairs.retransmitted;
 }
 
 void Calls::on_outcome(const protocol::CallOutcome& outcome, std::uint32_t /*connection*/) {

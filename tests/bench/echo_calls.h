@@ -62,9 +62,12 @@ class RunningServer {
 
   // CPU time that its thread has used.
   [[nodiscard]] double cpu_seconds();
+  // Ends it. Returns the packets that it has retransmitted.
+  std::uint64_t stop();
 
  private:
   std::thread thread_;
+  std::uint64_t retransmitted_ = 0;
   service::Loop* loop_ = nullptr;
 };
 
@@ -82,6 +85,9 @@ class Calls : public service::ClientObserver {
 
   // Returns Calls per second.
   double run(const service::echo::Request& request, std::uint64_t count);
+
+  // The packets that this end has retransmitted.
+  [[nodiscard]] std::uint64_t retransmitted() const;
 
   std::vector<double> us;  // of each Call, if `timed`
   bool timed = false;

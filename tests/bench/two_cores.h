@@ -15,6 +15,7 @@ void pin_to_all();
 struct Percentiles {
   double p50 = 0;
   double p99 = 0;
+  double p999 = 0;
 };
 [[nodiscard]] Percentiles percentiles(std::vector<double>& values);
 

@@ -144,9 +144,14 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) 
   if (state_ != QpState::kReady) return false;
   packet.path = &path_;
   // Alternate: a peer that always has something to read must not block our own requests.
-  const bool before_answers = own_turn_;
-  own_turn_ = false;
-  if (before_answers && !refused_ && requester_.transmit(packet, now, others_next)) return true;
+  const bool before_answers = own_turn_ > 0;
+  if (before_answers && !refused_) {
+    if (requester_.transmit(packet, now, others_next)) {
+      --own_turn_;
+      return true;
+    }
+    own_turn_ = 0;
+  }
   // An ACK may wait for a packet that is sent anyway, and leaves in the same batch.
   if (responder_.only_ack() && !refused_ && packets_before_ack_ < kBurst) {
     if (requester_.transmit(packet, now, others_next)) {
@@ -160,14 +165,26 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) 
   ack_overdue_ = false;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal, now)) {
-    own_turn_ = true;
+    give_turn_after(packet);
     if (fatal) {
       fail(Status::kFlushed, refused_receive_,
            refused_ ? refused_reason_ : "a Read of memory no longer advertised to the peer");
     }
     return true;
   }
+  answers_in_a_row_ = 0;
   return !before_answers && !refused_ && requester_.transmit(packet, now, others_next);
+}
+
+void QueuePair::give_turn_after(const OutPacket& answer) {
+  const bool whole = answer.header[0] == static_cast<std::uint8_t>(wire::Opcode::kReadRespOnly);
+  if (!whole) {
+    answers_in_a_row_ = 0;
+    own_turn_ = 1;
+  } else if (++answers_in_a_row_ >= kBurst) {
+    answers_in_a_row_ = 0;
+    own_turn_ = kBurst;
+  }
 }
 
 // Holds the ACK back, so that the owner can answer the Send that it acknowledges.

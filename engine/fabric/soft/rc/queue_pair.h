@@ -105,9 +105,13 @@ class QueuePair {
   fabric::QueueDepths depths_;
   RcRequester requester_;
   RcResponder responder_;
-  bool own_turn_ = false;  // the last packet was an answer
+  // Answers of a packet each, and own requests, alternate in runs, since the carrier joins packets
+  // of equal size. The packets of a longer answer alternate with own requests one by one.
+  unsigned answers_in_a_row_ = 0;
+  unsigned own_turn_ = 0;  // own requests that go before the next answer
   static constexpr unsigned kBurst = 16;
   [[nodiscard]] bool ack_waits(fabric::Time now);
+  void give_turn_after(const OutPacket& answer);
   unsigned packets_before_ack_ = 0;  // requests sent while an ACK waited
   fabric::Time ack_hold_ = 0;
   static constexpr fabric::Time kSleepersHold = 20;

@@ -36,6 +36,10 @@ struct LoopOptions {
   // How long the loop polls after the last activity before it sleeps; fabric::kNever: it never
   // sleeps, and uses a whole processor.
   fabric::Time spin = 0;
+  // How long it polls before it sleeps while this usually pays off: the next message arrives
+  // meanwhile, so that neither end has to be woken. If none arrives, as when both ends share a
+  // processor, it is tried ever less often. 0: never.
+  fabric::Time short_spin = 50 * fabric::kMicrosecond;
   // Tracer for events of its members' connections; null: no tracing. It outlives the loop, and
   // should also be the provider's.
   trace::Tracer* tracer = nullptr;
