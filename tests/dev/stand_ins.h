@@ -37,8 +37,8 @@ class DevScript : public ::testing::Test {
     }
     for (const char* program :
          {"rpcrdma", "rpcrdma-gui", "bench_wire", "bench_roce", "bench_analyze", "bench_udp_floor",
-          "bench_fabric", "bench_engine", "bench_growth", "bench_trace", "bench_capture", "bench_wireshark",
-          "bench_gui", "bench_fleet", "service_soak_test"}) {
+          "bench_fabric", "bench_engine", "bench_growth", "bench_trace", "bench_capture",
+          "bench_wireshark", "bench_gui", "bench_fleet", "service_soak_test"}) {
       stand_in(std::string("build/release/bin/") + program);
     }
     stand_in("build/quick/bin/rpcrdma");

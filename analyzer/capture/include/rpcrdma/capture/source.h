@@ -146,8 +146,8 @@ struct LiveOptions {
   bool promiscuous = false;
 };
 
-// Captures from an interface. next() waits for a frame. After stop() it returns the frames that came
-// before, and then false.
+// Captures from an interface. next() waits for a frame. After stop() it returns the frames that
+// came before, and then false.
 class LiveSource : public Source {
  public:
   enum class Polled : std::uint8_t { kFrame, kNothing, kStopped };
@@ -158,8 +158,8 @@ class LiveSource : public Source {
   [[nodiscard]] virtual const Interface& interface() const = 0;
 
   // May be called from any thread or a signal handler. The frames that came before are delivered
-  // within about a tenth of a second. A wait on an rdma device of libpcap cannot be interrupted from
-  // another thread and ends with the next frame; frames that libpcap holds are lost.
+  // within about a tenth of a second. A wait on an rdma device of libpcap cannot be interrupted
+  // from another thread and ends with the next frame; frames that libpcap holds are lost.
   virtual void stop() = 0;
 };
 // Errors: no such interface, no permission, a filter that does not compile, sizes out of range, a
