@@ -1,6 +1,7 @@
 // BPF programs that truncate data packets.
 #include "header_filter.h"
 
+#include <algorithm>
 #include <span>
 
 #include <fmt/core.h>

@@ -45,8 +45,10 @@ Expected<std::size_t> ReadAhead::read_here(std::span<std::uint8_t> out) {
 
 void ReadAhead::start() {
   thread_state_ = Thread::kNone;
+  if (threads_in_use >= kMostThreads) return;
+  for (Block& block : blocks_)
+    block.bytes.resize(kBlockBytes);  // may throw: nothing is counted yet
   if (threads_in_use++ < kMostThreads) {
-    for (Block& block : blocks_) block.bytes.resize(kBlockBytes);
     auto thread = base::start_thread([this] { work(); });
     if (thread) {
       thread_ = std::move(*thread);

@@ -117,28 +117,6 @@ struct Findings::Impl {
   const roce::Connections& connections;
   const model::Model& model;
   std::map<Key, std::size_t> index;
-  // The latest answers of `index`: a sender breaks the same rule in message after message.
-  static constexpr std::size_t kNowhere = SIZE_MAX;
-  struct Known {
-    Key key{UINT32_MAX, RuleId{}, INT_MIN, 0};  // of no finding
-    std::size_t at = kNowhere;
-  };
-  std::array<Known, 64> known{};
-  Known& known_of(const Key& key) {
-    const auto& [connection, id, side, topic] = key;
-    const auto mixed = (connection * 31 + static_cast<std::uint32_t>(id)) * 31 + topic * 3 +
-                       static_cast<std::uint32_t>(side);
-    return known[mixed % known.size()];
-  }
-  // Where the finding is kept, or kNowhere.
-  [[nodiscard]] std::size_t find(const Key& key) {
-    Known& k = known_of(key);
-    if (k.key != key) {
-      const auto it = index.find(key);
-      k = {key, it == index.end() ? kNowhere : it->second};
-    }
-    return k.at;
-  }
   struct Kept {
     Key key;
     Finding finding;
@@ -224,8 +202,8 @@ struct Findings::Impl {
     return {connection, r.id, e.side, e.topic * 2 + (e.suspect ? 1U : 0U)};
   }
   [[nodiscard]] Finding* find(RuleId id, const Evidence& e) {
-    const std::size_t at = find(key_of(rule(id), e));
-    return at == kNowhere ? nullptr : &kept[at].finding;
+    const auto it = index.find(key_of(rule(id), e));
+    return it == index.end() ? nullptr : &kept[it->second].finding;
   }
 
   void report(const Rule& r, const Evidence& e, const Text& text, const char* advice) {
@@ -238,17 +216,16 @@ struct Findings::Impl {
                              : advice != nullptr ? advice
                                                  : r.advice;
     const Key key = key_of(r, e);
-    const std::size_t at = find(key);
+    const auto it = index.find(key);
     Finding* f = nullptr;
     if (e.phase != ReportPhase::kFound) {
-      if (at == kNowhere) return;  // it was inconclusive, or beyond kMaxFindings
-      sum_up(kept[at].finding, e, text);
-    } else if (at != kNowhere) {
-      f = &kept[at].finding;
+      if (it == index.end()) return;  // it was inconclusive, or beyond kMaxFindings
+      sum_up(kept[it->second].finding, e, text);
+    } else if (it != index.end()) {
+      f = &kept[it->second].finding;
       f->count += e.count;
     } else if (kept.size() < kMaxFindings) {
       index.emplace(key, kept.size());
-      known_of(key) = {key, kept.size()};
       f = &kept.emplace_back(Kept{key, {}}).finding;
       f->rule = r.name;
       f->severity = severity;
@@ -411,7 +388,6 @@ void Findings::connection_closed(const roce::Connection& connection) {
 void Findings::connections_merged(const roce::Connection& into, const roce::Connection& from) {
   connection_closed(from);
   Impl& all = *impl_;
-  all.known.fill({});
   for (auto at = all.index.lower_bound({from.index, RuleId{}, INT_MIN, 0});
        at != all.index.end() && std::get<0>(at->first) == from.index;) {
     auto node = all.index.extract(at++);

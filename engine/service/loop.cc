@@ -40,11 +40,6 @@ constexpr Time kDeadlineCheck = fabric::kMillisecond;
 constexpr Time kPause = fabric::kSecond;
 constexpr Time kGrace = fabric::kSecond;
 
-// After so many turns in a row in which the provider had nothing more right after something was
-// done, the loop sleeps without looking again. Then it looks again if a sleep ended at once.
-constexpr unsigned kCalm = 8;
-constexpr Time kAtOnce = 2 * fabric::kMicrosecond;
-
 constexpr std::uint64_t kWoken = 1;  // data of the descriptor that wake() writes to
 
 }  // namespace
@@ -147,9 +142,9 @@ struct Loop::Impl {
     return any;
   }
 
-  // Returns whether there was anything to do. `looks`: also for what has arrived.
-  Expected<bool> work(bool looks = true) {
-    if (looks) guard([&] { provider.progress(); });
+  // Returns whether there was anything to do.
+  Expected<bool> work() {
+    guard([&] { provider.progress(); });
     now = read();
     if (options.clock == nullptr && now - ran > kPause) grace = now + kGrace;
     ran = now;
@@ -189,8 +184,7 @@ struct Loop::Impl {
   bool sleep(Time until) {
     if (!provider.arm()) return false;
     std::array<epoll_event, 4> events{};
-    const Time before = read();
-    const Time left = std::max<Time>(until - before, 0);
+    const Time left = std::max<Time>(until - read(), 0);
     const timespec timeout{left / fabric::kSecond, left % fabric::kSecond};
     ++counters.sleeps;
     // Waits on the provider's own epoll instance, not through another one or poll(): the kernel can
@@ -202,9 +196,7 @@ struct Loop::Impl {
       wakeup.clear();
     }
     check_at = 0;
-    const Time after = read();
-    if (n > 0 && after - before < kAtOnce) calm = 0;
-    ran = std::min(after, until);
+    ran = std::min(read(), until);
     return true;
   }
 
@@ -216,8 +208,6 @@ struct Loop::Impl {
   Time now;
   Time busy;  // of the last activity
   ShortSpin short_spin;
-  bool was_busy = false;  // the last turn had something to do
-  unsigned calm = 0;      // turns in a row after such a one that found nothing; see kCalm
   Time check_at = 0;
   Time ran;        // the last moment at which the thread is known to have run, or to have slept
   Time grace = 0;  // no deadline counts before
@@ -251,13 +241,8 @@ Expected<bool> Loop::run_once(Time max_wait) {
   Impl& l = *impl_;
   if (l.stopped.load(std::memory_order_relaxed)) return false;
   ++l.counters.turns;
-  const bool was_busy = std::exchange(l.was_busy, false);
-  const bool looks = !was_busy || max_wait <= 0 || l.calm < kCalm;
-  const auto done = l.work(looks);
-  if (!done) return tl::unexpected(done.error());
-  l.was_busy = *done;
-  if (was_busy && looks) l.calm = *done ? 0 : l.calm + 1;
-  if (*done || max_wait <= 0) return true;
+  const auto done = l.work();
+  if (!done || *done || max_wait <= 0) return done.map([](bool) { return true; });
   if (l.now < later(l.busy, l.options.spin) || l.short_spin.polls(l.busy, l.now)) return true;
   const Time until = std::min(later(l.now, max_wait), l.next_deadline());
   if (until <= l.now) {
@@ -266,10 +251,7 @@ Expected<bool> Loop::run_once(Time max_wait) {
     return true;
   }
   if (l.stopped.load(std::memory_order_relaxed)) return false;
-  const auto woken = l.work();
-  if (!woken) return tl::unexpected(woken.error());
-  l.was_busy = *woken;
-  return true;
+  return l.work().map([](bool) { return true; });
 }
 
 Expected<void> Loop::run() {
