@@ -88,7 +88,7 @@ int decode_both(const std::vector<std::string>& paths, const PrintOptions& optio
     return kUnreadable;
   }
   const auto written = listing.write(*ends, buffered_stdout());
-  std::fflush(stdout);
+  flush_stdout();
   report_gaps(*ends, written);
   if (written.messages == 0) {
     complain(options.xid.empty()

@@ -5,6 +5,7 @@
 #include "fleet_watch.h"
 #include "input.h"
 #include "interrupt.h"
+#include "output_file.h"
 
 #include <cstdio>
 #include <string>
@@ -84,12 +85,12 @@ int fleet_findings(const FleetOptions& options, const fleet::BusOptions& bus_opt
         return !Interrupt::came() && std::ferror(stdout) == 0;
       });
   if (!replayed) return no_findings(replayed.error().message);
-  std::fflush(stdout);
+  flush_stdout();
   while (live != nullptr && !Interrupt::came() && std::ferror(stdout) == 0) {
     pollfd readable{live->fd(), POLLIN, 0};
     ::poll(&readable, 1, 250);
     while (const auto message = live->take()) printer.print(*message);
-    std::fflush(stdout);
+    flush_stdout();
   }
   if (live != nullptr && live->dropped() != 0) {
     inform(fmt::format("fleet findings: {} came too fast and are not shown", live->dropped()));

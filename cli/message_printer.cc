@@ -89,7 +89,7 @@ class Printer final : public MessagePrinter,
     session_.finish_rules(dropped);
     release_held(UINT64_MAX);
     output_.flush();
-    std::fflush(stdout);
+    flush_stdout();
   }
 
  private:

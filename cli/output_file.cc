@@ -43,6 +43,11 @@ void write_stdout(std::string_view text) {
   }
 }
 
+void flush_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 && first_stdout_error == 0) first_stdout_error = errno;
+}
+
 int stdout_error() {
   return first_stdout_error;
 }

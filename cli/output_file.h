@@ -22,6 +22,8 @@ using base::Write;
 
 // Writes to standard output, and keeps the reason of the first failure: a later flush may succeed.
 void write_stdout(std::string_view text);
+// Writes what is buffered; keeps the reason of the first failure, too.
+void flush_stdout();
 // The errno of that failure; 0: none, or not known.
 [[nodiscard]] int stdout_error();
 

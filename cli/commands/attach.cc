@@ -3,6 +3,7 @@
 #include "endpoint_reader.h"
 #include "input.h"
 #include "live_view.h"
+#include "output_file.h"
 
 #include <algorithm>
 #include <array>
@@ -269,7 +270,7 @@ int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
       if (!options.packets) end.frame(frame.data);
       view.frame(frame);
     });
-    std::fflush(stdout);
+    flush_stdout();
     stream.expire();
   }
   view.finish(options.packets ? stream.dropped() : 0);

@@ -201,6 +201,39 @@ class Soak {
   std::size_t most_ = 0;
 };
 
+// Runs one soak, and checks it. Returns the number of duplicates that were answered from the cache.
+std::uint64_t soak_once(std::uint64_t calls, std::uint32_t connections, std::uint64_t seed,
+                        bool report) {
+  Soak soak(calls, connections, seed);
+  EXPECT_TRUE(soak.run(report)) << "Calls do not end";
+  EXPECT_TRUE(soak.finish()) << "connections do not end";
+  EXPECT_TRUE(soak.pool_at_rest());
+  soak.count_server();
+  const SoakTotals& totals = soak.totals;
+  if (report) soak.print();
+  EXPECT_EQ(totals.wrong, 0U) << totals.first_wrong;
+  EXPECT_EQ(totals.failed, 0U) << totals.first_failure;
+  EXPECT_EQ(totals.not_executed, 0U);
+  EXPECT_EQ(totals.right + totals.timed_out, totals.ended);
+  EXPECT_EQ(soak.books().wrong_arguments, 0U);
+  EXPECT_EQ(soak.books().repeated, 0U) << "executed twice";
+  EXPECT_EQ(soak.unprotected, 0U);
+  EXPECT_LT(soak.most_after(), 2 * soak.most_before) << "memory grows";
+  // The faults were there.
+  EXPECT_GT(totals.resent, 0U);
+  EXPECT_GT(soak.server_restarts, 0U);
+  EXPECT_GT(soak.client_restarts, 0U);
+  EXPECT_GT(soak.cuts, 0U);
+  fmt::print(
+      "{} Calls over {} connections, seed {}, {} simulated seconds: {} wrong bytes or Replies, "
+      "{} executed twice ({} after the cache had to forget), {} duplicates answered from the "
+      "cache; {} servers and {} clients killed, {} cuts; {} and {} MiB at most in each half\n",
+      totals.ended, connections, seed, soak.clock() / kSecond, totals.wrong, soak.books().repeated,
+      soak.books().forgotten, soak.replayed + soak.waited, soak.server_restarts,
+      soak.client_restarts, soak.cuts, soak.most_before >> 20U, soak.most_after() >> 20U);
+  return soak.replayed + soak.waited;
+}
+
 TEST(Soak, NoByteIsWrongAndNothingIsDoneTwice) {
   const std::uint64_t calls = number("RPCRDMA_SOAK_CALLS", 20'000);
   const auto connections = static_cast<std::uint32_t>(number("RPCRDMA_SOAK_CONNECTIONS", 100));
@@ -211,37 +244,13 @@ TEST(Soak, NoByteIsWrongAndNothingIsDoneTwice) {
     EXPECT_TRUE(first.run(false) && first.finish());
   }
   const std::size_t before = wire::testing::live_bytes();
-  {
-    Soak soak(calls, connections, seed);
-    EXPECT_TRUE(soak.run(report)) << "Calls do not end";
-    EXPECT_TRUE(soak.finish()) << "connections do not end";
-    EXPECT_TRUE(soak.pool_at_rest());
-    soak.count_server();
-    const SoakTotals& totals = soak.totals;
-    if (report) soak.print();
-    EXPECT_EQ(totals.wrong, 0U) << totals.first_wrong;
-    EXPECT_EQ(totals.failed, 0U) << totals.first_failure;
-    EXPECT_EQ(totals.not_executed, 0U);
-    EXPECT_EQ(totals.right + totals.timed_out, totals.ended);
-    EXPECT_EQ(soak.books().wrong_arguments, 0U);
-    EXPECT_EQ(soak.books().repeated, 0U) << "executed twice";
-    EXPECT_EQ(soak.unprotected, 0U);
-    EXPECT_LT(soak.most_after(), 2 * soak.most_before) << "memory grows";
-    // The faults were there.
-    EXPECT_GT(totals.resent, 0U);
-    EXPECT_GT(soak.replayed + soak.waited, 0U);
-    EXPECT_GT(soak.server_restarts, 0U);
-    EXPECT_GT(soak.client_restarts, 0U);
-    EXPECT_GT(soak.cuts, 0U);
-    fmt::print(
-        "{} Calls over {} connections, seed {}, {} simulated seconds: {} wrong bytes or Replies, "
-        "{} executed twice ({} after the cache had to forget), {} duplicates answered from the "
-        "cache; {} servers and {} clients killed, {} cuts; {} and {} MiB at most in each half\n",
-        totals.ended, connections, seed, soak.clock() / kSecond, totals.wrong,
-        soak.books().repeated, soak.books().forgotten, soak.replayed + soak.waited,
-        soak.server_restarts, soak.client_restarts, soak.cuts, soak.most_before >> 20U,
-        soak.most_after() >> 20U);
+  // A Reply that is lost in a cut, and so a duplicate, is rare: soaks follow until there was one.
+  constexpr std::uint64_t kMostSoaks = 4;
+  std::uint64_t duplicates = 0;
+  for (std::uint64_t n = 0; n < kMostSoaks && duplicates == 0; ++n) {
+    duplicates = soak_once(calls, connections, seed + n, report);
   }
+  EXPECT_GT(duplicates, 0U);
   EXPECT_EQ(wire::testing::live_bytes(), before) << "memory leaks";
 }
 
