@@ -8,6 +8,8 @@ namespace rpcrdma::report {
 
 namespace {
 
+constexpr std::size_t kKnownPairs = 1024;
+
 SizeClass size_of(const model::Call& call, const model::Message& answer) {
   std::uint64_t moved = 0;
   for (const model::CallChunk& chunk : call.chunks) moved += chunk.moved;
@@ -62,7 +64,6 @@ ConnectionLatency* LatencyCollector::slot(std::uint32_t connection) {
   } else {
     latencies_.connections.emplace_back();
   }
-  pairs_.erase(connection);
   latencies_.connections[at].connection = connection;
   slots_[connection].at = at;
   return &latencies_.connections[at];
@@ -72,8 +73,10 @@ ConnectionLatency& LatencyCollector::pair_of(const roce::Connection& c) {
   const std::size_t side = client_of(context_, c.index);
   const capture::Address& client = c.side[side].address;
   const capture::Address& server = c.side[1 - side].address;
-  Pair& known = pairs_[c.index];
-  if (known.pairs != latencies_.pairs.size() || known.client != client || known.server != server) {
+  if (known_pairs_.empty()) known_pairs_.resize(kKnownPairs);
+  Pair& known = known_pairs_[(hash_value(client) * 31 + hash_value(server)) % kKnownPairs];
+  if (known.pairs == 0 || known.pairs != latencies_.pairs.size() || known.client != client ||
+      known.server != server) {
     const ConnectionLatency& found = latencies_.pair(client.to_string(), server.to_string());
     known.client = client;
     known.server = server;
@@ -93,7 +96,6 @@ void LatencyCollector::give_up(std::uint32_t connection) {
 
 // Side 0 of `from` is side 1 of `into`.
 void LatencyCollector::merge(const roce::Connection& into, const roce::Connection& from) {
-  pairs_.erase(from.index);
   const Slot* const old = slots_.find(from.index);
   if (old == nullptr) return;
   ConnectionLatency& gathered = latencies_.connections[old->at];
@@ -113,7 +115,7 @@ void LatencyCollector::merge(const roce::Connection& into, const roce::Connectio
 
 void LatencyCollector::evict(const roce::Connection& connection) {
   const Slot* const slot = slots_.find(connection.index);
-  if (slot == nullptr) return pairs_.erase(connection.index);
+  if (slot == nullptr) return;
   const ConnectionLatency& own = latencies_.connections[slot->at];
   ConnectionLatency& pair = pair_of(connection);
   const std::size_t client = client_of(context_, connection.index);
@@ -121,7 +123,6 @@ void LatencyCollector::evict(const roce::Connection& connection) {
     pair.direction[d].merge(own.direction[d == 0 ? client : 1 - client]);
   }
   give_up(connection.index);
-  pairs_.erase(connection.index);
 }
 
 Latencies LatencyCollector::complete(Latencies all) const {

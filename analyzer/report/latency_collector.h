@@ -1,6 +1,9 @@
 // Collects the latencies of a report by connection and size, while the capture is read.
 #pragma once
 
+#include <vector>
+
+#include <rpcrdma/capture/address.h>
 #include <rpcrdma/report/latency.h>
 #include <rpcrdma/roce/by_connection.h>
 #include <rpcrdma/session/context.h>
@@ -41,9 +44,9 @@ class LatencyCollector {
   // client is known only at the end. `connection` is the tracker's index.
   Latencies latencies_;
   roce::ByConnection<Slot> slots_;
-  // Of connections without a slot: formatting and comparing addresses for each Call costs more than
-  // everything else that is counted of it.
-  roce::ByConnection<Pair> pairs_;
+  // The pairs of addresses used lately, by a hash of both: formatting and comparing addresses for
+  // each Call of a connection without a slot costs more than everything else that is counted of it.
+  std::vector<Pair> known_pairs_;
   std::vector<std::uint32_t> free_;  // in latencies_.connections
 };
 
