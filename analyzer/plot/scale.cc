@@ -58,6 +58,10 @@ double Scale::value(double position) const {
 
 namespace {
 
+bool is_binary(Unit unit) {
+  return unit == Unit::kBytes || unit == Unit::kBytesPerSecond;
+}
+
 // Returns the smallest round step that is at least `least`.
 double round_step(Unit unit, double least) {
   // Clocks are not decimal.
@@ -68,7 +72,7 @@ double round_step(Unit unit, double least) {
     }
     return 86400 * round_step(Unit::kCount, least / 86400);
   }
-  if ((unit == Unit::kBytes || unit == Unit::kBytesPerSecond) && least > 1) {
+  if (is_binary(unit) && least > 1) {
     return std::exp2(std::ceil(std::log2(least * 0.999)));
   }
   const double power = std::pow(10.0, std::floor(std::log10(least)));
@@ -81,9 +85,26 @@ double round_step(Unit unit, double least) {
   return std::max(1.0, 10 * power);
 }
 
-Axis log_axis(double low, double high, int most) {
+// Ticks at powers of two: 1024 is round where the unit is KiB.
+Axis binary_log_axis(double low, double high, int most) {
+  const double bottom = std::log2(low) + 1e-9, top = std::log2(high) - 1e-9;
+  // Three multiples of a large enough step cover any range; two do not if 1 lies between them.
+  most = std::max(most, 3);
+  int first = 0, last = 0, every = 0;
+  do {
+    ++every;
+    first = every * static_cast<int>(std::floor(bottom / every));
+    last = std::max(every * static_cast<int>(std::ceil(top / every)), first + every);
+  } while ((last - first) / every + 1 > most);
+  Axis axis{{std::exp2(first), std::exp2(last), true, {}}, {}};
+  for (int power = first; power <= last; power += every) axis.ticks.push_back(std::exp2(power));
+  return axis;
+}
+
+Axis log_axis(Unit unit, double low, double high, int most) {
   low = std::clamp(low, kSmallestLog, kLargest);
   high = std::clamp(high, low, kLargest * 10);
+  if (is_binary(unit)) return binary_log_axis(low, high, most);
   auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   if (last == first) ++last;
@@ -116,7 +137,7 @@ void fill_ticks(Axis& axis, double step) {
 
 Axis value_axis(Unit unit, double low, double high, bool log, int most) {
   most = std::max(most, 2);
-  if (log) return log_axis(low, high, most);
+  if (log) return log_axis(unit, low, high, most);
   high = std::clamp(high, 0.0, kLargest);
   if (high == 0) high = unit == Unit::kSeconds ? 1e-3 : 1;
   const double step = round_step(unit, high / (most - 1));

@@ -32,6 +32,15 @@ TEST(Scale, LogTicksAreDecades) {
   EXPECT_EQ(axis.scale.at(5), 1);
 }
 
+TEST(Scale, LogTicksOfBytesArePowersOfTwo) {
+  constexpr double kMiB = 1 << 20;
+  EXPECT_THAT(value_axis(Unit::kBytes, 20 * kMiB, 401 * kMiB, true, 8).ticks,
+              ElementsAre(16 * kMiB, 32 * kMiB, 64 * kMiB, 128 * kMiB, 256 * kMiB, 512 * kMiB));
+  EXPECT_THAT(value_axis(Unit::kBytesPerSecond, 1, 1 << 20, true, 3).ticks,
+              ElementsAre(1, 1024, 1 << 20));
+  EXPECT_THAT(value_axis(Unit::kBytes, 4096, 4096, true, 5).ticks, ElementsAre(4096, 8192));
+}
+
 TEST(Scale, EveryRangeHasAnAxis) {
   for (const double low : {0.0, 1e-15, 1.0, 1e9, 1e17}) {
     for (const double size : {0.0, 1e-15, 1e-3, 1.0, 12345.0, 1e18}) {

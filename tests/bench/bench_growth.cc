@@ -5,7 +5,7 @@
 //
 // NAME: one of the sweeps below, or "endpoint"; all of them if there is none. full: also captures
 // of ten million packets, and more of 100,000 connections. keep: the captures stay in FOLDER, for a
-// profiler. growth-time.svg and growth-memory.svg are left there.
+// profiler. GROUP-time.svg and GROUP-memory.svg, of each group of sweeps, are left there.
 //
 // `rpcrdma analyze -j 1` reads each capture; what it needs for an empty one is subtracted. The
 // exponent is the slope of the cost of one packet over the number in the table's first column, both
@@ -21,6 +21,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -77,6 +78,18 @@ struct Row {
   double seconds = 0;  // a packet or a Call
   double bytes = 0;
 };
+
+// Sweeps of one plot: their numbers are of one kind.
+struct Group {
+  const char* name;
+  const char* of;
+};
+constexpr Group kByConnections{"connections", "a packet, by the number of connections"};
+constexpr Group kByCalls{"calls",
+                         "a packet, by the number of outstanding Calls, segments or files"};
+constexpr Group kByLength{"length", "a packet, by the length of the capture in packets"};
+constexpr Group kByEndpoint{"endpoint",
+                            "a Call of both ends, by the number of connections or Calls"};
 
 struct Sweep {
   std::string name;
@@ -199,7 +212,7 @@ void draw(const std::vector<Sweep>& sweeps, const std::string& path, const std::
           plot::Unit unit, double Row::*value) {
   plot::Chart chart;
   chart.title = title;
-  chart.description = title + ", over the number that each line names.";
+  chart.description = title + ".";
   chart.x_unit = plot::Unit::kCount;
   chart.y_unit = unit;
   chart.x_log = chart.y_log = true;
@@ -210,9 +223,19 @@ void draw(const std::vector<Sweep>& sweeps, const std::string& path, const std::
     chart.series.push_back(std::move(series));
   }
   std::ofstream out(path);
-  out << plot::to_svg(chart, {.width = 900, .height = 480});
+  out << plot::to_svg(chart, {.width = 640, .height = 320});
   out.close();
   if (!out) bench::die(path + ": cannot be written");
+}
+
+void draw(const std::vector<Sweep>& sweeps, const std::string& folder, const Group& group) {
+  if (sweeps.empty()) return;
+  const std::string path = fmt::format("{}/{}", folder, group.name);
+  draw(sweeps, path + "-time.svg", fmt::format("Processor time of {}", group.of),
+       plot::Unit::kSeconds, &Row::seconds);
+  const std::string_view of = group.of;
+  draw(sweeps, path + "-memory.svg", fmt::format("Memory{}", of.substr(of.find(','))),
+       plot::Unit::kBytes, &Row::bytes);
 }
 
 }  // namespace
@@ -243,6 +266,10 @@ int main(int argc, char** argv) {
     other_connections.push_back(100'000);
   }
   std::vector<Sweep> sweeps;
+  const auto drawn = [&](const Group& group) {
+    draw(sweeps, folder, group);
+    sweeps.clear();
+  };
   const auto sweep = [&](const char* name, const char* what,
                          const std::vector<std::uint32_t>& numbers,
                          const std::function<GrowthShape(std::uint32_t)>& shape) {
@@ -270,6 +297,7 @@ int main(int argc, char** argv) {
           s.cm = false;
           return s;
         });
+  drawn(kByConnections);
   sweep("outstanding", "Calls on one connection", {1, 10, 100, 1'000, 10'000}, [](std::uint32_t n) {
     GrowthShape s;
     s.connections = 1;
@@ -299,6 +327,7 @@ int main(int argc, char** argv) {
           s.files = n;
           return s;
         });
+  drawn(kByCalls);
   sweep("length", "packets, 16 connections for all of them", lengths, [](std::uint32_t n) {
     GrowthShape s;
     s.calls = bench::kEndless;
@@ -311,14 +340,13 @@ int main(int argc, char** argv) {
           s.packets = n;
           return s;
         });
+  drawn(kByLength);
   if (wanted("endpoint")) {
     sweeps.push_back(of_endpoint("endpoint-connections", "with a NULL Call in flight on each",
                                  {1, 10, 100, 1'000, 4'000}, true));
     sweeps.push_back(of_endpoint("endpoint-outstanding", "NULL Calls in flight on one connection",
                                  {1, 10, 100, 1'000, 10'000}, false));
   }
-  draw(sweeps, folder + "/growth-time.svg", "Processor time of a packet or a Call",
-       plot::Unit::kSeconds, &Row::seconds);
-  draw(sweeps, folder + "/growth-memory.svg", "Memory", plot::Unit::kBytes, &Row::bytes);
+  drawn(kByEndpoint);
   return 0;
 }

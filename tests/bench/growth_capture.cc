@@ -88,8 +88,9 @@ class Frames {
 };
 
 void append32(Buffer& to, std::uint32_t word) {
-  to.resize(to.size() + 4);
-  wire::store_be32(&to[to.size() - 4], word);
+  std::array<std::uint8_t, 4> bytes{};
+  wire::store_be32(bytes.data(), word);
+  to.insert(to.end(), bytes.begin(), bytes.end());
 }
 void append_zeros(Buffer& to, std::size_t bytes) {
   to.resize(to.size() + bytes);
