@@ -11,14 +11,6 @@
 namespace rpcrdma::report {
 
 template <typename Archive>
-void fields(Archive& a, Of<Archive, base::CompactHistogram>& h) {
-  base::Histogram whole;
-  if constexpr (!Archive::kReads) whole = h.expanded();
-  fields(a, whole);
-  if constexpr (Archive::kReads) h = base::CompactHistogram(whole);
-}
-
-template <typename Archive>
 void fields(Archive& a, Of<Archive, LatencyRow>& row) {
   a.object_of("latency_us", row.total);
   a.rows("procedures", row.procedures,

@@ -74,4 +74,12 @@ void fields(Archive& a, Of<Archive, base::Histogram>& h) {
   }
 }
 
+template <typename Archive>
+void fields(Archive& a, Of<Archive, base::CompactHistogram>& h) {
+  base::Histogram whole;
+  if constexpr (!Archive::kReads) whole = h.expanded();
+  fields(a, whole);
+  if constexpr (Archive::kReads) h = base::CompactHistogram(whole);
+}
+
 }  // namespace rpcrdma::report

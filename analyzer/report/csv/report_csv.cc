@@ -226,10 +226,11 @@ void files(const Report& r, const WriteText& write) {
     if (f.latency.count() == 0) {
       row.none().none().none().none();
     } else {
-      row.number(f.latency.mean() / 1e3);
-      row.number(microseconds(f.latency.quantile(0.5)));
-      row.number(microseconds(f.latency.quantile(0.99)));
-      row.number(microseconds(f.latency.max()));
+      const base::Histogram latency = f.latency.expanded();
+      row.number(latency.mean() / 1e3);
+      row.number(microseconds(latency.quantile(0.5)));
+      row.number(microseconds(latency.quantile(0.99)));
+      row.number(microseconds(latency.max()));
     }
     row.number(f.first_ns).number(f.last_ns);
     write(row.take());

@@ -42,12 +42,13 @@ std::string files(const Report& r) {
     };
     bytes(f.read_bytes);
     bytes(f.written_bytes);
+    const base::Histogram all = f.latency.expanded();
     const auto latency = [&](std::int64_t ns) {
-      table.cell(f.latency.count() != 0 ? format_duration(ns) : "", static_cast<double>(ns));
+      table.cell(all.count() != 0 ? format_duration(ns) : "", static_cast<double>(ns));
     };
-    latency(f.latency.quantile(0.5));
-    latency(f.latency.quantile(0.99));
-    latency(f.latency.max());
+    latency(all.quantile(0.5));
+    latency(all.quantile(0.99));
+    latency(all.max());
     const double share = f.compared == 0 ? 0.0
                                          : 100.0 * static_cast<double>(f.sequential) /
                                                static_cast<double>(f.compared);

@@ -42,12 +42,13 @@ void files_text(const Report& r, std::size_t most, bool colour, std::string& out
   const auto shown = busiest_files(r.files, most);
   for (const FileEntry* entry : shown) {
     const FileStats& f = entry->second;
-    const bool any = f.latency.count() != 0;
-    const auto q = [&](double v) { return any ? format_duration(f.latency.quantile(v)) : "-"; };
+    const base::Histogram latency = f.latency.expanded();
+    const bool any = latency.count() != 0;
+    const auto q = [&](double v) { return any ? format_duration(latency.quantile(v)) : "-"; };
     fmt::format_to(to, "{:<32} {:>6} {:>6} {:>6} {:>10} {:>10} {:>9} {:>9} {:>9}  {:<16} {}",
                    plot::escape_terminal(file_name(*entry)), f.reads, f.writes, f.other,
                    format_bytes(f.read_bytes), format_bytes(f.written_bytes), q(0.5), q(0.99),
-                   any ? format_duration(f.latency.max()) : "-", pattern_text(f), sizes_text(f));
+                   any ? format_duration(latency.max()) : "-", pattern_text(f), sizes_text(f));
     if (servers) out += "  " + plot::escape_terminal(entry->first.server);
     if (f.unmatched != 0) fmt::format_to(to, "  {} without an answer", f.unmatched);
     if (f.errors != 0) fmt::format_to(to, "  {} errors", f.errors);

@@ -14,7 +14,7 @@
 
 namespace rpcrdma::report {
 
-inline constexpr std::size_t kMaxFiles = 4096;    // one has 6 KiB of statistics
+inline constexpr std::size_t kMaxFiles = 4096;    // a file whose latencies differ much has 16 KiB
 inline constexpr std::size_t kMaxFileSizes = 16;  // different lengths of requests
 
 struct FileKey {
@@ -40,7 +40,7 @@ struct FileStats {
   std::uint64_t sequential = 0;
   std::map<std::uint64_t, std::uint64_t> sizes;  // READs and WRITEs by the bytes asked for
   std::uint64_t other_sizes = 0;                 // further ones
-  base::Histogram latency;                       // from Call to Reply
+  base::CompactHistogram latency;                // from Call to Reply
   std::int64_t first_ns = 0;                     // of its first Call, and of its last
   std::int64_t last_ns = 0;
 

@@ -83,6 +83,7 @@ class CompactHistogram {
   void merge(const CompactHistogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t max() const { return max_; }
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }  // non-empty ones
   [[nodiscard]] Histogram expanded() const;
