@@ -89,11 +89,12 @@ struct Channel::Impl {
            (responder != nullptr ? responder->receives() - responder->own_credits() : 0);
   }
 
-  // With few credits, spare Receives would multiply the memory.
+  // With few credits, many spare Receives would multiply the memory.
   [[nodiscard]] std::uint32_t receive_count() const {
+    constexpr std::uint32_t kLeast = 4;
     constexpr std::uint32_t kShare = 4;
     const std::uint32_t at_once =
-        std::min(link.options.receives_at_once, std::max(credits() / kShare, 1U));
+        std::min(link.options.receives_at_once, std::max(credits() / kShare, kLeast));
     return least_receives() + at_once - 1;
   }
 

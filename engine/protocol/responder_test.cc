@@ -173,8 +173,10 @@ TEST_F(ResponderTest, SpareReceivesArePostedTogether) {
   EXPECT_EQ(fabric.receive_posts, posts + 2);
 }
 
-TEST_F(ResponderTest, FewCreditsHaveNoSpareReceives) {
+TEST_F(ResponderTest, FewCreditsHaveFewSpareReceives) {
   make({.credits = 3}, {.receives_at_once = 8});
+  EXPECT_EQ(fabric.receives.size(), 8U);
+  make({.credits = 3});
   EXPECT_EQ(fabric.receives.size(), 5U);
   arrive(call(1));
   EXPECT_EQ(fabric.receives.size(), 5U);
