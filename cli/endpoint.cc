@@ -339,6 +339,7 @@ OpenProvider open_provider(const Endpoint& endpoint, const Address& address, tra
     options.tracer = tracer;
     auto provider = verbs::VerbsProvider::open(options);
     if (!provider) return refuse(provider.error());
+    open.verbs = provider->get();
     open.device = (*provider)->device();
     open.provider = std::move(*provider);
     return open;

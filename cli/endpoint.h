@@ -86,6 +86,7 @@ void apply(const Endpoint& endpoint, service::ServerOptions& server);
 struct OpenProvider {
   std::unique_ptr<fabric::Provider> provider;  // null: could not be opened
   soft::SoftProvider* soft = nullptr;          // the same provider, if it is soft
+  verbs::VerbsProvider* verbs = nullptr;       // the same provider, if it is a device's
   std::string device;                          // otherwise its device
 
   explicit operator bool() const { return provider != nullptr; }

@@ -1,5 +1,6 @@
 // rpcrdma serve: serves the program ECHO.
 #include "commands.h"
+#include "device_work.h"
 #include "endpoint.h"
 #include "input.h"
 #include "interrupt.h"
@@ -230,6 +231,11 @@ void log_summary(Log& log, const service::ServerCounters& c,
         "{} of the answers, with {} written, were not acknowledged before the connection ended",
         c.responder.unacknowledged, base::format_bytes(c.responder.unacknowledged_bytes)));
   }
+  if (provider.verbs != nullptr) {
+    std::string line = load::to_text(device_work({}, provider.verbs->counters()), calls.calls);
+    line.pop_back();
+    log.info(line);
+  }
   if (provider.soft == nullptr) return;
   const soft::ProviderCounters packets = provider.soft->counters();
   log.info(fmt::format("{} packets sent, {} received", packets.udp.sent_packets,
@@ -258,6 +264,9 @@ void print_json(const service::ServerCounters& c, const service::echo::EchoCount
                {"forwarded", counters.udp.forwarded},
                {"forward_dropped", counters.udp.forward_dropped}};
   }
+  const Json work = provider.verbs == nullptr
+                        ? Json()
+                        : load::to_json(device_work({}, provider.verbs->counters()));
   const Json out{{"connections", c.accepted},
                  {"calls", calls.calls},
                  {"success", calls.success},
@@ -270,7 +279,8 @@ void print_json(const service::ServerCounters& c, const service::echo::EchoCount
                  {"refusals", refusals},
                  {"results_too_long", echo.too_long},
                  {"unacknowledged", c.responder.unacknowledged},
-                 {"packets", packets}};
+                 {"packets", packets},
+                 {"device_work", work}};
   fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

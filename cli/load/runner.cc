@@ -121,6 +121,10 @@ void collect(const Workers& workers, Time start, load::Result& r, load_ranks::Re
       r.packets->naks += packets->naks;
       r.packets->rnrs += packets->rnrs;
     }
+    if (const auto work = w->device_work()) {
+      if (!r.device_work) r.device_work.emplace();
+      *r.device_work += *work;
+    }
     r.lost += w->lost();
     r.stalls += w->stalls();
     if (const auto reverse = w->reverse_result()) {

@@ -2,6 +2,7 @@
 // results.
 #include "load/worker.h"
 
+#include "device_work.h"
 #include "interrupt.h"
 #include "metrics_option.h"
 #include "refusal_text.h"
@@ -115,6 +116,11 @@ std::optional<load::Packets> LoadWorker::packets() const {
   return load::Packets{c.retransmitted, c.naks_in, c.rnr_in};
 }
 
+std::optional<load::DeviceWork> LoadWorker::device_work() const {
+  if (provider_.verbs == nullptr) return std::nullopt;
+  return cli::device_work(worked_before_, provider_.verbs->counters());
+}
+
 Expected<void> LoadWorker::connect() {
   while (up() != connections() && !Interrupt::came()) {
     const auto going = loop_->run_once();
@@ -179,6 +185,7 @@ Expected<void> LoadWorker::wait_for(Time start) {
 Expected<void> LoadWorker::generate() {
   begun_ = ended_ = loop_->now();
   pacer_.begin(begun_);
+  if (provider_.verbs != nullptr) worked_before_ = provider_.verbs->counters();
   if (reverse_) {
     service::Client& client = *links_.front()->client;
     for (std::uint32_t i = 0; i < client.connections(); ++i) reverse_->on_connected(client, i);

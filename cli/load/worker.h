@@ -89,6 +89,8 @@ class LoadWorker {
   [[nodiscard]] const load::HdrHistogram& latency() const { return over_time_.whole(); }
   // Returns nothing on an RDMA device, which sends the packets itself.
   [[nodiscard]] std::optional<load::Packets> packets() const;
+  // Returns nothing without an RDMA device.
+  [[nodiscard]] std::optional<load::DeviceWork> device_work() const;
   // Returns the results of the reverse Calls requested; nothing if none were.
   [[nodiscard]] std::optional<service::callback::Result> reverse_result() const;
 
@@ -165,6 +167,7 @@ class LoadWorker {
   WorkerOptions options_;
   const load::EchoRequests& requests_;
   OpenProvider provider_;
+  verbs::WorkCounters worked_before_;  // the first Call
   std::unique_ptr<service::Loop> loop_;
   std::unique_ptr<service::echo::Pattern> pattern_;
   std::vector<Slot> slots_;

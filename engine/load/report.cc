@@ -103,11 +103,10 @@ void add_notes(std::string& out, const Result& r) {
   }
   const std::uint64_t unknown = t.right() - t.part(Part::kSend).count();
   if (unknown != 0) {
-    fmt::format_to(
-        to,
-        "sending: unknown for {} whose Reply arrived before the acknowledgment; included "
-        "in the network's time\n",
-        counted(unknown, "Call", "Calls"));
+    fmt::format_to(to,
+                   "sending: unknown for {} whose Reply arrived before an acknowledgment was seen; "
+                   "included in the network's time\n",
+                   counted(unknown, "Call", "Calls"));
   }
   const std::uint64_t unreported = t.part(Part::kPeerOrNetwork).count();
   if (unreported != 0) {
@@ -270,6 +269,7 @@ std::string to_text(const Setup& s, const Result& r) {
                    counted(r.down, "connection was", "connections were"), r.why_down);
   }
   if (r.packets) add_packets(out, *r.packets);
+  if (r.device_work) out += to_text(*r.device_work, t.calls());
   fmt::format_to(to, "processor time per Call: {:.1f} us, {:.1f} us of it in the kernel\n\n",
                  cpu_us(r.user + r.system, t.calls()), cpu_us(r.system, t.calls()));
 
@@ -335,6 +335,7 @@ std::string to_json(const Setup& s, const Result& r) {
               {"packets_retransmitted", packets_json(r.packets, &Packets::retransmitted)},
               {"naks", packets_json(r.packets, &Packets::naks)},
               {"rnr_naks", packets_json(r.packets, &Packets::rnrs)},
+              {"device_work", r.device_work ? to_json(*r.device_work) : Json()},
               {"interrupted", r.interrupted},
               {"seconds", static_cast<double>(r.elapsed) / 1e9},
               {"calls_per_second", per_second(t.right(), r.elapsed)},

@@ -107,11 +107,12 @@ TEST(Report, TextOfTimesThatAreNotKnown) {
   const std::string text = to_text(setup(), r);
   EXPECT_NE(text.find("\n    peer and network    48 us"), std::string::npos) << text;
   EXPECT_NE(
-      text.find("\nsending: unknown for 1 Call whose Reply arrived before the acknowledgment; "
-                "included in the network's time\n"
-                "peer and network: the Replies of 1 Call do not contain the peer's own time\n"
-                "peer: for 1 Call it reports more than the time until the Reply; limited to "
-                "that\n"),
+      text.find(
+          "\nsending: unknown for 1 Call whose Reply arrived before an acknowledgment was seen; "
+          "included in the network's time\n"
+          "peer and network: the Replies of 1 Call do not contain the peer's own time\n"
+          "peer: for 1 Call it reports more than the time until the Reply; limited to "
+          "that\n"),
       std::string::npos)
       << text;
 }
@@ -169,7 +170,7 @@ TEST(Report, JsonOfWhatIsNotKnownIsNull) {
     EXPECT_TRUE(j["procedures"][0]["latency_us"][key].is_null()) << key;
   }
   EXPECT_EQ(j["parts_us"]["reply"]["calls"], 0);
-  for (const char* key : {"packets_retransmitted", "naks", "rnr_naks"}) {
+  for (const char* key : {"packets_retransmitted", "naks", "rnr_naks", "device_work"}) {
     ASSERT_TRUE(j.contains(key)) << key;
     EXPECT_TRUE(j[key].is_null()) << key;
   }
@@ -187,6 +188,23 @@ TEST(Report, JsonOfPackets) {
   EXPECT_EQ(j["packets_retransmitted"], 5);
   EXPECT_EQ(j["naks"], 2);
   EXPECT_EQ(j["rnr_naks"], 1);
+}
+
+TEST(Report, DeviceWork) {
+  Result r = result();
+  r.device_work = {.send_posts = 3, .send_requests = 6, .completions = 9, .registrations = 1};
+  *r.device_work += {.signaled = 3, .receive_posts = 1, .receive_requests = 3};
+  const std::string text = to_text(setup(), r);
+  EXPECT_NE(text.find("\ndevice, per Call: 1.00 posts of 2.00 requests, 1.00 signaled; 0.33 posts "
+                      "of 1.00 Receives; 3.00 completions, 0.00 notifications; 0.33 registrations, "
+                      "0.00 windows bound, 0.00 invalidated\n"),
+            std::string::npos)
+      << text;
+  const auto j = nlohmann::json::parse(to_json(setup(), r));
+  EXPECT_EQ(j["device_work"]["send_requests"], 6);
+  EXPECT_EQ(j["device_work"]["signaled"], 3);
+  EXPECT_EQ(j["device_work"]["receive_requests"], 3);
+  EXPECT_EQ(j["device_work"]["invalidations"], 0);
 }
 
 TEST(Report, Rates) {

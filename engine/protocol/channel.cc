@@ -68,7 +68,7 @@ struct Channel::Impl {
         link(pool, options,
              (q != nullptr ? q->max_in_flight() : max_in_flight(options.later_credits)) +
                  (s != nullptr ? s->max_served() : 0)),
-        receives(pool, receive_count(), longest_message(options)),
+        receives(pool, receive_count(), least_receives(), longest_message(options)),
         receive_bytes(longest_message(options)) {
     link.follows = q == nullptr;
     const std::uint32_t own = q != nullptr ? q->own_credits() : options.later_credits;
@@ -83,9 +83,19 @@ struct Channel::Impl {
            (responder != nullptr ? responder->own_credits() : 0);
   }
 
-  [[nodiscard]] std::uint32_t receive_count() const {
+  // Receives that must be posted before anything that the peer may answer.
+  [[nodiscard]] std::uint32_t least_receives() const {
     return credits() + kSpareReceives +
            (responder != nullptr ? responder->receives() - responder->own_credits() : 0);
+  }
+
+  // With few credits, many spare Receives would multiply the memory.
+  [[nodiscard]] std::uint32_t receive_count() const {
+    constexpr std::uint32_t kLeast = 4;
+    constexpr std::uint32_t kShare = 4;
+    const std::uint32_t at_once =
+        std::min(link.options.receives_at_once, std::max(credits() / kShare, kLeast));
+    return least_receives() + at_once - 1;
   }
 
   void end() {
@@ -217,6 +227,7 @@ void Channel::established(Time now) {
   Impl& i = *impl_;
   i.link.now = i.heard = now;
   i.link.established = true;
+  i.link.copied_send = i.connection->copied_send();
   if (i.link.trace.on())
     trace_receives(i.link.trace, i.receives.posted(), i.receives.posted(), now);
   if (i.requester != nullptr) i.or_fail([&] { i.requester->established(now); });

@@ -23,6 +23,8 @@ class ChunkWriter {
   // index; `most`: bytes of one Write.
   [[nodiscard]] bool next(std::span<const wire::Segment> segments, std::uint32_t most,
                           WorkRequest& work);
+  // Returns whether there is nothing to write, and was not since clear().
+  [[nodiscard]] bool empty() const { return transfer_count_ == 0; }
   // The number of Writes returned so far, modulo WorkId::kParts. Every 32nd is signaled.
   [[nodiscard]] std::uint16_t given() const { return given_; }
 

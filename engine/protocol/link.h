@@ -86,6 +86,7 @@ struct Link {
   fabric::Time now = 0;  // of the owner's latest call
   WorkQueue work;
   fabric::Connection* connection = nullptr;
+  std::uint32_t copied_send = 0;  // fabric::Connection::copied_send(), once it is established
   // Maximum handles advertised at the same time, by the requester and by the responder.
   std::uint32_t handles = 0;
   std::uint32_t reply_handles = 0;

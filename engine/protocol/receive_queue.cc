@@ -2,8 +2,6 @@
 
 #include "work_id.h"
 
-#include <array>
-
 namespace rpcrdma::protocol {
 
 fabric::Expected<void> ReceiveQueue::fill() {
@@ -29,21 +27,18 @@ void ReceiveQueue::drain() {
 }
 
 fabric::Expected<std::uint32_t> ReceiveQueue::post(fabric::Connection& connection) {
-  // Usually it is one, whose Call or Reply waits; a larger array would take longer to initialize.
-  constexpr std::size_t kBatch = 4;
-  std::array<fabric::ReceiveRequest, kBatch> requests;
-  std::array<fabric::Slice, kBatch> slices;
+  if (posted_ >= least_) return 0;
   const std::uint32_t before = posted_;
   while (!idle_.empty()) {
     std::size_t n = 0;
     for (; n < kBatch && !idle_.empty(); ++n, idle_.pop()) {
       Slot& s = slots_[idle_.front()];
       s.posted = true;
-      slices[n] = s.block.slice(bytes_);
-      requests[n] = {WorkId{WorkKind::kReceive, idle_.front(), 0}.encode(), {&slices[n], 1}};
+      slices_[n] = s.block.slice(bytes_);
+      requests_[n] = {WorkId{WorkKind::kReceive, idle_.front(), 0}.encode(), {&slices_[n], 1}};
     }
     for (std::size_t done = 0; done < n;) {
-      const auto posted = connection.post_receive(std::span(requests).first(n).subspan(done));
+      const auto posted = connection.post_receive(std::span(requests_).first(n).subspan(done));
       if (!posted) return tl::unexpected(posted.error());
       done += *posted;
       posted_ += static_cast<std::uint32_t>(*posted);

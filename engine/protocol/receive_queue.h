@@ -4,6 +4,7 @@
 
 #include "fixed_ring.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace rpcrdma::protocol {
 
 class ReceiveQueue {
  public:
-  ReceiveQueue(MemoryPool& pool, std::uint32_t count, std::uint32_t bytes)
-      : pool_(pool), bytes_(bytes), slots_(count), idle_(count) {}
+  // `count`: Receives, `least` of which must stay posted; the others may wait until they can all be
+  // posted at once.
+  ReceiveQueue(MemoryPool& pool, std::uint32_t count, std::uint32_t least, std::uint32_t bytes)
+      : pool_(pool), bytes_(bytes), least_(least), slots_(count), idle_(count) {}
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(slots_.size()); }
   // Acquires the blocks of all Receives; error: the pool's.
@@ -23,8 +26,8 @@ class ReceiveQueue {
   // Releases the blocks when nothing is received any more.
   void drain();
 
-  // Posts all Receives that are not posted; returns their number. Errors: those of the connection,
-  // including kNoRoom, since the queue has room for all.
+  // Posts all Receives that are not posted, unless they can wait; returns their number. Errors:
+  // those of the connection, including kNoRoom, since the queue has room for all.
   [[nodiscard]] fabric::Expected<std::uint32_t> post(fabric::Connection& connection);
   [[nodiscard]] std::uint32_t posted() const { return posted_; }
   // Returns the block that holds the message; null: no Receive is posted under this number.
@@ -42,8 +45,13 @@ class ReceiveQueue {
 
   MemoryPool& pool_;
   std::uint32_t bytes_;
+  std::uint32_t least_;
   std::vector<Slot> slots_;
   FixedRing<std::uint32_t> idle_;
+  // Of post(), where initializing them would take longer than using them.
+  static constexpr std::size_t kBatch = 8;
+  std::array<fabric::ReceiveRequest, kBatch> requests_;
+  std::array<fabric::Slice, kBatch> slices_;
   std::uint32_t posted_ = 0;
 };
 

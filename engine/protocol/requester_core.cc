@@ -480,7 +480,17 @@ bool RequesterCore::next_work(std::uint32_t slot, WorkRequest& work) {
   work.request.id = WorkId{WorkKind::kCallSend, slot, f.generation}.encode();
   work.slices[0] = f.send.slice(f.send_bytes);
   work.slice_count = 1;
+  // The end of a one-way Call is its acknowledgment.
+  if (f.send_bytes <= link_->copied_send && f.call != kNoSlot && !calls_[f.call].one_way) {
+    work.is_copied();
+  }
   return true;
+}
+
+void RequesterCore::posted(std::uint32_t slot) {
+  InFlightCall& f = in_flight_calls_[slot];
+  f.sent = true;
+  f.give_send(*pool_);
 }
 
 bool RequesterCore::expects(std::uint32_t xid) const {

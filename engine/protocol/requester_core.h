@@ -69,6 +69,7 @@ class RequesterCore : public WorkSource {
   // A Send, or an invalidation, has succeeded.
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
+  void posted(std::uint32_t slot) override;
 
   // Returns whether a posted Call with this XID waits for its Reply.
   [[nodiscard]] bool expects(std::uint32_t xid) const;

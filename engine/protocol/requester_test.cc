@@ -133,6 +133,47 @@ class RequesterTest : public testing::ChannelTest, public RequesterOwner {
 
 constexpr ChannelOptions kSmallSegments{.max_segment = 1000};
 
+TEST_F(RequesterTest, ASendThatTheFabricCopiesNeedsNoCompletion) {
+  fabric.copied_send = 256;
+  make({.credits = 2});
+  const std::uint32_t xid = call();
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_FALSE(fabric.posted[0].signaled);
+  now += 5;
+  arrive(reply_to(xid));
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].status, CallStatus::kReplied);
+  // When its Send arrived is not known.
+  EXPECT_EQ(emitted[0].times.arrived, 0);
+  EXPECT_EQ(emitted[0].times.replied, now);
+  // Neither slots nor memory are used up.
+  for (int i = 0; i < 100; ++i) arrive(reply_to(call()));
+  EXPECT_EQ(emitted.size(), 101U);
+}
+
+TEST_F(RequesterTest, ASendThatTheFabricHasNotTakenKeepsItsMemory) {
+  fabric.copied_send = 256;
+  fabric.send_room = 0;
+  make({.credits = 2});
+  call(1, 10);
+  call(2);
+  now += 10;
+  channel->expire(now);
+  ASSERT_EQ(emitted.size(), 1U);
+  EXPECT_EQ(emitted[0].reason, "it was not sent in time");
+  fabric.send_room = SIZE_MAX;
+  channel->flush(now);
+  EXPECT_EQ(sends(), 1U);
+}
+
+TEST_F(RequesterTest, ALongerSendHasACompletion) {
+  fabric.copied_send = 40;
+  make({.credits = 2});
+  call();
+  ASSERT_EQ(fabric.posted.size(), 1U);
+  EXPECT_TRUE(fabric.posted[0].signaled);
+}
+
 TEST_F(RequesterTest, AnInlineCallAndItsReply) {
   make({.credits = 8, .first_xid = 77});
   EXPECT_EQ(call(3), 77U);

@@ -719,7 +719,15 @@ bool ResponderCore::next_work(std::uint32_t slot, WorkRequest& work) {
   s.replied_at = link_->now;
   work.slices[0] = s.send.slice(s.send_bytes);
   work.slice_count = 1;
+  // Its completion also shows that the Writes before it, and all that the peer may read, are done.
+  if (s.send_bytes <= link_->copied_send && s.writer.empty() && s.reads == kNoSlot) {
+    work.is_copied();
+  }
   return true;
+}
+
+void ResponderCore::posted(std::uint32_t slot) {
+  send_ended(slot, link_->now);
 }
 
 bool ResponderCore::next_write(std::uint32_t slot, WorkRequest& work) {
@@ -738,14 +746,9 @@ void ResponderCore::completed(const WorkId& id, Time now) {
   if (s == nullptr) return;
   if (id.kind == WorkKind::kReplySend) {
     if (s->state != State::kReplying && s->state != State::kRefusing) return;
-    transfer_ends(now);
-    if (s->reads != kNoSlot) {
-      s->state = State::kAdvertised;
-      return;
-    }
-    if (s->state == State::kReplying) owner_.on_sent(id_of(id.slot));
-    release(id.slot);
-  } else if (s->state == State::kReading) {
+    return send_ended(id.slot, now);
+  }
+  if (s->state == State::kReading) {
     if (!s->pulled.all_read(s->call)) {
       progress_ = now;
       return link_->work.add(*this, id.slot);
@@ -766,6 +769,19 @@ void ResponderCore::completed(const WorkId& id, Time now) {
            {CallAnswer::kErrorChunk, s->call.xid, verdict.rule, verdict.reason, s->call.version},
            trace::kPeer, now);
   }
+  // There may be memory now.
+  pull(now);
+}
+
+void ResponderCore::send_ended(std::uint32_t index, Time now) {
+  ServedCall& s = served_[index];
+  transfer_ends(now);
+  if (s.reads != kNoSlot) {
+    s.state = State::kAdvertised;
+    return;
+  }
+  if (s.state == State::kReplying) owner_.on_sent(id_of(index));
+  release(index);
   // There may be memory now.
   pull(now);
 }

@@ -46,6 +46,7 @@ class ResponderCore : public WorkSource {
   void completed(const WorkId& id, fabric::Time now);
   [[nodiscard]] bool next_work(std::uint32_t slot, WorkRequest& work) override;
   [[nodiscard]] bool next_write(std::uint32_t slot, WorkRequest& work) override;
+  void posted(std::uint32_t slot) override;
   void flush();
 
   [[nodiscard]] std::uint32_t own_credits() const { return options_.credits; }
@@ -104,6 +105,8 @@ class ResponderCore : public WorkSource {
   void note_refusal(const RefusedCall& refused);
   void choose_invalidation(ServedCall& served) const;
   void send(std::uint32_t index, ServedCall::State state, fabric::Time now);
+  // The Send of a Reply or RDMA_ERROR needs its memory no more.
+  void send_ended(std::uint32_t index, fabric::Time now);
   void release(std::uint32_t index);
   void give_blocks(ServedCall& served);
   // The block for the Read chunks of a Call.

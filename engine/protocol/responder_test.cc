@@ -118,6 +118,70 @@ class ResponderTest : public testing::ChannelTest, public ResponderOwner {
   fabric::Memory memory;
 };
 
+TEST_F(ResponderTest, AReplyThatTheFabricCopiesIsDoneWhenItIsPosted) {
+  fabric.copied_send = 256;
+  make({.credits = 2});
+  for (std::uint32_t xid = 1; xid < 20; ++xid) {
+    arrive(call(xid));
+    ASSERT_EQ(seen.size(), xid);
+    ASSERT_TRUE(reply(seen.back().id));
+    EXPECT_EQ(sent_ids.size(), xid - 1);
+    channel->flush(now);
+    EXPECT_FALSE(fabric.posted.back().signaled);
+    ASSERT_EQ(sent_ids.size(), xid);
+    EXPECT_EQ(sent_ids.back(), seen.back().id);
+  }
+  // Nothing is left to make progress.
+  EXPECT_EQ(channel->deadline(), fabric::kNever);
+  channel->disconnected(now);
+  EXPECT_EQ(responder->counters().unacknowledged, 0U);
+}
+
+TEST_F(ResponderTest, AReplyAfterWritesHasACompletion) {
+  fabric.copied_send = 256;
+  make();
+  greet();
+  OpenHeader o = open_call(5);
+  o.writes = {{{77, 1000, 0}}};
+  arrive(o.encode(call_stream(5)));
+  ASSERT_EQ(seen.size(), 1U);
+  fabric.posted.clear();
+  const Buffer head = words({0xdead, 1, 5, 6});
+  ASSERT_TRUE(
+      reply(seen[0].id, {{head, nullptr, false}, {{memory_bytes.data(), 1000}, &memory, true}}));
+  ASSERT_EQ(fabric.posted.size(), 2U);
+  EXPECT_FALSE(fabric.posted[0].signaled);
+  EXPECT_TRUE(fabric.posted[1].signaled);
+  EXPECT_THAT(sent_ids, IsEmpty());
+  complete_posted();
+  EXPECT_EQ(sent_ids.size(), 1U);
+}
+
+TEST_F(ResponderTest, SpareReceivesArePostedTogether) {
+  make({.credits = 16}, {.receives_at_once = 4});
+  const std::size_t all = fabric.receives.size();
+  EXPECT_EQ(channel->depths().receive, all);
+  const std::size_t posts = fabric.receive_posts;
+  for (std::uint32_t xid = 1; xid <= 8; ++xid) {
+    arrive(call(xid));
+    ASSERT_TRUE(reply(seen.back().id));
+    channel->flush(now);
+    // Enough for the credits, and for what has none.
+    EXPECT_GE(fabric.receives.size(), 18U);
+    EXPECT_EQ(fabric.receives.size(), all - xid % 4);
+  }
+  EXPECT_EQ(fabric.receive_posts, posts + 2);
+}
+
+TEST_F(ResponderTest, FewCreditsHaveFewSpareReceives) {
+  make({.credits = 3}, {.receives_at_once = 8});
+  EXPECT_EQ(fabric.receives.size(), 8U);
+  make({.credits = 3});
+  EXPECT_EQ(fabric.receives.size(), 5U);
+  arrive(call(1));
+  EXPECT_EQ(fabric.receives.size(), 5U);
+}
+
 TEST_F(ResponderTest, AnInlineCallAndItsReply) {
   Durations durations;
   make({.credits = 8, .durations = &durations});

@@ -8,13 +8,15 @@ WorkRequest& WorkQueue::fresh() {
   WorkRequest& work = batch_[last_];
   work.request = {};
   work.slice_count = 0;
+  work.copied = false;
   return work;
 }
 
 void WorkQueue::fill() {
   first_ = last_ = 0;
-  if (written_ == 0) fill_writes();
   while (last_ < kBatch && !waiting_.empty()) {
+    if (written_ == 0) fill_writes();
+    if (last_ == kBatch) return;
     const Job job = waiting_.front();
     if (job.source->next_work(job.slot, fresh())) {
       waiting_.pop();
@@ -22,7 +24,6 @@ void WorkQueue::fill() {
     }
     jobs_[last_] = job;
     refer(last_++);
-    if (written_ == 0) return;  // the next ones' Writes first
   }
 }
 
@@ -89,8 +90,17 @@ fabric::Expected<void> WorkQueue::post(fabric::Connection& connection,
     if (!posted && posted.error().code == fabric::Errc::kNoRoom) return {};
     if (!posted) return tl::unexpected(posted.error());
     if (trace.on()) trace_posted(trace, std::span(batch_).subspan(first_, *posted), now);
+    const std::size_t begin = first_;
     first_ += *posted;
+    report_copied(begin, first_);
     if (first_ != last_) return {};
+  }
+}
+
+// Sources may add and cancel requests meanwhile, but only behind those that were posted.
+void WorkQueue::report_copied(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (batch_[i].copied) jobs_[i].source->posted(jobs_[i].slot);
   }
 }
 

@@ -22,6 +22,13 @@ struct WorkRequest {
   std::array<fabric::Slice, fabric::kMaxSlices> slices;
   std::uint32_t slice_count = 0;
   std::uint32_t xid = 0;  // kRead, kWrite: of the Call that it serves
+  bool copied = false;    // its memory is free when it is posted
+
+  // The source learns that by posted(), instead of by a completion.
+  void is_copied() {
+    request.signaled = false;
+    copied = true;
+  }
 };
 
 class WorkSource {
@@ -34,6 +41,8 @@ class WorkSource {
   [[nodiscard]] virtual bool next_write(std::uint32_t /*slot*/, WorkRequest& /*work*/) {
     return false;
   }
+  // The slot's copied request was posted; it was its last.
+  virtual void posted(std::uint32_t /*slot*/) {}
 };
 
 class WorkQueue {
@@ -71,6 +80,7 @@ class WorkQueue {
   void fill_writes();
   [[nodiscard]] WorkRequest& fresh();
   void refer(std::size_t i);  // requests_[i] to batch_[i]
+  void report_copied(std::size_t begin, std::size_t end);
   // Finds a slot's only request.
   [[nodiscard]] std::size_t place_in_batch(const WorkSource& source, std::uint32_t slot) const;
   [[nodiscard]] std::size_t place_waiting(const WorkSource& source, std::uint32_t slot) const;

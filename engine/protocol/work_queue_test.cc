@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace rpcrdma::protocol {
@@ -17,6 +18,7 @@ struct Replies : WorkSource {
     if (next_write(slot, work)) return false;
     work.request.operation = fabric::Operation::kSend;
     work.request.id = slot;
+    if (copied) work.is_copied();
     return true;
   }
   bool next_write(std::uint32_t slot, WorkRequest& work) override {
@@ -29,6 +31,10 @@ struct Replies : WorkSource {
     return true;
   }
 
+  void posted(std::uint32_t slot) override { reported.push_back(slot); }
+
+  std::vector<std::uint32_t> reported;  // by posted()
+  bool copied = false;                  // the Sends
   std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(4096);
   std::vector<unsigned> writes;
 };
@@ -69,6 +75,28 @@ TEST_F(WorkQueueTest, ASendWaitsForNoMoreThanABatchOfOtherWrites) {
   replies.bytes.resize(32U << 10);
   // Whether slot 1 has another Write is not known when the batch of Writes is full.
   EXPECT_EQ(post({1, 1, 1}), "W0 W1 S0 W2 S1 S2 ");
+}
+
+TEST_F(WorkQueueTest, ThatOrderIsPostedAtOnce) {
+  replies.bytes.resize(1U << 20);
+  EXPECT_EQ(post({1, 1, 1}), "W0 S0 W1 S1 W2 S2 ");
+  EXPECT_THAT(fabric.send_posts, ::testing::ElementsAre(6));
+  fabric.send_posts.clear();
+  EXPECT_EQ(post(std::vector<unsigned>(20, 0)).size(), 20 * 3 + 10U);
+  EXPECT_THAT(fabric.send_posts, ::testing::ElementsAre(16, 4));
+}
+
+TEST_F(WorkQueueTest, ASourceLearnsWhichOfItsCopiedRequestsWerePosted) {
+  replies.copied = true;
+  fabric.send_room = 3;
+  EXPECT_EQ(post({1, 0, 0}), "W0 S0 S1 ");
+  EXPECT_THAT(replies.reported, ::testing::ElementsAre(0, 1));
+  fabric.send_room = SIZE_MAX;
+  EXPECT_EQ(post(), "S2 ");
+  EXPECT_THAT(replies.reported, ::testing::ElementsAre(0, 1, 2));
+  replies.copied = false;
+  EXPECT_EQ(post({0}), "S0 ");
+  EXPECT_EQ(replies.reported.size(), 3U);
 }
 
 TEST_F(WorkQueueTest, TheOrderStaysIfThereIsNoRoomForAWhile) {

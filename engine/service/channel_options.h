@@ -23,6 +23,7 @@ namespace rpcrdma::service {
   if (const std::uint32_t most = loop.provider().limits().message; most != 0) {
     channel.max_transfer = most;
   }
+  channel.receives_at_once = loop.provider().limits().receives_at_once;
   channel.tracer = loop.tracer();
   channel.connection = trace;
   return channel;

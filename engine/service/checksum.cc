@@ -1,5 +1,7 @@
 #include "checksum.h"
 
+#include "crc32c_tables.h"
+
 #include <algorithm>
 
 #include <isa-l/crc.h>
@@ -12,9 +14,22 @@ namespace {
 // crc32_iscsi() takes its length as an int.
 constexpr std::size_t kCrcStep = 1U << 30;
 
+// Whether ISA-L has more than a loop over the bits for this processor.
+bool has_instruction() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("sse4.2");
+#else
+  return true;
+#endif
+}
+
 }  // namespace
 
 void Checksum::add(wire::Bytes bytes) {
+  if (!has_instruction()) {
+    crc_ = crc32c_by_tables(bytes, crc_);
+    return;
+  }
   while (!bytes.empty()) {
     const std::size_t step = std::min(bytes.size(), kCrcStep);
     // The function only reads; its parameter is not const.

@@ -13,9 +13,9 @@ def need_verbs(lab):
 class GuestServer:
     """`rpcrdma serve`, or another listening command, in a guest, on the guest's device."""
 
-    def __init__(self, guest, listen, *options, command="serve"):
-        self.guest, self.name = guest, f"/root/{command}-{listen}"
-        self.command = f"rpcrdma {command} --provider verbs --listen {listen} {' '.join(options)}"
+    def __init__(self, guest, listen, *options, command="serve", program="rpcrdma"):
+        self.guest, self.name = guest, f"/root/{command}-{program.replace('/', '-')}-{listen}"
+        self.command = f"{program} {command} --provider verbs --listen {listen} {' '.join(options)}"
         self.start()
 
     def start(self):

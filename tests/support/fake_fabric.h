@@ -45,6 +45,9 @@ class FakeFabric : public fabric::testing::NullProvider {
   std::deque<Receive> receives;
   std::map<std::uint32_t, Advertised> advertised;
   std::vector<Invalidated> invalidated;
+  std::vector<std::size_t> send_posts;  // requests in each call of post_send()
+  std::size_t receive_posts = 0;        // calls of post_receive()
+  std::uint32_t copied_send = 0;        // as in fabric::Connection
   // Requests that it refuses.
   std::size_t send_room = SIZE_MAX;
   std::optional<fabric::Errc> refuse_send, refuse_receive, refuse_advertise, refuse_invalidate;
@@ -92,11 +95,14 @@ class FakeFabric : public fabric::testing::NullProvider {
         }
       }
       if (n == 0) return fabric::fail(fabric::Errc::kNoRoom);
+      f_.send_posts.push_back(n);
       return n;
     }
+    std::uint32_t copied_send() const override { return f_.copied_send; }
     fabric::Expected<std::size_t> post_receive(
         std::span<const fabric::ReceiveRequest> requests) override {
       if (f_.refuse_receive) return fabric::fail(*f_.refuse_receive, "refused");
+      ++f_.receive_posts;
       for (const fabric::ReceiveRequest& r : requests) f_.receives.push_back({r.id, r.local[0]});
       return requests.size();
     }

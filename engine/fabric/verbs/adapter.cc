@@ -1,6 +1,7 @@
 #include "adapter.h"
 
 #include <algorithm>
+#include <climits>
 
 #include <poll.h>
 
@@ -34,6 +35,7 @@ Adapter::~Adapter() {
 
 Expected<fabric::Memory> Adapter::register_memory(std::span<std::uint8_t> memory) {
   auto registered = device_->register_memory(memory);
+  ++counters_.pool_registrations;
   if (registered && trace::on(tracer_)) trace_registration(*registered, true);
   return registered;
 }
@@ -96,20 +98,12 @@ std::array<int, 3> Adapter::descriptors() const {
   return {device_->events()->fd, device_->completions()->fd, device_->context()->async_fd};
 }
 
-void Adapter::progress(bool look) {
+void Adapter::progress(Look look) {
   post_waiting();
-  if (look) {
-    const std::array<int, 3> fds = descriptors();
-    std::array<pollfd, 3> ready{};
-    for (std::size_t i = 0; i < fds.size(); ++i) ready[i] = {fds[i], POLLIN, 0};
-    if (::poll(ready.data(), ready.size(), 0) > 0) {
-      if (ready[1].revents != 0) queues_.drain_channel();
-      // Process what completed before a connection's end before the end itself.
-      poll(INT_MAX);
-      if (ready[0].revents != 0) read_cm_events();
-      if (ready[2].revents != 0) read_device_events();
-    }
-  }
+  // Mostly a completion ended the sleep, and its event takes one system call. What else is there
+  // ends the next sleep at once.
+  const bool woken = look == Look::kAfterSleep && queues_.take_events();
+  if (look != Look::kNone && !woken) look_at_descriptors();
   constexpr int kBatchesAtOnce = 4;
   poll(kBatchesAtOnce);
   if (failing_.empty()) return;
@@ -119,13 +113,27 @@ void Adapter::progress(bool look) {
   finish_failed();
 }
 
+void Adapter::look_at_descriptors() {
+  const std::array<int, 3> fds = descriptors();
+  std::array<pollfd, 3> ready{};
+  for (std::size_t i = 0; i < fds.size(); ++i) ready[i] = {fds[i], POLLIN, 0};
+  if (::poll(ready.data(), ready.size(), 0) <= 0) return;
+  if (ready[1].revents != 0) (void)queues_.take_events();
+  // Process what completed before a connection's end before the end itself.
+  poll(INT_MAX);
+  if (ready[0].revents != 0) read_cm_events();
+  if (ready[2].revents != 0) read_device_events();
+}
+
 bool Adapter::arm() {
   post_waiting();
   const auto anything = [&] {
     return !completions_.empty() || !events_.empty() || !ends_.empty() || !failing_.empty();
   };
+  // A look at the queues costs less than a notification that is not needed.
+  poll(INT_MAX);
   if (anything()) return false;
-  queues_.arm();
+  counters_.notifications += queues_.arm();
   poll(INT_MAX);
   return !anything();
 }

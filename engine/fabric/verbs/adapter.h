@@ -26,6 +26,13 @@ struct CmNews {
   Name name = 0;        // of the connection; 0: none
 };
 
+// Which descriptors progress() looks at.
+enum class Look : std::uint8_t {
+  kNone,
+  kAfterSleep,  // the completions'; the others only if that did not wake the owner
+  kAll,
+};
+
 class Adapter {
  public:
   Adapter(std::unique_ptr<Device> device, trace::Tracer* tracer);
@@ -49,6 +56,7 @@ class Adapter {
   void destroy(Name name);
   [[nodiscard]] fabric::Expected<std::size_t> post_send(
       Name name, std::span<const fabric::SendRequest> requests);
+  [[nodiscard]] std::uint32_t copied_send(Name name);
   [[nodiscard]] fabric::Expected<std::size_t> post_receive(
       Name name, std::span<const fabric::ReceiveRequest> requests);
   [[nodiscard]] fabric::Expected<fabric::MemoryRegion> advertise(Name name, std::uint64_t id,
@@ -59,9 +67,8 @@ class Adapter {
   [[nodiscard]] fabric::Expected<void> invalidate(Name name, std::uint64_t id,
                                                   std::uint32_t handle);
 
-  // Processes completions; with `look` also the events of the descriptors, which costs a system
-  // call.
-  void progress(bool look);
+  // Processes completions, and the events of the descriptors, which costs system calls.
+  void progress(Look look);
   // Makes the descriptors report everything that happens next. False: there is already something to
   // do.
   [[nodiscard]] bool arm();
@@ -72,6 +79,7 @@ class Adapter {
     return completions_.poll(completions);
   }
   [[nodiscard]] bool poll(CmNews& news);
+  [[nodiscard]] const WorkCounters& counters() const { return counters_; }
 
  private:
   struct Listening {
@@ -94,6 +102,7 @@ class Adapter {
     std::vector<std::uint8_t> private_data;
   };
 
+  void look_at_descriptors();
   void trace_registration(const fabric::Memory& memory, bool begun) const;
 
   // Slots.
@@ -157,6 +166,7 @@ class Adapter {
   std::size_t lingering_ = 0;
   bool lost_ = false;
   std::array<Sges, kChain> sges_;
+  WorkCounters counters_;
 };
 
 }  // namespace rpcrdma::verbs

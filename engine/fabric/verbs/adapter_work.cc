@@ -19,7 +19,10 @@ using fabric::Status;
 // ----- completions
 
 void Adapter::poll(int batches) {
-  queues_.poll(batches, [this](const ibv_wc& wc) { on_completion(wc); });
+  queues_.poll(batches, [this](const ibv_wc& wc) {
+    ++counters_.completions;
+    on_completion(wc);
+  });
 }
 
 void Adapter::on_completion(const ibv_wc& wc) {
@@ -144,6 +147,7 @@ bool Adapter::post_chain(Slot& slot) {
   for (std::size_t i = 0; i + 1 < slot.chained; ++i) slot.chain[i].next = &slot.chain[i + 1];
   slot.chain[slot.chained - 1].next = nullptr;
   ibv_send_wr* bad = nullptr;
+  ++counters_.send_posts;
   // Some libraries return negative numbers.
   const int error = std::abs(::ibv_post_send(slot.id->qp, slot.chain.data(), &bad));
   // siw's queues all work, and then names none if the connection has ended.
@@ -152,6 +156,10 @@ bool Adapter::post_chain(Slot& slot) {
                                  : static_cast<std::size_t>(bad - slot.chain.data());
   for (std::size_t i = 0; i < posted; ++i) {
     const ibv_send_wr& wr = slot.chain[i];
+    ++counters_.send_requests;
+    if ((wr.send_flags & IBV_SEND_SIGNALED) != 0) ++counters_.signaled;
+    if (wr.opcode == IBV_WR_BIND_MW) ++counters_.binds;
+    if (wr.opcode == IBV_WR_LOCAL_INV) ++counters_.invalidations;
     // The window's handle from now on; the next binding changes it again.
     if (wr.opcode == IBV_WR_BIND_MW) wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
   }
@@ -247,6 +255,12 @@ Expected<std::size_t> Adapter::post_send(Name name, std::span<const fabric::Send
   return posted;
 }
 
+// Work of a device that copies only signaled work keeps its completion.
+std::uint32_t Adapter::copied_send(Name name) {
+  const Slot* const s = find(name);
+  return s == nullptr || device_->abilities().signal_all ? 0 : s->most_inline;
+}
+
 Expected<std::size_t> Adapter::post_held(Slot& slot,
                                          std::span<const fabric::ReceiveRequest> requests) {
   const std::uint32_t most =
@@ -301,6 +315,8 @@ Expected<std::size_t> Adapter::post_receive(Name name,
     ibv_recv_wr* bad = nullptr;
     const int error = std::abs(::ibv_post_recv(s->id->qp, chain.data(), &bad));
     const std::size_t done = error == 0 ? n : static_cast<std::size_t>(bad - chain.data());
+    ++counters_.receive_posts;
+    counters_.receive_requests += done;
     for (std::size_t i = done; i < n; ++i) s->receives.pop_back();
     posted += done;
     if (error != 0) {
@@ -333,6 +349,7 @@ Expected<fabric::MemoryRegion> Adapter::advertise(Name name, std::uint64_t id,
                        (allows(access, fabric::Access::kRemoteWrite) ? IBV_ACCESS_LOCAL_WRITE : 0);
     ibv_mr* const made = handles_.register_memory(name, data, length, rights);
     if (made == nullptr) return fabric::fail(Errc::kNoRoom, std::strerror(errno));
+    ++counters_.registrations;
     return fabric::MemoryRegion{made->rkey, offset};
   }
   if (!room_for_send(*s)) return fabric::fail(Errc::kNoRoom);

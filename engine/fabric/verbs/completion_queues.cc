@@ -46,24 +46,32 @@ void CompletionQueues::give(const Share& share) {
   if (share.queue != nullptr) queues_[share.index].taken -= share.places;
 }
 
-void CompletionQueues::arm() {
+std::uint32_t CompletionQueues::arm() {
+  const std::uint32_t before = armed_;
   for (Queue& q : queues_) {
-    if (!q.armed) q.armed = ::ibv_req_notify_cq(q.queue, 0) == 0;
+    if (q.armed || ::ibv_req_notify_cq(q.queue, 0) != 0) continue;
+    q.armed = true;
+    ++armed_;
   }
+  return armed_ - before;
 }
 
-void CompletionQueues::drain_channel() {
+bool CompletionQueues::take_events() {
+  bool any = false;
   ibv_cq* news = nullptr;
   void* context = nullptr;
-  while (::ibv_get_cq_event(channel_, &news, &context) == 0) {
+  while (armed_ != 0 && ::ibv_get_cq_event(channel_, &news, &context) == 0) {
+    any = true;
     for (Queue& q : queues_) {
       if (q.queue != news) continue;
       q.armed = false;
+      --armed_;
       if (++q.unacknowledged < kAcknowledgeAt) continue;
       ::ibv_ack_cq_events(q.queue, q.unacknowledged);
       q.unacknowledged = 0;
     }
   }
+  return any;
 }
 
 }  // namespace rpcrdma::verbs

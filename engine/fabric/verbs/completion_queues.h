@@ -47,9 +47,11 @@ class CompletionQueues {
 
   // Makes the channel readable with the next completion of each queue. Completions from before must
   // be polled afterwards.
-  void arm();
-  // Reads and acknowledges the channel's events.
-  void drain_channel();
+  // Returns how many queues had to be armed.
+  std::uint32_t arm();
+  // Reads and acknowledges the channel's events; returns whether there was any. Takes a system call
+  // for each armed queue at most.
+  bool take_events();
 
  private:
   static constexpr int kBatch = 64;
@@ -63,6 +65,7 @@ class CompletionQueues {
   ibv_context* const context_;
   ibv_comp_channel* const channel_;
   const std::uint32_t usual_;
+  std::uint32_t armed_ = 0;   // queues, each of which has one event at most
   std::deque<Queue> queues_;  // a deque, since elements must not move
   ibv_wc batch_[kBatch];
 };

@@ -31,8 +31,8 @@ bool set_nonblocking(int fd) {
 }
 
 // librdmacm prints to stderr by itself if RDMA is unavailable, so check first.
-Expected<Owned<rdma_event_channel>> open_channel() {
-  if (const std::string lack = missing_requirements(look_at_system()); !lack.empty()) {
+Expected<Owned<rdma_event_channel>> open_channel(const std::string& root = "") {
+  if (const std::string lack = missing_requirements(look_at_system(root)); !lack.empty()) {
     return fabric::fail(Errc::kSystem, lack);
   }
   Owned<rdma_event_channel> channel(::rdma_create_event_channel());
@@ -70,7 +70,7 @@ Expected<Owned<rdma_cm_id>> bound_id(rdma_event_channel* channel, const fabric::
 Expected<std::unique_ptr<Device>> Device::open(const VerbsOptions& options) {
   std::unique_ptr<Device> d(new Device);
   d->address_ = options.address;
-  auto channel = open_channel();
+  auto channel = open_channel(options.root);
   if (!channel) return tl::unexpected(channel.error());
   d->channel_ = std::move(*channel);
   auto anchor = bound_id(d->channel_.get(), options.address, 0);

@@ -6,6 +6,9 @@ namespace rpcrdma::verbs {
 
 namespace {
 
+// Each call of ibv_post_recv() takes a lock, and rings a doorbell or writes a doorbell record.
+constexpr std::uint32_t kReceivesAtOnce = 8;
+
 std::uint32_t positive(int value) {
   return static_cast<std::uint32_t>(std::max(value, 0));
 }
@@ -53,6 +56,7 @@ fabric::Limits limits_of(const Abilities& a) {
                                                   : std::min(a.read_slices, a.slices);
   limits.read_slices = static_cast<std::uint8_t>(std::min<std::uint32_t>(read, fabric::kMaxSlices));
   limits.sends_invalidate = a.invalidates;
+  limits.receives_at_once = kReceivesAtOnce;
   limits.accepts_invalidate = a.windows && a.invalidates;
   return limits;
 }

@@ -2,6 +2,8 @@
 // for its descriptors.
 #include "adapter.h"
 
+#include <utility>
+
 #include <fmt/core.h>
 #include <sys/epoll.h>
 
@@ -13,8 +15,8 @@ using fabric::Expected;
 
 namespace {
 
-// An owner that polls checks the descriptors only once in this many calls, since that takes a
-// system call.
+// The descriptors that need no look after each sleep, and none while an owner polls, get one in
+// this many calls.
 constexpr unsigned kLookEvery = 64;
 
 class VerbsConnection : public fabric::Connection {
@@ -27,6 +29,7 @@ class VerbsConnection : public fabric::Connection {
   Expected<std::size_t> post_send(std::span<const fabric::SendRequest> requests) override {
     return adapter_.post_send(name_, requests);
   }
+  std::uint32_t copied_send() const override { return adapter_.copied_send(name_); }
   Expected<std::size_t> post_receive(std::span<const fabric::ReceiveRequest> requests) override {
     return adapter_.post_receive(name_, requests);
   }
@@ -82,6 +85,7 @@ class Verbs : public VerbsProvider {
   }
 
   const std::string& device() const override { return adapter_.device().name(); }
+  const WorkCounters& counters() const override { return adapter_.counters(); }
   const fabric::Limits& limits() const override { return adapter_.device().limits(); }
 
   Expected<fabric::Memory> register_memory(std::span<std::uint8_t> memory) override {
@@ -115,9 +119,8 @@ class Verbs : public VerbsProvider {
   }
 
   void progress() override {
-    const bool look = slept_ || ++turns_ % kLookEvery == 0;
-    slept_ = false;
-    adapter_.progress(look);
+    const Look usual = std::exchange(slept_, false) ? Look::kAfterSleep : Look::kNone;
+    adapter_.progress(++turns_ % kLookEvery == 0 ? Look::kAll : usual);
   }
 
   std::size_t poll(std::span<fabric::Completion> completions) override {

@@ -75,6 +75,9 @@ class Connection {
   // returns the reason: kNoRoom, kNotConnected, kBadArgument. The requests and their slice lists
   // are copied, the memory of the slices is not.
   [[nodiscard]] virtual Expected<std::size_t> post_send(std::span<const SendRequest> requests) = 0;
+  // Returns up to how many bytes post_send() copies the memory of a Send, which then belongs to its
+  // owner again at once: such a Send needs no completion.
+  [[nodiscard]] virtual std::uint32_t copied_send() const { return 0; }
   // The same for Receives; allowed, and recommended, before the connection is established.
   [[nodiscard]] virtual Expected<std::size_t> post_receive(
       std::span<const ReceiveRequest> requests) = 0;
@@ -149,6 +152,9 @@ struct Limits {
   // The peer may use Send With Invalidate. If it does so on a device without support, the
   // connection ends, so the peer must be informed that it may not (RFC 8797, flag R).
   bool accepts_invalidate = false;
+  // How many Receives to post at a time, if the connection has that many to spare: each call of
+  // post_receive() costs as much as several Receives.
+  std::uint32_t receives_at_once = 1;
   // The provider traces the peer's RDMA Reads and Writes. Most devices do not report these.
   bool sees_peer_operations = false;
   // On the accepting side, what the peer sends before the owner has polled kEstablished waits for

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <rpcrdma/load/device_work.h>
 #include <rpcrdma/load/tally.h>
 
 namespace rpcrdma::load {
@@ -48,6 +49,7 @@ struct Result {
   std::uint64_t stalls = 0;     // Calls that waited for a credit
   bool interrupted = false;
   std::optional<Packets> packets;
+  std::optional<DeviceWork> device_work;
   std::optional<Reverse> reverse;
   std::vector<std::string> failed;  // thresholds that were exceeded
 };

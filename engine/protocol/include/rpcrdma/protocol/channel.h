@@ -59,6 +59,8 @@ struct ChannelOptions {
   // can send it, and Calls of version 2 name a handle for it only if the device accepts it.
   bool sends_invalidate = false;
   bool accepts_invalidate = false;
+  // How many Receives are posted at a time (fabric::Limits), if there are enough credits. Not 0.
+  std::uint32_t receives_at_once = 1;
   // Reserves Receives and work for a requester that is attached later, see attach(): its maximum
   // credits.
   std::uint32_t later_credits = 0;

@@ -32,6 +32,23 @@ struct VerbsOptions {
   // Receives errors without a connection for port and device changes, and events for registered
   // memory; null: no tracing.
   trace::Tracer* tracer = nullptr;
+  std::string root;  // the folder that contains /sys and /dev, for tests
+};
+
+// What a provider asked of its device, over its life. The costly steps of a Call: each of them is a
+// system call, a doorbell, or an interrupt of some device.
+struct WorkCounters {
+  std::uint64_t send_posts = 0;     // calls of ibv_post_send(), each with a chain
+  std::uint64_t send_requests = 0;  // work requests in them, with those for memory windows
+  std::uint64_t signaled = 0;       // of these: with a completion on success
+  std::uint64_t binds = 0;          // of these: bind a memory window
+  std::uint64_t invalidations = 0;  // of these: invalidate one
+  std::uint64_t receive_posts = 0;  // calls of ibv_post_recv(), each with a chain
+  std::uint64_t receive_requests = 0;
+  std::uint64_t completions = 0;         // polled
+  std::uint64_t notifications = 0;       // ibv_req_notify_cq(): before sleeping
+  std::uint64_t registrations = 0;       // ibv_reg_mr() for a handle
+  std::uint64_t pool_registrations = 0;  // the same for memory that is reused
 };
 
 class VerbsProvider : public fabric::Provider {
@@ -46,6 +63,7 @@ class VerbsProvider : public fabric::Provider {
   [[nodiscard]] static fabric::Expected<std::string> device_of(const fabric::Address& address);
 
   [[nodiscard]] virtual const std::string& device() const = 0;  // "mlx5_0"
+  [[nodiscard]] virtual const WorkCounters& counters() const = 0;
 };
 
 }  // namespace rpcrdma::verbs
