@@ -28,7 +28,7 @@ Ids calls_of(const index::Store& store, const Ids& messages) {
         const index::MessageRow& row = c.rows[id - 1];
         if (row.kind == model::Kind::kCall) {
           calls.push_back(id);
-        } else if (c.call_of(row) != nullptr) {
+        } else if (c.call_of(row)) {
           calls.push_back(row.match);
         }
       }
@@ -86,9 +86,8 @@ std::optional<std::size_t> CallList::place_of(std::uint64_t call) const {
     if (it == ranked_.end()) return std::nullopt;
     i = static_cast<std::size_t>(it - ranked_.begin());
   } else {
-    const auto it = std::lower_bound(calls_.begin(), calls_.end(), call);
-    if (it == calls_.end() || *it != call) return std::nullopt;
-    i = static_cast<std::size_t>(it - calls_.begin());
+    i = calls_.lower_bound(call);
+    if (i == calls_.size() || calls_[i] != call) return std::nullopt;
   }
   return reversed() ? size() - 1 - i : i;
 }
@@ -146,7 +145,7 @@ void CallList::check() {
   while (!checkpoints_.empty() && !holds(checkpoints_.back())) checkpoints_.pop_back();
   const std::uint64_t last = checkpoints_.empty() ? 0 : checkpoints_.back().last;
   Q_EMIT replacing();
-  calls_.erase(std::upper_bound(calls_.begin(), calls_.end(), last), calls_.end());
+  calls_.keep_up_to(last);
   Q_EMIT replaced();
 }
 
@@ -185,11 +184,7 @@ void CallList::take(const Ids& calls, const Checkpoint& reached) {
   // Replies bring Calls of earlier rows that are not shown themselves.
   Ids fresh;
   for (const std::uint64_t id : calls) {
-    if (!calls_.empty() && id <= calls_.back() &&
-        std::binary_search(calls_.begin(), calls_.end(), id)) {
-      continue;
-    }
-    fresh.push_back(id);
+    if (calls_.empty() || id > calls_.back() || !calls_.contains(id)) fresh.push_back(id);
   }
   if (!fresh.empty()) {
     const bool behind = calls_.empty() || fresh.front() > calls_.back();
@@ -200,9 +195,7 @@ void CallList::take(const Ids& calls, const Checkpoint& reached) {
     } else if (seen) {
       Q_EMIT replacing();
     }
-    const auto middle = static_cast<std::ptrdiff_t>(calls_.size());
-    calls_.insert(calls_.end(), fresh.begin(), fresh.end());
-    if (!behind) std::inplace_merge(calls_.begin(), calls_.begin() + middle, calls_.end());
+    calls_.add(fresh);
     if (seen && behind) {
       Q_EMIT grown();
     } else if (seen) {
@@ -223,7 +216,7 @@ void CallList::rank() {
   rank_again_ = false;
   worker_->post(
       this,
-      [store = document_.shared_store(), calls = calls_] {
+      [store = document_.shared_store(), calls = calls_.share()] {
         std::vector<Ranked> ranked;
         if (store == nullptr) return ranked;
         ranked.reserve(calls.size());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "document.h"
+#include "sorted_ids.h"
 #include "worker.h"
 
 #include <QObject>
@@ -73,8 +74,8 @@ class CallList : public QObject {
   bool active_ = false;
   bool stale_ = true;  // to begin again when it becomes active
   Order order_ = Order::kOldestFirst;
-  std::vector<std::uint64_t> calls_;  // sorted
-  std::vector<Ranked> ranked_;        // as of the latest sorting
+  SortedIds calls_;
+  std::vector<Ranked> ranked_;  // as of the latest sorting
   std::vector<Checkpoint> checkpoints_;
   QString filter_;  // for which the rows were gone through
   std::optional<TimeRange::Span> range_;

@@ -62,8 +62,8 @@ CallRow read_call(const index::Content& c, std::uint64_t id) {
   CallRow shown;
   if (id == 0 || id > c.rows.size()) return shown;
   const index::MessageRow& row = c.rows[id - 1];
-  const index::MessageRow* const answer =
-      row.match != 0 && row.match <= c.rows.size() ? &c.rows[row.match - 1] : nullptr;
+  std::optional<index::MessageRow> answer;
+  if (row.match != 0 && row.match <= c.rows.size()) answer = c.rows[row.match - 1];
   shown.id = id;
   shown.time_ns = row.time_ns;
   shown.latency_ns = row.latency_ns;
@@ -77,10 +77,10 @@ CallRow read_call(const index::Content& c, std::uint64_t id) {
   if (!row.is(index::MessageRow::kNoLength)) {
     shown.up = static_cast<std::int64_t>(row.length + read);
   }
-  if (answer != nullptr && !answer->is(index::MessageRow::kNoLength)) {
+  if (answer && !answer->is(index::MessageRow::kNoLength)) {
     shown.down = static_cast<std::int64_t>(answer->length + row.moved - read);
   }
-  if (answer == nullptr) {
+  if (!answer) {
     shown.fate = row.is(index::MessageRow::kOver) ? CallFate::kUnanswered : CallFate::kInFlight;
   } else if (answer->kind == model::Kind::kError) {
     shown.fate = CallFate::kError;

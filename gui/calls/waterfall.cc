@@ -161,8 +161,8 @@ void Waterfall::refresh() {
   const std::uint64_t id = document_.selected();
   const QString request = document_.store().read([id](const index::Content& c) {
     if (id == 0 || id > c.rows.size()) return QString();
-    const index::MessageRow* const call = c.call_of(c.rows[id - 1]);
-    return call != nullptr ? one_line(QString::fromStdString(c.request(*call))) : QString();
+    const std::optional<index::MessageRow> call = c.call_of(c.rows[id - 1]);
+    return call ? one_line(QString::fromStdString(c.request(*call))) : QString();
   });
   WaterfallPicture picture = waterfall_of(*excerpt, id, request);
   const bool same = picture.call == picture_.call && picture.bars.size() == picture_.bars.size();

@@ -2,6 +2,7 @@
 // excerpts.
 #include "document.h"
 
+#include <QElapsedTimer>
 #include <algorithm>
 
 #include <rpcrdma/live/endpoints.h>
@@ -11,7 +12,9 @@ namespace rpcrdma::gui {
 
 namespace {
 
-constexpr int kStatusEveryMs = 50;
+// The views take at most a tenth of the time to show what is new.
+constexpr int kStatusEveryMs = 50, kStatusEveryMostMs = 200;
+constexpr int kStatusShare = 10;
 
 // From shortly before the first message: captures can begin long before a connection does.
 TimeRange::Span bounds_of(const index::Content& c) {
@@ -65,6 +68,18 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   excerpt_worker_ = std::make_unique<Worker>();
   background_ = std::make_unique<Worker>();
   background_cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  if (loading_ != nullptr) loading_->cancel();
+  // Summing up what was read, and freeing millions of rows, take long. The thread of the old
+  // document reads and writes the old store: it ends first.
+  disposal_.post(
+      this,
+      [old = std::shared_ptr<index::Loading>(std::move(loading_)),
+       old_store = std::exchange(store_, nullptr)]() mutable {
+        old.reset();
+        old_store.reset();
+        return 0;
+      },
+      [](int) {});
   loading_ = std::move(loading);
   store_ = std::move(store);
   title_ = title;
@@ -192,6 +207,13 @@ void Document::note_change() {
 void Document::announce_change() {
   *noted_ = false;
   if (store_ == nullptr || paused_) return;
+  // Views are drawn before the timer ends.
+  QElapsedTimer clock;
+  clock.start();
+  QTimer::singleShot(0, this, [this, clock] {
+    const auto took = static_cast<int>(std::min<qint64>(clock.elapsed(), kStatusEveryMostMs));
+    change_timer_.setInterval(std::clamp(kStatusShare * took, kStatusEveryMs, kStatusEveryMostMs));
+  });
   std::string error;
   bool over = false;
   TimeRange::Span bounds;
@@ -272,10 +294,9 @@ void Document::find_range() {
       last_ = bound([&](std::int64_t ns) { return ns <= range->to_ns; });
     });
   }
-  const auto from = std::lower_bound(found_.begin(), found_.end(), first_);
-  const auto to = time_range_.range() ? std::upper_bound(from, found_.end(), last_) : found_.end();
-  found_first_ = static_cast<std::uint64_t>(from - found_.begin());
-  found_count_ = static_cast<std::uint64_t>(to - from);
+  found_first_ = found_.lower_bound(first_);
+  const std::size_t end = time_range_.range() ? found_.lower_bound(last_ + 1) : found_.size();
+  found_count_ = std::max<std::uint64_t>(end, found_first_) - found_first_;
 }
 
 std::uint64_t Document::row_count() const {
@@ -291,11 +312,9 @@ std::optional<std::uint64_t> Document::row_of(std::uint64_t message) const {
   if (filter_.isEmpty()) {
     return first_ <= message && message <= last_ ? std::optional(message - first_) : std::nullopt;
   }
-  const auto begin = found_.begin() + static_cast<std::ptrdiff_t>(found_first_);
-  const auto end = begin + static_cast<std::ptrdiff_t>(found_count_);
-  const auto it = std::lower_bound(begin, end, message);
-  if (it == end || *it != message) return std::nullopt;
-  return static_cast<std::uint64_t>(it - begin);
+  const std::uint64_t place = found_.lower_bound(message);
+  if (place < found_first_ || place >= found_first_ + found_count_) return std::nullopt;
+  return found_[place] == message ? std::optional(place - found_first_) : std::nullopt;
 }
 
 bool Document::set_filter(const QString& wanted, filter::FilterError* error) {
@@ -343,18 +362,8 @@ void Document::search_on() {
 
 void Document::took(const index::Search::Found& found) {
   searching_ = false;
-  if (!found.messages.empty()) {
-    const auto middle = static_cast<std::ptrdiff_t>(found_.size());
-    const bool behind = found_.empty() || found.messages.front() > found_.back();
-    found_.insert(found_.end(), found.messages.begin(), found.messages.end());
-    // Only a few sort before earlier ones: Calls that ended late.
-    if (!behind) {
-      const auto from =
-          std::lower_bound(found_.begin(), found_.begin() + middle, found.messages.front());
-      std::inplace_merge(from, found_.begin() + middle, found_.end());
-      found_.erase(std::unique(from, found_.end()), found_.end());
-    }
-  }
+  // Only a few sort before earlier ones: Calls that ended late.
+  found_.add(found.messages);
   last_found_ = found;
   if (!found.error.empty()) Q_EMIT trouble(text(found.error));
   find_range();

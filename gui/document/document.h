@@ -2,6 +2,7 @@
 // the index, which threads fill, and the views, which all live in the interface's thread.
 #pragma once
 
+#include "sorted_ids.h"
 #include "time_range.h"
 #include "time_text.h"
 #include "worker.h"
@@ -173,8 +174,8 @@ class Document : public QObject {
   std::shared_ptr<index::Search> search_;
   bool searching_ = false;  // the worker runs a step
   index::Search::Found last_found_;
-  std::vector<std::uint64_t> found_;  // IDs, sorted
-  std::uint64_t all_rows_ = 0;        // as of the last rows_changed()
+  SortedIds found_;
+  std::uint64_t all_rows_ = 0;  // as of the last rows_changed()
   // IDs of the messages in the range: first_..last_; with a filter, those of found_ from
   // found_first_ on, found_count_ of them.
   void find_range();
@@ -195,6 +196,7 @@ class Document : public QObject {
 
   std::unique_ptr<Worker> search_worker_, excerpt_worker_, background_;
   std::shared_ptr<std::atomic<bool>> background_cancelled_;
+  Worker disposal_;  // ends and frees the document before
 };
 
 }  // namespace rpcrdma::gui

@@ -94,8 +94,8 @@ std::optional<std::uint32_t> EndsLinks::call_of(std::uint64_t message,
   const std::vector<ends::EndsCall>& calls = calls_of(*all_);
   return store.read([&](const index::Content& c) -> std::optional<std::uint32_t> {
     if (message == 0 || message > c.rows.size()) return std::nullopt;
-    const index::MessageRow* const row = c.call_of(c.rows[message - 1]);
-    if (row == nullptr) return std::nullopt;
+    const std::optional<index::MessageRow> row = c.call_of(c.rows[message - 1]);
+    if (!row) return std::nullopt;
     std::optional<std::uint32_t> best;
     Fit best_fit;
     auto it = std::lower_bound(calls_.begin(), calls_.end(), std::pair(row->xid, std::uint32_t{0}));

@@ -26,8 +26,8 @@ TEST(CallDetail, ACallKnowsItsFileAndItsBytes) {
   loaded.store.read([&](const Content& c) {
     for (std::size_t i = 0; i < c.rows.size(); ++i) {
       if (c.rows[i].kind == model::Kind::kCall) requests.push_back(c.request(c.rows[i]));
-      const MessageRow* const call = c.call_of(c.rows[i]);
-      const CallDetail* const d = call != nullptr ? c.detail(*call) : nullptr;
+      const std::optional<MessageRow> call = c.call_of(c.rows[i]);
+      const CallDetail* const d = call ? c.detail(*call) : nullptr;
       if (d == nullptr || d->parts != CallDetail::Parts::kPackets) continue;
       // The parts add up to the latency.
       std::int64_t sum = 0;

@@ -2,15 +2,20 @@
 #pragma once
 
 #include "file_names.h"
+#include "store_writer.h"
+#include "texts.h"
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <rpcrdma/index/loading.h>
@@ -34,11 +39,13 @@ class Collector final : public model::Observer, public trace_reader::Observer {
 
   // Called for frame Content::kMarkEvery * n + 1, for each n in order.
   void mark(const capture::Mark& mark);
+  // From now on a thread of its own writes to the store, and then calls `written`.
+  void write_aside(std::function<void()> written) { writer_.start(std::move(written)); }
   // Writes everything that is new since the last commit to the store.
   void commit(const capture::SourceStats& source);
   // Enough is pending to make a commit worthwhile.
-  [[nodiscard]] bool due() const { return rows_.size() + patches_.size() >= kBatch; }
-  // The source has ended: writes pending data, too.
+  [[nodiscard]] bool due() const { return next_->rows.size() + next_->patches.size() >= kBatch; }
+  // The source has ended: writes pending data, too, and waits until all is written.
   void finish(const capture::SourceStats& source);
 
   // model::Observer
@@ -58,83 +65,13 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void on_event(const trace_reader::Event& event) override;
 
  private:
-  static constexpr std::size_t kBatch = 512;
+  // What all batches take: the connections' states, the counters, waking the writer.
+  static constexpr std::size_t kBatch = 4096;
 
-  struct Patch {  // of a row that is in the store, or in rows_
-    std::uint64_t message;
-    std::int64_t latency_ns;
-    std::uint64_t match;
-    std::uint64_t moved;
-    std::uint32_t operations;
-    std::uint32_t procedure;
-    bool over;
-    std::uint32_t outcome;  // of a Reply that a Read chunk held
-  };
-  struct Detail {  // of a Call
-    std::uint64_t message;
-    CallDetail detail;
-  };
-  struct Credit {
-    std::uint32_t connection;
-    std::uint8_t side;
-    bool has_grant;  // otherwise the grant of the previous entry is still valid
-    CreditEntry entry;
-  };
-  struct Violation {
-    const rules::Rule* rule;
-    rules::Severity severity;
-    std::uint32_t connection;  // ID
-    std::string peer, role, text;
-    const char* advice;
-    std::uint64_t message, frame, count;
-    rules::Span span;
-    rules::ReportPhase phase;
-    std::uint64_t of;     // rules::Evidence::of
-    std::uint32_t topic;  // its topic, used with `of`
-  };
-  struct Ended {  // a Call
-    report::ProcedureKey key;
-    std::uint32_t procedure;
-    bool error;
-    std::int64_t latency, before, data, after;  // -1: not known
-    std::uint64_t message, frame;
-    std::int64_t time_ns;
-  };
-  struct Parts {  // parts of a Call's time, as its endpoint reports them
-    report::ProcedureKey key;
-    std::array<std::int64_t, 7> ns;  // -1: none
-  };
-  struct Moved {
-    std::uint32_t connection;
-    std::uint8_t list;
-    std::int64_t time_ns;
-    std::uint64_t bytes;
-  };
-  struct Signal {
-    std::uint32_t connection;
-    std::uint8_t side;
-    bool cnp;
-    std::int64_t time_ns;
-  };
-  struct Paused {
-    std::uint8_t classes;
-    bool by_class;
-    std::int64_t time_ns;
-  };
-  struct StatesSample {
-    std::uint32_t connection;
-    std::int64_t time_ns;
-    states::Counts counts;
-  };
-  struct Offered {
-    std::uint32_t connection;
-    std::uint8_t list;
-    std::uint64_t length;
-  };
-
-  void touch(std::uint32_t index) { touched_.insert(context_.model->canonical(index)); }
-  [[nodiscard]] std::uint32_t procedure_of(const model::RpcInfo& rpc);
-  [[nodiscard]] std::uint32_t outcome_of(const model::RpcInfo& rpc);
+  void touch(std::uint32_t index) {
+    if (std::exchange(last_touched_, index) == index) return;
+    touched_.insert(context_.model->canonical(index));
+  }
   void patch(const model::Message& m, const model::Call& call, bool over);
   void credit(const model::Message& m);
   // What the Call is about, as far as its arguments and Reply show it.
@@ -147,25 +84,10 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   void sample_all_states();
   [[nodiscard]] ConnectionInfo info(std::uint32_t index) const;
 
-  [[nodiscard]] const std::string& kind_key(const Violation& b);
-  void sum_up(Content& to, const Violation& b);
-
-  // Steps of commit().
-  void put_rows(Content& to);
-  static void put_detail(Content& to, const Detail& d);
-  void put_credits(Content& to);
-  void put_findings(Content& to);
-  void put_times(Content& to);
-  void put_congestion(Content& to);
-  void put_activity(Content& to) const;
-  void put_states(Content& to);
-  void put_connections(Content& to);
-  static void join(Content& to, std::uint32_t from, std::uint32_t into);
-  void put_integrity(Content& to, const capture::SourceStats& source) const;
-  void put_conclusions(Content& to) const;
+  [[nodiscard]] Integrity integrity(const capture::SourceStats& source) const;
   void report_if_due(const capture::SourceStats& source);
 
-  Store& store_;
+  StoreWriter writer_;
   std::uint64_t sources_;
   states::CallStates states_;  // sees each event before this
   report::Analysis analysis_;
@@ -198,32 +120,13 @@ class Collector final : public model::Observer, public trace_reader::Observer {
   std::uint64_t messages_ = 0;  // number of rows so far
   bool finished_ = false;
 
-  // Data pending for commit().
-  std::vector<MessageRow> rows_;
-  std::vector<Patch> patches_;
-  std::vector<Detail> details_;
-  std::vector<Credit> credits_;
-  std::vector<Violation> violations_;
-  std::vector<Ended> ended_;
-  std::vector<Parts> parts_;
-  std::vector<Moved> moved_;
-  std::vector<Offered> offered_;
-  std::vector<Signal> signals_;
-  std::vector<Paused> paused_;
-  std::vector<StatesSample> samples_;
-  std::vector<Notable> notable_;
-  std::uint64_t notable_omitted_ = 0;
-  std::vector<capture::Mark> marks_;
-  std::vector<ProcedureText> new_procedures_;
-  std::vector<Outcome> new_outcomes_;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> set_up_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> merged_;
+  std::unique_ptr<Batch> next_ = std::make_unique<Batch>();  // pending for commit()
   std::unordered_set<std::uint32_t> touched_;
-  std::vector<ConnectionInfo> evict_;
+  std::uint32_t last_touched_ = UINT32_MAX;  // since the last commit
 
   // State kept between batches.
-  std::unordered_map<std::string, std::uint32_t> procedures_, outcomes_, kinds_;
-  std::string draft_;
+  Texts texts_;
+  std::uint64_t notable_omitted_ = 0;
   std::uint64_t notable_reported_ = 0;
   // Waits for a credit: the start of a wait that still lasts, or the length of one; by the same
   // key.

@@ -5,7 +5,10 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <random>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +38,49 @@ TEST(Credits, OneSpikeAmongAMillionIsSeenInAnyWindow) {
     EXPECT_EQ(most, 31u);
     EXPECT_EQ(least, 0u);
   }
+}
+
+TEST(Credits, EveryEntryComesBackAsItWas) {
+  std::mt19937_64 random(11);
+  const auto any = [&random] { return random() >> (random() % 64); };
+  const auto small = [&any] { return static_cast<std::uint32_t>(any()); };
+  CreditLog log;
+  std::vector<CreditEntry> all;
+  CreditEntry e{std::numeric_limits<std::int64_t>::min(), 1, 1, 1, 1, 0, 0};
+  std::uint64_t message = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t room =
+        static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) -
+        static_cast<std::uint64_t>(e.time_ns);
+    e.time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(e.time_ns) +
+                                          std::min(room / 2, any()));
+    if (random() % 3 != 0) e.message = random() % 2 == 0 ? message + 1 : any();
+    if (random() % 5 == 0) e.message = 0;
+    for (auto* const value : {&e.requested, &e.granted, &e.in_use, &e.waiting, &e.limit}) {
+      if (random() % 3 == 0) *value = small();
+    }
+    if (e.message != 0) message = e.message;
+    all.push_back(e);
+    log.add(e);
+    ASSERT_EQ(log.message_at(log.size() - 1), message) << i;
+  }
+  ASSERT_EQ(log.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const CreditEntry got = log.entry(i);
+    const auto values = [](const CreditEntry& c) {
+      return std::tuple(c.time_ns, c.message, c.requested, c.granted, c.in_use, c.waiting, c.limit);
+    };
+    ASSERT_EQ(values(got), values(all[i])) << i;
+    const std::size_t at = log.at(all[i].time_ns);
+    ASSERT_EQ(log.entry(at).time_ns, all[i].time_ns);
+    ASSERT_TRUE(at + 1 == all.size() || all[at + 1].time_ns > all[i].time_ns) << i;
+  }
+}
+
+TEST(Credits, AnOrdinaryEntryTakesFewBytes) {
+  CreditLog log;
+  for (int i = 0; i < 100'000; ++i) log.add(entry(i * 1000, 64, i % 2 == 0 ? 3 : 4));
+  EXPECT_LT(log.footprint(), 100'000u * 12);
 }
 
 TEST(Credits, ColumnsSayWhatEachEntryInThemSays) {

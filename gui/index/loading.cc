@@ -236,6 +236,7 @@ struct Loading::Impl {
 
   void read_file(std::unique_ptr<capture::Source> source) {
     Collector collector(store, options, sources);
+    collector.write_aside([this] { changed(); });
     Watched watched(std::move(source), cancelled);
     const unsigned threads =
         options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -246,7 +247,6 @@ struct Loading::Impl {
           if (!collector.due() && Clock::now() - committed < kCommitEvery) return;
           collector.commit(stats);
           committed = Clock::now();
-          changed();
         },
         threads);
     watched.take_marks(collector);

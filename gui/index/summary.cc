@@ -65,11 +65,11 @@ class Line {
 
 }  // namespace
 
-const MessageRow* Content::call_of(const MessageRow& row) const {
-  if (row.kind == model::Kind::kCall) return &row;
-  if (row.match == 0 || row.match > rows.size()) return nullptr;
-  const MessageRow& other = rows[row.match - 1];
-  return other.kind == model::Kind::kCall ? &other : nullptr;
+std::optional<MessageRow> Content::call_of(const MessageRow& row) const {
+  if (row.kind == model::Kind::kCall) return row;
+  if (row.match == 0 || row.match > rows.size()) return std::nullopt;
+  const MessageRow other = rows[row.match - 1];
+  return other.kind == model::Kind::kCall ? std::optional(other) : std::nullopt;
 }
 
 std::string Content::request(const MessageRow& call) const {
@@ -85,8 +85,8 @@ std::string Content::request(const MessageRow& call) const {
 
 std::string Content::summary(const MessageRow& row) const {
   const model::Message m = named(row);
-  const MessageRow* const call = call_of(row);
-  std::string head = call != nullptr ? request(*call) : procedures[row.procedure].brief;
+  const std::optional<MessageRow> call = call_of(row);
+  std::string head = call ? request(*call) : procedures[row.procedure].brief;
   const bool rpc = row.kind == model::Kind::kCall || row.kind == model::Kind::kReply;
   if (!rpc) {
     std::string name(model::type_name(m));
@@ -111,8 +111,8 @@ std::string Content::summary(const MessageRow& row) const {
   } else if (row.read_segments != 0) {
     line.add("Read list " + amount(row.read_bytes, row.read_segments, "segments"));
   }
-  if (call != nullptr && call->operations != 0) line.add(operations(*call));
-  if (call != nullptr && call->latency_ns >= 0) line.add(base::format_duration(call->latency_ns));
+  if (call && call->operations != 0) line.add(operations(*call));
+  if (call && call->latency_ns >= 0) line.add(base::format_duration(call->latency_ns));
   if (row.is(MessageRow::kInvalidates)) line.add("invalidates a handle");
   if (row.is(MessageRow::kFieldsOnly)) {
     line.add("tracepoints");

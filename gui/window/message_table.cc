@@ -16,6 +16,8 @@
 #include <QScrollBar>
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include <rpcrdma/views/style.h>
 
@@ -265,8 +267,9 @@ QString MessageTable::text(std::uint64_t row, Column column) const {
   const std::uint64_t id = document_.message_at(row);
   const std::uint64_t above = row != 0 ? document_.message_at(row - 1) : 0;
   return document_.store().read([&](const index::Content& c) {
+    const auto before = above != 0 ? std::optional(c.rows[above - 1]) : std::nullopt;
     return cell(c, id, column, document_.time_format(), document_.time_origin(),
-                above != 0 ? &c.rows[above - 1] : nullptr);
+                before ? &*before : nullptr);
   });
 }
 
@@ -284,49 +287,72 @@ void MessageTable::paintEvent(QPaintEvent* event) {
                               static_cast<std::uint64_t>(viewport()->height() / height) + 2);
   const TimeFormat format = document_.time_format();
   const std::int64_t origin = document_.time_origin();
+  // The reading thread waits while the store is read, and drawing takes much longer than reading.
+  struct Line {
+    std::uint64_t row, id;
+    RowColours colours;
+    std::uint8_t worst;
+    QStringList cells;
+  };
+  std::vector<Line> lines;
+  std::vector<int> shown_columns;
+  for (int visual = 0; visual < header_->count(); ++visual) {
+    const int logical = header_->logicalIndex(visual);
+    if (header_->isSectionHidden(logical)) continue;
+    const int x = header_->sectionPosition(logical) - offset;
+    if (x + header_->sectionSize(logical) < 0 || x > viewport()->width()) continue;
+    shown_columns.push_back(logical);
+  }
   document_.store().read([&](const index::Content& c) {
     for (std::uint64_t i = 0; i < shown; ++i) {
       const std::uint64_t row = first + i;
       const std::uint64_t id = document_.message_at(row);
       if (id == 0 || id > c.rows.size()) continue;
-      const index::MessageRow& r = c.rows[id - 1];
-      const QRect line(0, static_cast<int>(i) * height, viewport()->width(), height);
-      const bool selected = row >= chosen.first && row <= chosen.second;
-      const RowColours colours = row_colours(palette(), r.kind, c.reverse(r), r.worst, coloured_);
-      painter.fillRect(line, selected ? palette().highlight().color() : colours.background);
+      const index::MessageRow r = c.rows[id - 1];
       const std::uint64_t above = row != 0 ? document_.message_at(row - 1) : 0;
-      const index::MessageRow* const before = above != 0 ? &c.rows[above - 1] : nullptr;
-      for (int visual = 0; visual < header_->count(); ++visual) {
-        const int logical = header_->logicalIndex(visual);
-        if (header_->isSectionHidden(logical)) continue;
-        const int x = header_->sectionPosition(logical) - offset;
-        const int wide = header_->sectionSize(logical);
-        if (x + wide < 0 || x > viewport()->width()) continue;
-        const ColumnSpec& spec = columns()[static_cast<std::size_t>(logical)];
-        const QString cell_text = cell(c, id, spec.column, format, origin, before);
-        if (cell_text.isEmpty()) continue;
-        painter.setPen(selected                          ? palette().highlightedText().color()
-                       : spec.column == Column::kFinding ? colours.finding
-                                                         : colours.text);
-        const QRect box(x + kPadding, line.top(), wide - 2 * kPadding, height);
-        const auto align = Qt::AlignVCenter | (spec.right ? Qt::AlignRight : Qt::AlignLeft);
-        painter.drawText(box, static_cast<int>(align),
-                         fontMetrics().elidedText(cell_text, Qt::ElideRight, box.width()));
-      }
-      // Notes are in their column only: marks on every other row teach to ignore marks.
-      if (r.worst <= kWorstMarked) {
-        painter.fillRect(QRect(0, line.top(), 3, height), colours.finding);
-      }
-      if (marks_ != nullptr) {
-        paint_signs(painter, line, id,
-                    selected ? palette().highlightedText().color() : colours.text);
-      }
-      if (current_ == row && hasFocus()) {
-        painter.setPen(QPen(palette().text().color(), 1, Qt::DotLine));
-        painter.drawRect(line.adjusted(0, 0, -1, -1));
+      const auto before = above != 0 ? std::optional(c.rows[above - 1]) : std::nullopt;
+      Line& line = lines.emplace_back(Line{
+          row, id, row_colours(palette(), r.kind, c.reverse(r), r.worst, coloured_), r.worst, {}});
+      for (const int logical : shown_columns) {
+        const Column column = columns()[static_cast<std::size_t>(logical)].column;
+        line.cells << cell(c, id, column, format, origin, before ? &*before : nullptr);
       }
     }
   });
+  for (const Line& shown_line : lines) {
+    const QRect line(0, static_cast<int>(shown_line.row - first) * height, viewport()->width(),
+                     height);
+    const RowColours& colours = shown_line.colours;
+    const bool selected = shown_line.row >= chosen.first && shown_line.row <= chosen.second;
+    painter.fillRect(line, selected ? palette().highlight().color() : colours.background);
+    for (std::size_t i = 0; i < shown_columns.size(); ++i) {
+      const QString& text = shown_line.cells[static_cast<qsizetype>(i)];
+      if (text.isEmpty()) continue;
+      const int logical = shown_columns[i];
+      const ColumnSpec& spec = columns()[static_cast<std::size_t>(logical)];
+      const int x = header_->sectionPosition(logical) - offset;
+      const int wide = header_->sectionSize(logical);
+      painter.setPen(selected                          ? palette().highlightedText().color()
+                     : spec.column == Column::kFinding ? colours.finding
+                                                       : colours.text);
+      const QRect box(x + kPadding, line.top(), wide - 2 * kPadding, height);
+      const auto align = Qt::AlignVCenter | (spec.right ? Qt::AlignRight : Qt::AlignLeft);
+      painter.drawText(box, static_cast<int>(align),
+                       fontMetrics().elidedText(text, Qt::ElideRight, box.width()));
+    }
+    // Notes are in their column only: marks on every other row teach to ignore marks.
+    if (shown_line.worst <= kWorstMarked) {
+      painter.fillRect(QRect(0, line.top(), 3, height), colours.finding);
+    }
+    if (marks_ != nullptr) {
+      paint_signs(painter, line, shown_line.id,
+                  selected ? palette().highlightedText().color() : colours.text);
+    }
+    if (current_ == shown_line.row && hasFocus()) {
+      painter.setPen(QPen(palette().text().color(), 1, Qt::DotLine));
+      painter.drawRect(line.adjusted(0, 0, -1, -1));
+    }
+  }
   draw_pair(painter);
   if (count == 0) {
     painter.setPen(palette().placeholderText().color());

@@ -111,9 +111,7 @@ quint64 StoreCredits::message_at(int direction, std::int64_t ns) const {
     if (l == nullptr) return 0;
     std::size_t i = l->at(ns);
     if (i == l->size()) i = 0;
-    // Skip entries that endpoints reported without a message.
-    while (i < l->size() && l->entry(i).message == 0 && i != 0) --i;
-    return i < l->size() ? l->entry(i).message : 0;
+    return i < l->size() ? l->message_at(i) : 0;
   });
 }
 

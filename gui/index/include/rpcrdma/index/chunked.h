@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace rpcrdma::index {
@@ -17,11 +18,14 @@ class Chunked {
   }
   [[nodiscard]] T& operator[](std::size_t i) { return pieces_[i / kPerPiece][i % kPerPiece]; }
   [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
+  [[nodiscard]] T& back() { return (*this)[size_ - 1]; }
 
-  T& push_back(const T& value) {
-    if (size_ == pieces_.size() * kPerPiece) pieces_.push_back(std::make_unique<T[]>(kPerPiece));
+  T& push_back(T value) {
+    if (size_ == pieces_.size() * kPerPiece) {
+      pieces_.push_back(std::make_unique_for_overwrite<T[]>(kPerPiece));
+    }
     T& place = (*this)[size_++];
-    place = value;
+    place = std::move(value);
     return place;
   }
   // Memory in use, bytes.

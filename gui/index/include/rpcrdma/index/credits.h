@@ -2,7 +2,9 @@
 // time depends on its columns and not on its messages, and no extreme is lost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -41,6 +43,8 @@ struct CreditSpan {
   void add(const CreditSpan& s);
 };
 
+// Blocks of entries in order of time. The first entry of a block is stored in full, and each other
+// one as its differences from the one before, in about 4 bytes.
 class CreditLog {
  public:
   // Appends in order of time; an entry with an earlier time than the last one gets the last one's
@@ -50,10 +54,15 @@ class CreditLog {
   // Adds the entries of another log of the same connection.
   void merge(const CreditLog& other);
 
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] const CreditEntry& entry(std::size_t i) const { return entries_[i]; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  // Reads a block up to the entry. Valid: i < size().
+  [[nodiscard]] CreditEntry entry(std::size_t i) const;
+  // Valid with size() != 0.
+  [[nodiscard]] const CreditEntry& last() const { return last_.entry; }
   // The latest entry at or before a time; size() when there is none.
   [[nodiscard]] std::size_t at(std::int64_t time_ns) const;
+  // The message of entry `i`, or of the latest one before it that has a message; 0: none.
+  [[nodiscard]] std::uint64_t message_at(std::size_t i) const;
   // Divides [from, to) into `count` columns of equal width; the state at the start of a column
   // counts.
   [[nodiscard]] std::vector<CreditSpan> columns(std::int64_t from_ns, std::int64_t to_ns,
@@ -61,13 +70,45 @@ class CreditLog {
   [[nodiscard]] std::size_t footprint() const;
 
  private:
-  static constexpr std::size_t kFan = 32;  // entries in one sum of the first level, and so on
+  static constexpr std::size_t kFan = 32;  // entries in a block and its sum, and so on
   static constexpr std::size_t kLevels = 4;
 
+  // An entry, and the latest message up to it.
+  struct State {
+    CreditEntry entry;
+    std::uint64_t message = 0;
+  };
+  struct Block {
+    State first;
+    std::unique_ptr<std::uint8_t[]> rest;  // null: open_
+  };
+  // Reads entries one after the other.
+  class Cursor {
+   public:
+    Cursor(const CreditLog& log, std::size_t i);
+    [[nodiscard]] const State& state() const { return state_; }
+    // Valid if there is a next entry.
+    void next();
+
+   private:
+    void go_to_block(std::size_t block);
+
+    const CreditLog& log_;
+    std::size_t i_ = 0;
+    const std::uint8_t* from_ = nullptr;
+    State state_;
+  };
+
+  void append(const State& state);
   // Adds entries [first, last) to `span`.
   void sum(std::size_t first, std::size_t last, CreditSpan& span) const;
 
-  Chunked<CreditEntry, 16> entries_;
+  std::size_t size_ = 0;
+  State last_;
+  Chunked<Block, 4> blocks_;
+  std::vector<std::uint8_t> open_;  // of the last block, while it is not full
+  CreditSpan open_sum_;
+  std::size_t packed_bytes_ = 0;  // of all `rest`
   std::vector<CreditSpan> levels_[kLevels];
 };
 

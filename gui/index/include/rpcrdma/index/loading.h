@@ -34,7 +34,7 @@ struct LoadOptions {
 
 class Loading {
  public:
-  // Called by the reading thread after each update of the store. Must not block.
+  // Called by a thread of the Loading after each update of the store. Must not block.
   using Changed = std::function<void()>;
 
   // Each function starts to read at once; `store` must be empty and must outlive the Loading.

@@ -9,7 +9,7 @@
 
 namespace rpcrdma::index {
 
-// Row n describes the message whose ID in the model is n + 1.
+// Row n describes the message whose ID in the model is n + 1. Rows (rows.h) stores it in less.
 struct MessageRow {
   std::int64_t time_ns = 0;       // since 1970
   std::uint64_t frame = 0;        // the last frame of its Send

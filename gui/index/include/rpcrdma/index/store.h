@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <rpcrdma/index/chunked.h>
 #include <rpcrdma/index/credits.h>
 #include <rpcrdma/index/row.h>
+#include <rpcrdma/index/rows.h>
 #include <rpcrdma/report/report.h>
 #include <rpcrdma/rules/capture_quality.h>
 #include <rpcrdma/rules/findings.h>
@@ -234,7 +236,7 @@ struct Progress {
 
 // The data as of the latest batch. Access it only through Store::read().
 struct Content {
-  Chunked<MessageRow> rows;
+  Rows rows;
   std::vector<ProcedureText> procedures{1};  // by MessageRow::procedure
   std::vector<Outcome> outcomes{1};          // by MessageRow::outcome
   Chunked<CallDetail> details;               // by MessageRow::detail - 1
@@ -291,8 +293,8 @@ struct Content {
   // Which end of ConnectionInfo sent the message; and whether it belongs to the reverse direction.
   [[nodiscard]] std::size_t sender(const MessageRow& row) const;
   [[nodiscard]] bool reverse(const MessageRow& row) const;
-  // The Call of a message, itself or the one that it answers; null: none is known.
-  [[nodiscard]] const MessageRow* call_of(const MessageRow& row) const;
+  // The Call of a message, itself or the one that it answers; nothing: none is known.
+  [[nodiscard]] std::optional<MessageRow> call_of(const MessageRow& row) const;
   // Null: nothing is known of it.
   [[nodiscard]] const CallDetail* detail(const MessageRow& call) const {
     return call.detail != 0 ? &details[call.detail - 1] : nullptr;
