@@ -1,5 +1,5 @@
-// Text of JSON in memory that is used again: strings and numbers without a call or an allocation for
-// each of them.
+// Text of JSON in memory that is used again: strings and numbers without a call or an allocation
+// for each of them.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +35,7 @@ class JsonText {
     size_ += static_cast<std::size_t>(std::to_chars(at, at + kMostDigits, value).ptr - at);
   }
   // A string of JSON: UTF-8, whose bytes are not checked.
-  void quote(std::string_view text) {
-    is_plain(text) ? quote_plain(text) : escape(text);
-  }
+  void quote(std::string_view text) { is_plain(text) ? quote_plain(text) : escape(text); }
   // The same for a text of which is_plain() is known.
   [[gnu::always_inline]] void quote_plain(std::string_view text) {
     char* const at = room(text.size() + 2);

@@ -148,8 +148,9 @@ class JsonWriter {
   }
 
   JsonText text_;
-  std::uint64_t objects_ = 0;  // a bit for each open container, the innermost last: is it an object?
-  bool comma_ = false;         // another value or key must follow a comma
+  std::uint64_t objects_ =
+      0;                // a bit for each open container, the innermost last: is it an object?
+  bool comma_ = false;  // another value or key must follow a comma
 };
 
 }  // namespace rpcrdma::report
