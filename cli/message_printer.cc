@@ -163,10 +163,13 @@ class Printer final : public MessagePrinter,
   void on_event(const trace_reader::Event& event) override {
     if (!wanted(event)) return;
     if (options_.fields != nullptr) return;
-    std::string text = options_.json      ? report::event_json(event, context_)
-                       : options_.verbose ? report::event_tree(event, context_) + '\n'
-                                          : report::event_line(event, style_);
-    output_.add(text);
+    if (options_.json) {
+      report::write_event(json_, event, context_);
+      json_.line([this](std::string_view line) { output_.add(line); });
+      return;
+    }
+    output_.add(options_.verbose ? report::event_tree(event, context_) + '\n'
+                                 : report::event_line(event, style_));
   }
 
   void on_identified(const model::Call& call) override {
@@ -344,7 +347,7 @@ class Printer final : public MessagePrinter,
     if (text.empty() || options_.fields != nullptr) return text;  // empty: the filter rejected it
     std::erase_if(found, [&](const report::MessageFinding& f) { return !shows(f.severity); });
     if (options_.json) {
-      with_findings_ = report::json_with_findings(std::string(text), found);
+      report::put_json_with_findings(with_findings_, text, found);
     } else if (found.empty()) {
       return text;
     } else {

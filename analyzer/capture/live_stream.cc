@@ -22,7 +22,7 @@ constexpr std::size_t kAtOnce = std::size_t{256} << 10;
 
 LiveStream::LiveStream(base::FileDescriptor fd, Check check, base::LivePatience patience,
                        Clock::time_point now)
-    : fd_(std::move(fd)), check_(std::move(check)), blocks_(patience, now), buffer_(kAtOnce) {}
+    : fd_(std::move(fd)), check_(std::move(check)), blocks_(patience, now) {}
 
 void LiveStream::end(std::string why) {
   why_ = std::move(why);
@@ -30,6 +30,7 @@ void LiveStream::end(std::string why) {
 }
 
 void LiveStream::read(const std::function<void(const Frame&)>& take, Clock::time_point now) {
+  buffer_.resize(kAtOnce);
   ssize_t n = ::recv(fd_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   // A pipe, such as that of an ssh client.
   if (n < 0 && errno == ENOTSOCK) n = ::read(fd_.get(), buffer_.data(), buffer_.size());
@@ -38,7 +39,16 @@ void LiveStream::read(const std::function<void(const Frame&)>& take, Clock::time
     return;
   }
   if (n == 0) return end({});
-  parse(blocks_.add(std::span(buffer_).first(static_cast<std::size_t>(n)), now), take);
+  add(std::span(buffer_).first(static_cast<std::size_t>(n)), take, now);
+}
+
+void LiveStream::add(std::span<const std::uint8_t> bytes,
+                     const std::function<void(const Frame&)>& take, Clock::time_point now) {
+  while (fd_.get() >= 0 && !bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), kAtOnce));  // stays in the cache
+    bytes = bytes.subspan(part.size());
+    parse(blocks_.add(part, now), take);
+  }
   if (fd_.get() >= 0) expire(now);
 }
 

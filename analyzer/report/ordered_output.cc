@@ -20,8 +20,28 @@ void OrderedOutput::write_ready() {
     const std::string& text = entries_.front().text;
     waiting_bytes_ -= text.size();
     if (!text.empty()) write_(text);
-    entries_.pop_front();
+    pop_front();
   }
+}
+
+// The memory of texts is used again: with many events, most lines wait for a Reply.
+void OrderedOutput::pop_front() {
+  std::string& text = entries_.front().text;
+  if (text.capacity() <= kMostSpareBytes && spare_.size() < kMostSpare) {
+    text.clear();
+    spare_.push_back(std::move(text));
+  }
+  entries_.pop_front();
+}
+
+std::string OrderedOutput::new_text(std::string_view text) {
+  std::string copy;
+  if (!spare_.empty()) {
+    copy = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  copy = text;
+  return copy;
 }
 
 // The first entry is never ready: ready entries at the front are written at once.
@@ -41,14 +61,14 @@ void OrderedOutput::reserve(std::uint64_t id) {
 void OrderedOutput::ready(std::uint64_t id, std::string_view text) {
   if (!entries_.empty() && entries_.front().id == id) {  // without a copy
     if (!text.empty()) write_(text);
-    entries_.pop_front();
+    pop_front();
     return write_ready();
   }
   const auto it = find(id);
   if (it == entries_.end()) return;
   Entry& entry = entries_[static_cast<std::size_t>(it - entries_.begin())];
   waiting_bytes_ += text.size() - entry.text.size();
-  entry.text = text;
+  entry.text = new_text(text);
   entry.ready = true;
   write_ready();
   while (waiting_bytes_ > limits_.bytes) finish_oldest();
@@ -61,7 +81,7 @@ void OrderedOutput::add(std::string_view text) {
     return;
   }
   waiting_bytes_ += text.size();
-  entries_.push_back({entries_.back().id, true, std::string(text)});
+  entries_.push_back({entries_.back().id, true, new_text(text)});
   while (waiting_bytes_ > limits_.bytes || entries_.size() > limits_.lines) finish_oldest();
 }
 

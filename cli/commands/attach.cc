@@ -11,14 +11,15 @@
 #include <chrono>
 #include <climits>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -34,6 +35,7 @@
 #include <rpcrdma/live/endpoints.h>
 #include <rpcrdma/live/stream_check.h>
 #include <rpcrdma/live/stream_file.h>
+#include <rpcrdma/live/stream_reader.h>
 #include <rpcrdma/program/ring_options.h>
 #include <rpcrdma/trace/read.h>
 #include <rpcrdma/trace_reader/stream_end.h>
@@ -257,22 +259,35 @@ int keep_ring(const AttachOptions& options, const base::RingOptions& ring, FileD
   return kOk;
 }
 
-int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
-  // A line is written when the events that came with it were read, not by a system call of its own.
-  constexpr std::size_t kOutputBytes = std::size_t{64} << 10;
-  std::setvbuf(stdout, nullptr, _IOFBF, kOutputBytes);
-  capture::LiveStream stream(std::move(from), trace::live_check());
-  trace_reader::StreamEnd end;
+// Passes frames on until the stream ends. A thread of its own receives, so that the endpoint's
+// queue is emptied at once, however long the frames take; output is written when no more bytes
+// wait.
+void read_frames(capture::LiveStream& stream,
+                 const std::function<void(const capture::Frame&)>& take) {
+  const auto reader = trace::StreamReader::start(stream.fd());
+  if (!reader) return stream.end(reader.error().message);
+  std::vector<std::uint8_t> bytes;
   while (stream.fd() >= 0) {
-    wait_for(stream.fd(), stream.deadline());
-    stream.read([&](const capture::Frame& frame) {
-      if (frame.number == 1) say_attached(options);
-      if (!options.packets) end.frame(frame.data);
-      view.frame(frame);
-    });
+    (*reader)->take(bytes, stream.deadline());
+    stream.add(bytes, take);
     flush_stdout();
+    if (bytes.empty() && (*reader)->ended()) {
+      stream.end((*reader)->error() != 0 ? std::strerror((*reader)->error()) : "");
+    }
     stream.expire();
   }
+}
+
+int show(const AttachOptions& options, FileDescriptor from, LiveView& view) {
+  // A line is written when the events that came with it were read, not by a system call of its own.
+  (void)buffered_stdout();
+  capture::LiveStream stream(std::move(from), trace::live_check());
+  trace_reader::StreamEnd end;
+  read_frames(stream, [&](const capture::Frame& frame) {
+    if (frame.number == 1) say_attached(options);
+    if (!options.packets) end.frame(frame.data);
+    view.frame(frame);
+  });
   view.finish(options.packets ? stream.dropped() : 0);
   if (stopped == 0 && stream.cut_short()) {
     complain(fmt::format("warning: {}: the stream ended inside a block", options.endpoint));

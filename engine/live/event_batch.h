@@ -2,6 +2,7 @@
 // the capture format once, however many readers there are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,17 +40,27 @@ struct EventBatch {
     }
     events.push_back({static_cast<std::uint32_t>(blocks.bytes().size()), header.ring});
   }
+  // Counts an event instead of encoding it.
+  void pass_over(std::uint32_t ring) {
+    const auto counted = std::find_if(passed_over.begin(), passed_over.end(),
+                                      [ring](const RingLoss& of) { return of.ring == ring; });
+    ++(counted != passed_over.end() ? *counted : passed_over.emplace_back(RingLoss{ring, 0}))
+          .events;
+  }
   void clear() {
     blocks.clear();
+    passed_over.clear();
     events.clear();
     lost.clear();
   }
-  [[nodiscard]] bool empty() const { return events.empty() && lost.empty(); }
+  [[nodiscard]] bool empty() const { return events.empty() && lost.empty() && passed_over.empty(); }
 
   std::vector<RingLoss> lost;  // lost in rings before these events
   std::int64_t time = 0;       // of the first block, or when the losses were found
   base::PcapngBlocks blocks;
   std::vector<Event> events;
+  // Events that no reader has room for; then there are no others.
+  std::vector<RingLoss> passed_over;
 };
 
 }  // namespace rpcrdma::trace

@@ -301,7 +301,9 @@ class Hub::Impl {
         for (Sink* const sink : sinks_) sink->take(batch);
       };
     }
-    return drainer_.pass(monotonic_ns(), wall_offset_, out);
+    const bool encode = std::any_of(sinks_.begin(), sinks_.end(),
+                                    [](const Sink* sink) { return sink->has_room(); });
+    return drainer_.pass(monotonic_ns(), wall_offset_, out, encode);
   }
 
   // Tracers start to emit before the rings are read, so that the snapshot holds the state so far

@@ -220,6 +220,25 @@ TEST_F(TraceHubThreads, ASlowReaderCostsAnotherNothing) {
   EXPECT_EQ(hub.lost_to_readers(), slow.audit.ring(1).lost);
 }
 
+// A reader that stands still holds its queue and nothing more, and what it loses is counted.
+TEST_F(TraceHubThreads, OneThatStandsStillHoldsNoMoreThanItsQueue) {
+  constexpr std::uint64_t kEvents = 1'000'000;
+  constexpr std::size_t kQueue = std::size_t{256} << 10, kSocket = std::size_t{1} << 20;
+  constexpr std::size_t kBlock = 88;
+  Hub& hub = start_with_socket({.reader_bytes = kQueue});
+  Tracer& tracer = *hub.add();
+  EventStream still = connect();
+  emit(tracer, kEvents);
+  while (hub.lost_to_readers() + tracer.ring().lost() + (kQueue + kSocket) / kBlock < kEvents) {
+    std::this_thread::yield();
+  }
+  still.read_until(1, kEvents);
+  const Audit::Sums& sums = still.audit.ring(1);
+  EXPECT_EQ(sums.emitted, kEvents);
+  EXPECT_EQ(sums.received + sums.lost, kEvents);
+  EXPECT_EQ(sums.lost, hub.lost_to_readers() + tracer.ring().lost());
+}
+
 TEST_F(TraceHubThreads, OneThatVanishesCostsAnotherNothing) {
   Tracer& tracer = *start_with_socket().add();
   EventStream stays = connect();

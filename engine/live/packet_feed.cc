@@ -6,6 +6,7 @@
 #include "poll_interval.h"
 #include "signal_masked_thread.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -141,7 +142,9 @@ double PacketFeed::pass(bool to_readers) {
       for (LiveReader* const reader : welcomed_) reader->take(batch);
     };
   }
-  return drainer_.pass(base::wall_clock_ns(), 0, out);
+  const bool encode = std::any_of(welcomed_.begin(), welcomed_.end(),
+                                  [](const LiveReader* reader) { return reader->has_room(); });
+  return drainer_.pass(base::wall_clock_ns(), 0, out, encode);
 }
 
 // The taps are enabled before the reader learns that its stream has started, so that it misses no

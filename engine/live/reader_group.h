@@ -28,6 +28,7 @@ class LiveReader final : public Sink {
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
   void take(const EventBatch& batch) override;
+  [[nodiscard]] bool has_room() const override { return queue_.has_room(); }
   void emit_sums(std::int64_t now) override;
   void end(std::int64_t now) override;
   [[nodiscard]] bool over() const override { return gone_; }

@@ -26,18 +26,23 @@ std::uint64_t ReaderQueue::add(const EventBatch& batch) {
   if (end != batch.events.begin()) append(std::span(blocks).first(std::prev(end)->end));
   for (auto event = batch.events.begin(); event != end; ++event) ++sums(event->ring).received;
   for (auto event = end; event != batch.events.end(); ++event) ++sums(event->ring).lost;
-  return static_cast<std::uint64_t>(batch.events.end() - end);
+  auto lost = static_cast<std::uint64_t>(batch.events.end() - end);
+  for (const auto& [ring, events] : batch.passed_over) {
+    sums(ring).lost += events;
+    lost += events;
+  }
+  return lost;
 }
 
 void ReaderQueue::emit_losses(std::int64_t now) {
-  if (!has_room()) return;
+  if (!reopen()) return;
   for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
     if (rings_[ring].lost != rings_[ring].last_lost) emit(ring, now);
   }
 }
 
 void ReaderQueue::emit_sums(std::int64_t now, bool end) {
-  if (!end && !has_room()) return;
+  if (!end && !reopen()) return;
   bool any = false;
   for (std::uint32_t ring = 0; ring < rings_.size(); ++ring) {
     const Sums& s = rings_[ring];
@@ -51,8 +56,8 @@ void ReaderQueue::emit_sums(std::int64_t now, bool end) {
   emit(static_cast<std::uint32_t>(rings_.size() - 1), now);
 }
 
-bool ReaderQueue::has_room() {
-  if (full_ && waiting().size() <= most_ / 2) full_ = false;
+bool ReaderQueue::reopen() {
+  full_ = !has_room();
   return !full_;
 }
 

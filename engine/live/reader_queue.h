@@ -35,6 +35,8 @@ class ReaderQueue {
   // Reports the sums of all rings with new events. With `end` it does so even without room.
   void emit_sums(std::int64_t now, bool end = false);
 
+  // After a loss: whether half of the room is free again.
+  [[nodiscard]] bool has_room() const { return !full_ || waiting().size() <= most_ / 2; }
   [[nodiscard]] std::span<const std::uint8_t> waiting() const {
     return std::span(bytes_).subspan(gone_);
   }
@@ -50,7 +52,7 @@ class ReaderQueue {
   };
 
   Sums& sums(std::uint32_t ring);
-  bool has_room();
+  bool reopen();
   void emit(std::uint32_t ring, std::int64_t now);
   void put_statistics(base::PcapngBlocks& blocks, std::int64_t wall_now) const;
   void append(std::span<const std::uint8_t> blocks);

@@ -109,6 +109,26 @@ TEST_F(OutletTest, AFullOneLosesUntilHalfIsFree) {
   EXPECT_EQ(text(), expected + "1:" + std::to_string(kFit + 11) + "-11 1 1 ");
 }
 
+TEST_F(OutletTest, EventsThatWerePassedOverAreLost) {
+  emit(1);
+  EventBatch batch;
+  for (const std::uint32_t ring : {1U, 2U, 1U}) batch.pass_over(ring);
+  EXPECT_EQ(queue_.add(batch), 3U);
+  emit(2);
+  read_all();
+  EXPECT_EQ(text(), "1 1:3-2 2:1-1 2 ");
+}
+
+TEST_F(OutletTest, HasRoomUntilALossAndFromHalfOn) {
+  EXPECT_TRUE(queue_.has_room());
+  while (queue_.waiting().size() + 88 <= kMost) emit(1);
+  EXPECT_TRUE(queue_.has_room());
+  emit(1);
+  EXPECT_FALSE(queue_.has_room());
+  read(kMost / 2);
+  EXPECT_TRUE(queue_.has_room());
+}
+
 TEST_F(OutletTest, ALossIsEmittedAsSoonAsThereIsRoomThoughNothingFollows) {
   for (int i = 0; i < 100; ++i) emit(1);
   queue_.emit_losses(99);

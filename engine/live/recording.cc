@@ -52,6 +52,11 @@ void Recording::take(const EventBatch& batch) {
   if (losing_ && !losing.empty()) losing_(losing);
 }
 
+bool Recording::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.has_room();
+}
+
 void Recording::emit_sums(std::int64_t now) {
   const std::lock_guard lock(mutex_);
   queue_.emit_sums(now);

@@ -29,6 +29,7 @@ class Recording final : public Sink {
 
   void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) override;
   void take(const EventBatch& batch) override;
+  [[nodiscard]] bool has_room() const override;
   void emit_sums(std::int64_t now) override;
   void end(std::int64_t now) override;
   [[nodiscard]] bool over() const override;

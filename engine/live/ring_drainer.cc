@@ -4,13 +4,17 @@
 
 namespace rpcrdma::trace {
 
-double RingDrainer::pass(std::int64_t now, std::int64_t wall_offset, const Out& out) {
+double RingDrainer::pass(std::int64_t now, std::int64_t wall_offset, const Out& out, bool encode) {
   const double fullest = open(now);
   std::int64_t until = 0;
   while (Ring::Batch* const from = earliest(until)) {
     do {
       snapshot_.take(from->header(), from->event());
-      if (out) batch_.put(from->header(), from->event(), wall_offset);
+      if (out && encode) {
+        batch_.put(from->header(), from->event(), wall_offset);
+      } else if (out) {
+        batch_.pass_over(from->header().ring);
+      }
       from->next();
       if (batch_.blocks.bytes().size() >= kBatchBytes) hand_out(out);
     } while (!from->empty() && from->header().time <= until);

@@ -25,8 +25,9 @@ class RingDrainer {
 
   // Reads all events that were in the rings when it started. Losses come before the events emitted
   // after them. `out` may be empty: then there is no reader, and only the snapshot is updated.
+  // Without `encode` no reader has room: events are counted, and of most only the header is read.
   // Returns the fill level of the fullest ring, 0 to 1.
-  double pass(std::int64_t now, std::int64_t wall_offset, const Out& out);
+  double pass(std::int64_t now, std::int64_t wall_offset, const Out& out, bool encode = true);
 
   [[nodiscard]] const StateSnapshot& snapshot() const { return snapshot_; }
   [[nodiscard]] StateSnapshot& snapshot() { return snapshot_; }

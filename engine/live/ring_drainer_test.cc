@@ -129,6 +129,30 @@ TEST_F(DrainTest, ManyAreHandedOutInBatchesAndRoomGivenBack) {
   EXPECT_LT(fullest_, 0.6);
 }
 
+TEST_F(DrainTest, WithoutRoomEventsAreCountedByRingAndTheSnapshotIsCurrent) {
+  Tracer& a = tracer();
+  Tracer& b = tracer();
+  for (const std::int64_t t : {1, 3}) emit(a, t);
+  b.emit(7, 2, Connection{});
+  std::string text;
+  drainer_.pass(
+      0, kOffset,
+      [&](const EventBatch& batch) {
+        EXPECT_TRUE(batch.events.empty());
+        EXPECT_TRUE(batch.blocks.bytes().empty());
+        for (const auto& [ring, events] : batch.passed_over) {
+          text += std::to_string(ring) + "=" + std::to_string(events) + " ";
+        }
+      },
+      false);
+  EXPECT_EQ(text, "1=2 2=1 ");
+  std::size_t stands = 0;
+  drainer_.snapshot().emit([&](const auto&, const auto&) { ++stands; });
+  EXPECT_EQ(stands, 1U);
+  emit(a, 4);
+  EXPECT_EQ(pass(), "4 ");
+}
+
 // Events emitted during a pass belong to the next one.
 TEST_F(DrainTest, APassHasAnEnd) {
   Tracer& a = tracer(std::size_t{1} << 20);

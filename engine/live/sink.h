@@ -16,6 +16,8 @@ class Sink {
   // stream of its own writes the section header first.
   virtual void begin(std::span<const std::uint8_t> endpoint, std::int64_t wall_offset) = 0;
   virtual void take(const EventBatch& batch) = 0;
+  // Returns whether it would keep events; otherwise it only counts them.
+  [[nodiscard]] virtual bool has_room() const = 0;
   // Called periodically.
   virtual void emit_sums(std::int64_t now) = 0;
   // Called last.

@@ -31,7 +31,7 @@ void segments(JsonWriter& json, std::span<const wire::Segment> list) {
 
 void end_point(JsonWriter& json, const char* key, const roce::Side& side) {
   json.object(key);
-  json.field("address", side.address.to_string());
+  json.field("address", capture::AddressText(side.address).view());
   json.optional("qpn", side.qpn_known && !side.is_port, side.qpn);
   if (side.is_port) json.field("port", side.qpn);
   json.end();

@@ -1,6 +1,8 @@
 #include "end_text.h"
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -67,84 +69,91 @@ class LineSink final : public decode::Sink {
   bool first_ = true;
 };
 
+// A field of the schema, with the keys of its members.
+struct FieldKeys {
+  const decode::FieldSpec* field = nullptr;
+  std::string_view key;
+  std::string name_key;  // of the name of its value
+};
+
+const std::vector<FieldKeys>& all_keys() {
+  static const std::vector<FieldKeys> keys = [] {
+    std::vector<FieldKeys> all;
+    for (const decode::FieldSpec& field : decode::schema()) {
+      all.push_back({&field, field.name, std::string(field.name) + "_name"});
+    }
+    return all;
+  }();
+  return keys;
+}
+
 // Writes the fields of an event as members of a JSON object, as decode::JsonSink does, without a
 // tree in memory: a live endpoint emits hundreds of thousands of events per second. Events have no
 // subtrees, and no field twice.
 class MemberSink final : public decode::Sink {
  public:
-  explicit MemberSink(std::string& out) : out_(out) {}
+  explicit MemberSink(JsonWriter& json) : json_(json) {}
 
   void open(FieldId, std::size_t, std::size_t, std::string_view) override {}
   void close() override {}
   void number(FieldId id, std::size_t, std::size_t, std::uint64_t value,
               const char* name) override {
-    const decode::FieldSpec& field = decode::spec(id);
-    key(field.name, {});
+    const FieldKeys& keys = keys_of(id);
+    const decode::FieldSpec& field = *keys.field;
+    json_.key(keys.key);
     switch (field.type) {
       case decode::FieldType::kBool:
-        out_ += value != 0 ? "true" : "false";
+        json_.value(value != 0);
         break;
       case decode::FieldType::kIpv4:
         string(decode::format_value(field, value));
         break;
       case decode::FieldType::kInt64:
       case decode::FieldType::kTime:
-        integer(static_cast<std::int64_t>(value));
+        json_.value(static_cast<std::int64_t>(value));
         break;
       default:
-        integer(value);
+        json_.value(value);
         break;
     }
     if (name == nullptr && field.values.empty()) return;
     if (name == nullptr) name = decode::value_name(field, value);
-    key(field.name, "_name");
+    json_.key(keys.name_key);
     string(name != nullptr ? name : "unknown");
   }
   void bytes(FieldId id, std::size_t, std::size_t, wire::Bytes value) override {
-    const decode::FieldSpec& field = decode::spec(id);
-    key(field.name, {});
-    string(decode::format_bytes(field, value));
+    const FieldKeys& keys = keys_of(id);
+    json_.key(keys.key);
+    string(decode::format_bytes(*keys.field, value));
   }
   void text(FieldId id, std::size_t, std::size_t, std::string_view value) override {
-    key(decode::spec(id).name, {});
+    json_.key(keys_of(id).key);
     string(value);
   }
   void error(const wire::DecodeError& error) override {
-    key(decode::spec(FieldId::kMalformed).name, {});
+    json_.key(keys_of(FieldId::kMalformed).key);
     string(wire::describe(error));
   }
 
-  template <typename Integer>
-  void integer(Integer value) {
-    const fmt::format_int digits(value);
-    out_.append(digits.data(), digits.size());
-  }
+ private:
   void string(std::string_view value) {
-    if (PlainStringWriter::is_plain(value) && is_ascii(value)) {
-      out_ += '"';
-      out_ += value;
-      out_ += '"';
+    if (JsonText::is_plain(value) && is_ascii(value)) {
+      json_.plain(value);
     } else {
-      out_ += nlohmann::json(decode::valid_utf8(value)).dump();
+      json_.raw(nlohmann::json(decode::valid_utf8(value)).dump());
     }
   }
-
- private:
   static bool is_ascii(std::string_view text) {
     unsigned all = 0;
     for (const char c : text) all |= static_cast<unsigned char>(c);
     return all < 0x80;
   }
-  void key(std::string_view name, std::string_view more) {
-    out_ += first_ ? "\"" : ",\"";
-    first_ = false;
-    out_ += name;
-    out_ += more;
-    out_ += "\":";
+  [[nodiscard]] const FieldKeys& keys_of(FieldId id) const {
+    return keys_[static_cast<std::size_t>(id)];
   }
 
-  std::string& out_;
-  bool first_ = true;
+  JsonWriter& json_;
+  const std::vector<FieldKeys>& keys_ = all_keys();
 };
 
 bool is_trouble(trace::EventType type) {
@@ -185,33 +194,36 @@ std::string event_tree(const Event& event, const Context& context) {
   return out;
 }
 
-std::string event_json(const Event& event, const Context& context) {
-  constexpr std::size_t kUsual = 512;  // bytes
-  std::string out;
-  out.reserve(kUsual);
-  MemberSink members(out);
-  out += R"({"kind":"event","frame":)";
-  members.integer(event.meta.frame);
-  out += R"(,"time":)";
+void write_event(JsonWriter& json, const Event& event, const Context& context) {
+  json.object();
+  json.key("kind");
+  json.plain("event");
+  json.field("frame", event.meta.frame);
   // The digits of nlohmann's dump(), without its allocations: RapidJSON's differ in the last place.
   std::array<char, 64> time{};
   const char* const end = nlohmann::detail::to_chars(time.data(), time.data() + time.size(),
                                                      static_cast<double>(event.meta.time_ns) / 1e9);
-  out.append(time.data(), static_cast<std::size_t>(end - time.data()));
-  out += R"(,"time_ns":)";
-  members.integer(event.meta.time_ns);
-  out += R"(,"connection":)";
+  json.key("time");
+  json.raw({time.data(), static_cast<std::size_t>(end - time.data())});
+  json.field("time_ns", event.meta.time_ns);
   if (event.connection != nullptr) {
-    members.integer(context.connection_id(event.connection->index));
+    json.field("connection", context.connection_id(event.connection->index));
   } else {
-    out += "null";
+    json.null("connection");
   }
-  out += R"(,"event":)";
-  members.string(trace::event_type_name(event.type()));
-  out += R"(,"fields":{)";
+  json.key("event");
+  json.plain(trace::event_type_name(event.type()));
+  json.object("fields");
+  MemberSink members(json);
   trace_reader::decode_event(event, members);
-  out += "}}\n";
-  return out;
+  json.end();
+  json.end();
+}
+
+std::string event_json(const Event& event, const Context& context) {
+  JsonWriter json;
+  write_event(json, event, context);
+  return json.take();
 }
 
 void event_fields(const Event& event, const Context& context, std::int64_t start_ns,

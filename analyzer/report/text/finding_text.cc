@@ -56,21 +56,25 @@ std::string finding_lines(const std::vector<MessageFinding>& findings, const Tex
   return text;
 }
 
-std::string json_with_findings(std::string object, const std::vector<MessageFinding>& findings) {
-  object.resize(object.size() - 2);  // "}\n"
-  if (findings.empty()) return std::move(object) + ",\"findings\":[]}\n";
-  JsonWriter json;
-  json.array();
-  for (const MessageFinding& f : findings) {
-    json.object();
-    json.field("rule", f.rule);
-    json.field("severity", rules::severity_name(f.severity));
-    json.field("text", f.text);
+void put_json_with_findings(std::string& out, std::string_view object,
+                            const std::vector<MessageFinding>& findings) {
+  out = object.substr(0, object.size() - 2);  // without "}\n"
+  out += ",\"findings\":[";
+  if (!findings.empty()) {
+    JsonWriter json;
+    json.array();
+    for (const MessageFinding& f : findings) {
+      json.object();
+      json.field("rule", f.rule);
+      json.field("severity", rules::severity_name(f.severity));
+      json.field("text", f.text);
+      json.end();
+    }
     json.end();
+    const std::string list = json.take();
+    out += std::string_view(list).substr(1, list.size() - 3);  // without "[" and "]\n"
   }
-  json.end();
-  const std::string list = json.take();
-  return fmt::format("{},\"findings\":{}}}\n", object, list.substr(0, list.size() - 1));
+  out += "]}\n";
 }
 
 std::string finding_line(const rules::Occurrence& found, const Context& context,

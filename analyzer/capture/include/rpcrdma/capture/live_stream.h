@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ class LiveStream {
   // hundred KiB, so it returns soon.
   void read(const std::function<void(const Frame&)>& take, Clock::time_point now = Clock::now());
 
+  // Does the same with bytes that the caller has read from the descriptor (trace::StreamReader).
+  void add(std::span<const std::uint8_t> bytes, const std::function<void(const Frame&)>& take,
+           Clock::time_point now = Clock::now());
+
+  // Ends the stream: `why` as in why().
+  void end(std::string why);
+
   // Ends the stream if it has not begun in time. Call it when deadline() has passed, if there is
   // one; extra calls are harmless.
   void expire(Clock::time_point now = Clock::now());
@@ -46,7 +54,6 @@ class LiveStream {
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
-  void end(std::string why);
   void parse(std::span<const std::uint8_t> blocks, const std::function<void(const Frame&)>& take);
 
   base::FileDescriptor fd_;

@@ -5,6 +5,7 @@
 
 #include <rpcrdma/decode/sink.h>
 #include <rpcrdma/report/context.h>
+#include <rpcrdma/report/json_writer.h>
 #include <rpcrdma/report/message_text.h>
 #include <rpcrdma/trace_reader/event.h>
 
@@ -19,6 +20,8 @@ namespace rpcrdma::report {
 [[nodiscard]] std::string event_summary(const trace_reader::Event& event, const TextStyle& style);
 [[nodiscard]] std::string event_tree(const trace_reader::Event& event, const Context& context);
 [[nodiscard]] std::string event_json(const trace_reader::Event& event, const Context& context);
+// Writes the object of event_json().
+void write_event(JsonWriter& json, const trace_reader::Event& event, const Context& context);
 
 // Writes all fields that a filter can use. `start_ns`: the time at which the capture starts.
 void event_fields(const trace_reader::Event& event, const Context& context, std::int64_t start_ns,

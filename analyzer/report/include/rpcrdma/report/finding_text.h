@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rpcrdma/report/context.h>
@@ -20,9 +21,9 @@ struct MessageFinding {
 // Returns one line for each finding, to be printed below the message.
 [[nodiscard]] std::string finding_lines(const std::vector<MessageFinding>& findings,
                                         const TextStyle& style);
-// Appends the findings as the last key of `object`, which is one JSON object and a newline.
-[[nodiscard]] std::string json_with_findings(std::string object,
-                                             const std::vector<MessageFinding>& findings);
+// Sets `out` to `object`, which is one JSON object and a newline, with the findings as its last key.
+void put_json_with_findings(std::string& out, std::string_view object,
+                            const std::vector<MessageFinding>& findings);
 
 // Formats a finding without a message: the peer at fault, the place, the text.
 [[nodiscard]] std::string finding_line(const rules::Occurrence& found, const Context& context,

@@ -9,17 +9,7 @@
 #include <string>
 #include <string_view>
 
-// RapidJSON compares null plus a size with null while a buffer is empty.
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
-
-#include <rpcrdma/report/json_memory.h>
+#include <rpcrdma/report/json_text.h>
 
 namespace rpcrdma::report {
 
@@ -39,147 +29,128 @@ class DecimalText {
   std::size_t begin_ = text_.size();
 };
 
-// Extends RapidJSON's writer, which tests each byte of each string for characters to escape. Most
-// strings of a report are keys, which need no escapes, and texts without any.
-using JsonBuffer = rapidjson::GenericStringBuffer<rapidjson::UTF8<>, JsonMemory>;
-using JsonBufferWriter =
-    rapidjson::Writer<JsonBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>, JsonMemory>;
-class PlainStringWriter : public JsonBufferWriter {
- public:
-  using JsonBufferWriter::JsonBufferWriter;
-
-  // `text` contains no character that JSON escapes.
-  void plain(std::string_view text) {
-    Prefix(rapidjson::kStringType);
-    char* const at = os_->Push(text.size() + 2);
-    at[0] = '"';
-    if (!text.empty()) std::memcpy(at + 1, text.data(), text.size());
-    at[text.size() + 1] = '"';
-  }
-
-  // Into the buffer at once, as RapidJSON's own writer does for its own buffer alone.
-  void number(std::uint64_t v) {
-    Prefix(rapidjson::kNumberType);
-    constexpr std::size_t kMost = 20;
-    char* const at = os_->Push(kMost);
-    const char* const end = rapidjson::internal::u64toa(v, at);
-    os_->Pop(kMost - static_cast<std::size_t>(end - at));
-  }
-  void number(std::int64_t v) {
-    Prefix(rapidjson::kNumberType);
-    constexpr std::size_t kMost = 20;
-    char* const at = os_->Push(kMost);
-    const char* const end = rapidjson::internal::i64toa(v, at);
-    os_->Pop(kMost - static_cast<std::size_t>(end - at));
-  }
-
-  [[nodiscard]] static bool is_plain(std::string_view text) {
-    unsigned escaped = 0;  // without an early exit, so that the loop is vectorized
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      escaped |= unsigned{byte < 0x20} | unsigned{byte == '"'} | unsigned{byte == '\\'};
-    }
-    return escaped == 0;
-  }
-};
-
-// Keys must contain no character that JSON escapes.
+// Keys must contain no character that JSON escapes. Containers are nested at most 64 deep.
 class JsonWriter {
  public:
   // Open an object or an array: without a key as an element of an array, with a key as a value of
   // an object. end() closes the innermost one.
-  void object() {
-    writer_.StartObject();
-    open_ += '{';
-  }
-  void array() {
-    writer_.StartArray();
-    open_ += '[';
-  }
-  void object(const char* key) {
-    writer_.plain(key);
+  void object() { open('{', true); }
+  void array() { open('[', false); }
+  [[gnu::always_inline]] void object(std::string_view name) {
+    key(name);
     object();
   }
-  void array(const char* key) {
-    writer_.plain(key);
+  [[gnu::always_inline]] void array(std::string_view name) {
+    key(name);
     array();
   }
   void end() {
-    open_.back() == '{' ? writer_.EndObject() : writer_.EndArray();
-    open_.pop_back();
+    text_.put((objects_ & 1U) != 0 ? '}' : ']');
+    objects_ >>= 1U;
+    comma_ = true;
   }
 
   template <typename T>
-  void field(const char* key, const T& value) {
-    writer_.plain(key);
+  [[gnu::always_inline]] void field(std::string_view name, const T& value) {
+    key(name);
     this->value(value);
   }
   // Writes null unless `present`.
   template <typename T>
-  void optional(const char* key, bool present, const T& value) {
-    writer_.plain(key);
+  [[gnu::always_inline]] void optional(std::string_view name, bool present, const T& value) {
+    key(name);
     present ? this->value(value) : null();
   }
   // Writes a key; the caller writes its value next.
-  void key(const char* name) { writer_.plain(name); }
-  void null(const char* key) {
-    writer_.plain(key);
+  [[gnu::always_inline]] void key(std::string_view name) {
+    constexpr std::size_t kAround = 4;  // comma, quotes and colon
+    char* const begin = text_.room(name.size() + kAround);
+    char* at = begin;
+    *at = ',';
+    at += comma_ ? 1 : 0;
+    *at++ = '"';
+    std::memcpy(at, name.data(), name.size());
+    at += name.size();
+    *at++ = '"';
+    *at++ = ':';
+    text_.grow(static_cast<std::size_t>(at - begin));
+    comma_ = false;
+  }
+  void null(std::string_view name) {
+    key(name);
     null();
   }
 
-  void value(bool v) { writer_.Bool(v); }
-  void value(double v) { writer_.Double(v); }
-  template <std::unsigned_integral T>
-  void value(T v) {
-    writer_.number(std::uint64_t{v});
+  void value(bool v) { raw(v ? std::string_view("true") : std::string_view("false")); }
+  void value(double v) {
+    begin_value();
+    text_.put_double(v);
   }
-  template <std::signed_integral T>
+  template <std::integral T>
   void value(T v) {
-    writer_.number(std::int64_t{v});
+    begin_value();
+    text_.put(+v);
   }
   // UTF-8; a null pointer is null.
   void value(const char* v) { v != nullptr ? value(std::string_view(v)) : null(); }
-  void value(Decimal v) {
-    const DecimalText text(v);
-    writer_.RawValue(text.view().data(), text.view().size(), rapidjson::kNumberType);
-  }
+  void value(Decimal v) { raw(DecimalText(v).view()); }
   void value(std::string_view v) {
-    if (PlainStringWriter::is_plain(v)) return writer_.plain(v);
-    writer_.String(v.data(), static_cast<rapidjson::SizeType>(v.size()));
+    begin_value();
+    text_.quote(v);
   }
   void value(const std::string& v) { value(std::string_view(v)); }
-  void null() { writer_.Null(); }
+  // Text in which JSON escapes no character.
+  void plain(std::string_view v) {
+    begin_value();
+    text_.quote_plain(v);
+  }
+  void null() { raw("null"); }
+  // Writes a value that is JSON already.
+  void raw(std::string_view json) {
+    begin_value();
+    text_.put(json);
+  }
 
   // The number of bytes that drain() would pass on.
-  [[nodiscard]] std::size_t size() const { return buffer_.GetSize(); }
+  [[nodiscard]] std::size_t size() const { return text_.size(); }
   // Passes on the text so far of an unfinished object.
   template <typename Write>
   void drain(const Write& write) {
-    write(std::string_view(buffer_.GetString(), buffer_.GetSize()));
-    buffer_.Clear();
+    write(text_.view());
+    text_.clear();
   }
 
   // Passes on the text since the last call, one complete object, as a line.
   template <typename Write>
   void line(const Write& write) {
-    buffer_.Put('\n');
+    text_.put('\n');
     drain(write);
-    writer_.Reset(buffer_);
+    comma_ = false;
   }
 
   // Returns that line.
   [[nodiscard]] std::string take() {
-    std::string text(buffer_.GetString(), buffer_.GetSize());
-    text += '\n';
-    buffer_.Clear();
-    writer_.Reset(buffer_);
+    std::string text;
+    line([&text](std::string_view whole) { text = whole; });
     return text;
   }
 
  private:
-  JsonBuffer buffer_;
-  PlainStringWriter writer_{buffer_};
-  std::string open_;  // the open containers, outermost first
+  void open(char bracket, bool is_object) {
+    begin_value();
+    text_.put(bracket);
+    objects_ = objects_ << 1U | std::uint64_t{is_object};
+    comma_ = false;
+  }
+  void begin_value() {
+    if (comma_) text_.put(',');
+    comma_ = true;
+  }
+
+  JsonText text_;
+  std::uint64_t objects_ =
+      0;                // a bit for each open container, the innermost last: is it an object?
+  bool comma_ = false;  // another value or key must follow a comma
 };
 
 }  // namespace rpcrdma::report

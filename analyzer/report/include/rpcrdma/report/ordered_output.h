@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rpcrdma::report {
 
@@ -44,11 +45,16 @@ class OrderedOutput {
   [[nodiscard]] std::deque<Entry>::const_iterator find(std::uint64_t id) const;
   void finish_oldest();
   void write_ready();
+  void pop_front();
+  [[nodiscard]] std::string new_text(std::string_view text);
+
+  static constexpr std::size_t kMostSpare = 1024, kMostSpareBytes = 4096;
 
   Write write_;
   Finish finish_;
   Limits limits_;
   std::deque<Entry> entries_;
+  std::vector<std::string> spare_;  // empty, of written entries
   std::size_t waiting_bytes_ = 0;  // of the entries' text
 };
 
