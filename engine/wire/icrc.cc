@@ -215,4 +215,11 @@ std::uint32_t icrc(IcrcKind kind, Bytes headers, Bytes rest) {
   return masked_icrc(mask, front.data(), rest.subspan(masked));
 }
 
+std::uint32_t icrc_continued(std::uint32_t begun, Bytes more) {
+  if (more.empty()) return begun;
+  const std::uint32_t value = crc(begun, more.data(), more.size());
+  end_isal();
+  return value;
+}
+
 }  // namespace rpcrdma::wire

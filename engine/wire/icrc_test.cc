@@ -273,6 +273,16 @@ TEST_P(IcrcKindTest, HeadersMayLieElsewhere) {
   }
 }
 
+TEST_P(IcrcKindTest, ContinuesAnywhereAfterTheBth) {
+  const Kind& k = GetParam();
+  const auto packet = random_bytes(k.bth + 300, 17);
+  const std::uint32_t whole = icrc(k.kind, packet, k.bth);
+  for (std::size_t at = k.bth + kBthBytes; at <= packet.size(); ++at) {
+    const std::uint32_t begun = icrc(k.kind, Bytes(packet).first(at), k.bth);
+    ASSERT_EQ(icrc_continued(begun, Bytes(packet).subspan(at)), whole) << at;
+  }
+}
+
 TEST_P(IcrcKindTest, ShowsAnUnknownWord) {
   const Kind& k = GetParam();
   std::mt19937 random(11);

@@ -30,6 +30,12 @@ namespace {
 
 // Packets that one connection may send before the next one's turn: a batch of the socket.
 constexpr unsigned kBurst = 16;
+// A connection's window is at most this part of what its peer receives at a time, and a part of a
+// Read this part of the window; but no less than what fits into any socket buffer.
+constexpr std::uint32_t kWindowsOfPath = 4;
+constexpr std::uint32_t kReadsOfWindow = 4;
+constexpr std::uint32_t kLeastOwnWindow = 48;
+constexpr std::uint32_t kLeastReadPackets = 16;
 constexpr std::uint32_t kCmQkey = 0x80010000;  // IBA 10.2.5
 constexpr std::uint32_t kFirstQpn = 2;         // 0 and 1 are reserved for management
 constexpr std::size_t kMaxSlots = QpNumbers::kLabels - kFirstQpn - 1;
@@ -327,9 +333,10 @@ struct Adapter::Impl {
     p.min_rnr_timer = options.min_rnr_timer;
     p.ack_hold = options.ack_hold;
     p.owner_sleeps = &owner_sleeps;
-    p.window = options.window;
-    p.read_packets = options.read_packets;
     join_path(s);
+    p.window = std::min(options.window, std::max(kLeastOwnWindow, most_of_path / kWindowsOfPath));
+    p.read_packets =
+        std::min(options.read_packets, std::max(kLeastReadPackets, p.window / kReadsOfWindow));
     p.shared = s.shared;
     s.qp->connect(s.path, p);
   }
@@ -511,6 +518,7 @@ struct Adapter::Impl {
     headers.deth.qkey = kCmQkey;
     headers.deth.src_qp = wire::kGsiQp;
     out.path = path;
+    out.payload_stays = false;  // it lies in the connection manager
     out.payload[0] = mad;
     out.payload_parts = 1;
     out.payload_bytes = static_cast<std::uint32_t>(mad.size());

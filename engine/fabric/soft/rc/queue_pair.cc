@@ -143,6 +143,7 @@ void QueuePair::serve(const wire::RocePacket& packet, fabric::Time now) {
 bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) {
   if (state_ != QpState::kReady) return false;
   packet.path = &path_;
+  packet.payload_stays = true;
   // Alternate: a peer that always has something to read must not block our own requests.
   const bool before_answers = own_turn_ > 0;
   if (before_answers && !refused_) {

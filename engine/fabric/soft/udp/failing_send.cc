@@ -42,8 +42,9 @@ extern "C" ssize_t sendto(int fd, const void* data, size_t size, int flags, cons
 }
 
 extern "C" ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  if (const int error = rpcrdma::soft::FailingSend::next({true, message->msg_iov->iov_len});
-      error != 0) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < message->msg_iovlen; ++i) size += message->msg_iov[i].iov_len;
+  if (const int error = rpcrdma::soft::FailingSend::next({true, size}); error != 0) {
     errno = error;
     return -1;
   }

@@ -74,6 +74,24 @@ std::size_t frame(const OutPacket& packet, const Path& path, std::uint16_t ip_id
   return length;
 }
 
+std::size_t frame_around(const OutPacket& packet, const Path& path, std::uint16_t ip_id,
+                         wire::MutableBytes out) {
+  const std::size_t length = packet.size() + wire::kIcrcBytes;
+  if (out.size() < length || length > kMaxDatagramBytes) return 0;
+  const wire::MutableBytes header = out.first(packet.header_bytes);
+  const wire::MutableBytes pad = out.first(packet.size()).last(packet.pad_bytes);
+  std::memcpy(header.data(), packet.header.data(), header.size());
+  std::memset(pad.data(), 0, pad.size());
+  const Flow flow = outgoing(path);
+  const IpHeaders headers = ip_headers(flow, ip_id, length);
+  std::uint32_t icrc = wire::icrc(icrc_kind(flow), headers.span(), header);
+  for (std::size_t i = 0; i < packet.payload_parts; ++i) {
+    icrc = wire::icrc_continued(icrc, packet.payload[i]);
+  }
+  wire::store_icrc(out.data() + packet.size(), wire::icrc_continued(icrc, pad));
+  return length;
+}
+
 void frame_again(const Path& path, std::uint16_t ip_id, wire::MutableBytes datagram) {
   const wire::Bytes covered = covered_of(datagram);
   wire::store_icrc(datagram.data() + covered.size(), icrc_along(outgoing(path), ip_id, covered));

@@ -64,6 +64,22 @@ TEST(Frame, PartsAndPadBytesBecomeOne) {
   EXPECT_EQ(bytes[24], 0xee);
 }
 
+TEST(Frame, AroundThePayloadLeavesItsPlace) {
+  for (const Path& path : {kPath4, kPath6}) {
+    for (const std::size_t size : {0U, 1U, 4U, 1023U, 4096U}) {
+      const auto payload = pattern(size, 3);
+      const OutPacket packet = send_only(path, payload, 9);
+      auto expected = framed(packet, 5);
+      std::fill_n(expected.begin() + 12, size, std::uint8_t{0xee});
+      std::vector<std::uint8_t> bytes(expected.size(), 0xee);
+      ASSERT_EQ(frame_around(packet, path, 5, bytes), bytes.size());
+      EXPECT_EQ(bytes, expected) << size;
+      bytes.pop_back();
+      EXPECT_EQ(frame_around(packet, path, 5, bytes), 0U);
+    }
+  }
+}
+
 TEST(Frame, NothingIsWrittenWhereThereIsNoRoom) {
   const OutPacket packet = ack(kPath4);
   std::vector<std::uint8_t> bytes(19, 0xee);

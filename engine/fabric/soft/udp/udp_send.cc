@@ -1,5 +1,6 @@
 // Collects packets in a buffer and sends them as one batch, or singly if the kernel refuses
-// batches.
+// batches. A payload that is gathered has a gap in the buffer, so that it can still be copied
+// there.
 #include "udp_send.h"
 
 #include "ip_headers.h"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include <netinet/udp.h>
 
@@ -18,6 +20,13 @@ namespace {
 
 bool would_block(int error) {
   return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+// For a shorter payload, the kernel's walk over more pieces costs as much as the copy.
+constexpr std::size_t kGathered = 1024;
+
+bool is_gathered(const OutPacket& packet) {
+  return packet.payload_stays && packet.payload_parts == 1 && packet.payload_bytes >= kGathered;
 }
 
 }  // namespace
@@ -56,8 +65,14 @@ bool SendBatch::add(const OutPacket& packet) {
     if (!flush()) return false;
     begin(*packet.path, length);
   }
-  bytes_ += frame(packet, path_, static_cast<std::uint16_t>(datagrams_),
-                  {buffer_.get() + bytes_, length});
+  const wire::MutableBytes place(buffer_.get() + bytes_, length);
+  const auto ip_id = static_cast<std::uint16_t>(datagrams_);
+  if (is_gathered(packet) && !shared_.watched()) {
+    gaps_[gap_count_++] = {bytes_ + packet.header_bytes, packet.payload[0]};
+    bytes_ += frame_around(packet, path_, ip_id, place);
+  } else {
+    bytes_ += frame(packet, path_, ip_id, place);
+  }
   ++datagrams_;
   return true;
 }
@@ -80,37 +95,61 @@ bool SendBatch::add_framed(const Path& path, wire::Bytes datagram) {
 
 bool SendBatch::flush() {
   if (datagrams_ == 0) return true;
-  const bool gone = datagrams_ > 1 && !joining_refused_ ? send_joined() : send_singly();
+  const bool at_once = datagrams_ > 1 || gap_count_ != 0;
+  const bool gone = at_once && !joining_refused_ ? send_joined() : send_singly();
   if (gone) datagrams_ = bytes_ = gone_ = 0;
   return gone;
 }
 
-bool SendBatch::send_joined() {
-  iovec content{buffer_.get(), bytes_};
-  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(sizeof(std::uint16_t))> control{};
+int SendBatch::send_gathered() {
+  std::array<iovec, 2 * kMaxBatch + 1> pieces;
+  std::size_t count = 0;
+  std::size_t at = 0;
+  for (const Gap& gap : std::span(gaps_).first(gap_count_)) {
+    pieces[count++] = {buffer_.get() + at, gap.offset - at};
+    // The kernel only reads.
+    pieces[count++] = {const_cast<std::uint8_t*>(gap.payload.data()),  // NOLINT
+                       gap.payload.size()};
+    at = gap.offset + gap.payload.size();
+  }
+  pieces[count++] = {buffer_.get() + at, bytes_ - at};
+  alignas(cmsghdr) std::array<std::uint8_t, CMSG_SPACE(sizeof(std::uint16_t))> control;
   msghdr message{};
   message.msg_name = &to_;
   message.msg_namelen = length_of(to_);
-  message.msg_iov = &content;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = IPPROTO_UDP;
-  header->cmsg_type = UDP_SEGMENT;
-  header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-  const auto each = static_cast<std::uint16_t>(each_);
-  std::memcpy(CMSG_DATA(header), &each, sizeof each);
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = count;
+  if (datagrams_ > 1) {
+    control = {};
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = IPPROTO_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto each = static_cast<std::uint16_t>(each_);
+    std::memcpy(CMSG_DATA(header), &each, sizeof each);
+  }
+  return ::sendmsg(shared_.fd, &message, 0) < 0 ? errno : 0;
+}
 
-  if (::sendmsg(shared_.fd, &message, 0) < 0) {
-    if (would_block(errno)) return false;
-    // Batches are unsupported here: an old kernel, or a device without checksum offload. EINVAL may
-    // also mean that the datagrams are too long for the link; then they are refused singly as well.
-    if (errno == EINVAL || errno == EIO) {
-      number_singly();
-      return send_singly();
-    }
-    refused(errno, datagrams_);
+bool SendBatch::send_joined() {
+  const int error = send_gathered();
+  if (would_block(error)) {
+    copy_gaps();  // the payloads may be gone when it is tried again
+    return false;
+  }
+  // Batches are unsupported here: an old kernel, or a device without checksum offload. EINVAL may
+  // also mean that the datagrams are too long for the link; then they are refused singly as well.
+  if (datagrams_ > 1 && (error == EINVAL || error == EIO)) {
+    copy_gaps();
+    number_singly();
+    return send_singly();
+  }
+  if (shared_.watched()) copy_gaps();
+  gap_count_ = 0;
+  if (error != 0) {
+    refused(error, datagrams_);
     return true;
   }
   ++shared_.counters.sent_batches;
@@ -120,6 +159,13 @@ bool SendBatch::send_joined() {
     for (std::size_t i = 0; i < datagrams_; ++i) log_sent(i * each_, static_cast<std::uint16_t>(i));
   }
   return true;
+}
+
+void SendBatch::copy_gaps() {
+  for (const Gap& gap : std::span(gaps_).first(gap_count_)) {
+    std::memcpy(buffer_.get() + gap.offset, gap.payload.data(), gap.payload.size());
+  }
+  gap_count_ = 0;
 }
 
 bool SendBatch::send_singly() {

@@ -1,8 +1,10 @@
-// Collects packets and sends them as one batch.
+// Collects packets and sends them as one batch. Long payloads that stay where they are until then
+// are not copied: the kernel gathers them.
 #pragma once
 
 #include "udp_state.h"
 
+#include <array>
 #include <memory>
 
 #include <rpcrdma/fabric/socket_address.h>
@@ -22,8 +24,12 @@ class SendBatch {
  private:
   [[nodiscard]] bool fits(const OutPacket& packet, std::size_t length) const;
   void begin(const Path& path, std::size_t length);
+  // Sends the batch in one system call. Returns 0 or errno.
+  [[nodiscard]] int send_gathered();
   [[nodiscard]] bool send_joined();
   [[nodiscard]] bool send_singly();
+  // Fills the gaps in buffer_.
+  void copy_gaps();
   void number_singly();
   [[nodiscard]] wire::MutableBytes datagram(std::size_t offset) const;
   void refused(int error, std::size_t packets);
@@ -35,6 +41,13 @@ class SendBatch {
   Path path_;                     // of the batch, or of the previous one if the batch is empty
   fabric::SocketAddress to_;
   std::unique_ptr<std::uint8_t[]> buffer_;
+  // Payloads that are not in buffer_, where their places are gaps. None after flush().
+  struct Gap {
+    std::size_t offset = 0;
+    wire::Bytes payload;
+  };
+  std::array<Gap, kMaxBatch> gaps_;
+  std::size_t gap_count_ = 0;
   std::size_t datagrams_ = 0;
   std::size_t each_ = 0;   // bytes of each datagram but the last, which may be shorter
   std::size_t bytes_ = 0;  // total

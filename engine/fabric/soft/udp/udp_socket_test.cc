@@ -295,6 +295,85 @@ class Stranger {
   int fd_;
 };
 
+// --- Payloads that stay where they are
+
+constexpr std::size_t kStays = 2048;
+
+// They lie in `payloads`.
+Sent staying(const Path& path, const std::vector<std::size_t>& sizes) {
+  Sent sent(path, sizes);
+  for (OutPacket& packet : sent.packets) packet.payload_stays = true;
+  return sent;
+}
+
+TEST_F(UdpSocketTest, PayloadsThatStayLeaveInOneCall) {
+  for (const std::size_t last :
+       std::initializer_list<std::size_t>{kStays, kStays - 1, 1021, 9, 0}) {
+    UdpSocket a = open_at(a_), b = open_at(b_);
+    const Sent sent = staying(path_, {kStays, kStays, kStays, last});
+    const FailingSend calls({});
+    for (const OutPacket& packet : sent.packets) ASSERT_TRUE(a.add(packet));
+    ASSERT_TRUE(a.flush());
+    ASSERT_EQ(calls.calls().size(), 1U);
+    EXPECT_TRUE(calls.calls()[0].joined);
+    EXPECT_EQ(calls.calls()[0].bytes, 3 * (16 + kStays) + flat(sent.packets[3]).size() + 4);
+    expect_same(receive(b, 4), sent);
+    EXPECT_EQ(a.counters().sent_bytes, calls.calls()[0].bytes);
+  }
+}
+
+TEST_F(UdpSocketTest, APayloadThatStaysMayBeAlone) {
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const Sent sent = staying(path_, {kStays + 3});
+  ASSERT_TRUE(a.add(sent.packets[0]));
+  ASSERT_TRUE(a.flush());
+  expect_same(receive(b, 1), sent);
+}
+
+TEST_F(UdpSocketTest, PayloadsThatStayMayStandBesideOthers) {
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  Sent sent = staying(path_, std::vector<std::size_t>(6, kStays));
+  for (const std::size_t i : {0U, 3U, 4U}) sent.packets[i].payload_stays = false;
+  for (const OutPacket& packet : sent.packets) ASSERT_TRUE(a.add(packet));
+  ASSERT_TRUE(a.flush());
+  expect_same(receive(b, 6), sent);
+  EXPECT_EQ(a.counters().sent_batches, 1U);
+}
+
+// Before it is tried again, the owner may use the memory for something else.
+TEST_F(UdpSocketTest, WhatMustWaitIsCopied) {
+  for (const auto& errors : {std::vector<int>{EAGAIN}, {EIO, EAGAIN}, {EIO, 0, EAGAIN}}) {
+    UdpSocket a = open_at(a_), b = open_at(b_);
+    const Sent sent = staying(path_, {kStays, kStays, kStays});
+    Sent used = sent;
+    for (std::size_t i = 0; i < used.packets.size(); ++i) {
+      used.packets[i].payload[0] = used.payloads[i];
+    }
+    {
+      const FailingSend calls(errors);
+      for (const OutPacket& packet : used.packets) ASSERT_TRUE(a.add(packet));
+      ASSERT_FALSE(a.flush());
+    }
+    for (auto& payload : used.payloads) std::fill(payload.begin(), payload.end(), 0xee);
+    ASSERT_TRUE(a.flush());
+    expect_same(receive(b, 3), sent);
+  }
+}
+
+TEST_F(UdpSocketTest, ARefusedBatchOfPayloadsThatStayIsForgotten) {
+  UdpSocket a = open_at(a_), b = open_at(b_);
+  const Sent lost = staying(path_, {kStays, kStays}), sent = staying(path_, {kStays, 64});
+  {
+    const FailingSend calls({ENOBUFS});
+    for (const OutPacket& packet : lost.packets) ASSERT_TRUE(a.add(packet));
+    ASSERT_TRUE(a.flush());
+  }
+  EXPECT_EQ(a.counters().refused, 2U);
+  for (const OutPacket& packet : sent.packets) ASSERT_TRUE(a.add(packet));
+  ASSERT_TRUE(a.flush());
+  expect_same(receive(b, 2), sent);
+}
+
 // --- Sends that the kernel refuses
 
 TEST_F(UdpSocketTest, ABatchWaitsUntilTheSocketIsWritable) {

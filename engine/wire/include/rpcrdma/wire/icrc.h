@@ -35,6 +35,9 @@ inline constexpr std::size_t kVariantBthByte = 4;
 // IcrcKind names and any bytes between them, `rest` runs from the BTH on.
 [[nodiscard]] std::uint32_t icrc(IcrcKind kind, Bytes headers, Bytes rest);
 
+// Continues a value of icrc() over the bytes that follow, for a packet in more than two pieces.
+[[nodiscard]] std::uint32_t icrc_continued(std::uint32_t begun, Bytes more);
+
 // Recovers an unknown word of a packet from its ICRC, since CRCs are linear. Two packets
 // differ only within four consecutive unmasked bytes, followed by `behind` bytes up to the ICRC,
 // and `difference` is the XOR of their ICRCs. Returns the XOR of the four bytes, the first one in

@@ -35,13 +35,15 @@ struct AdapterOptions {
   // How long the ACK of a Send waits for a message of ours to leave with; 0: it does not wait.
   fabric::Time ack_hold = 10 * fabric::kMicrosecond;
   std::uint8_t min_rnr_timer = 12;  // code of the wait after an RNR NAK: 0.64 ms
-  std::uint32_t window = 48;        // maximum number of packets in flight on a connection
+  // Maximum number of packets in flight on a connection; fewer if the receive buffer is small.
+  std::uint32_t window = 256;
   // Bytes that the carrier keeps for the adapter until it receives them. The window on the packets
   // in flight to one peer address, on all connections, follows from it: a peer is assumed to have
   // as much.
   std::size_t receive_buffer = 16U << 20;
-  std::uint32_t read_packets = 16;  // Reads are requested in parts of this many packets
-  bool flow_control = true;         // ACKs carry the number of posted Receives
+  // Reads are requested in parts of at most this many packets.
+  std::uint32_t read_packets = 64;
+  bool flow_control = true;  // ACKs carry the number of posted Receives
   std::uint16_t udp_source_port = 4791;
   std::size_t max_connections = 16384;  // at most 16,381
   std::uint8_t share = 0;               // see share.h

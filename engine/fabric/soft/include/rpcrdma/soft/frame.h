@@ -21,6 +21,10 @@ inline constexpr std::size_t kMaxBatch = 64;
 // The same with `path` instead of packet.path, for a caller that must send from another port.
 [[nodiscard]] std::size_t frame(const OutPacket& packet, const Path& path, std::uint16_t ip_id,
                                 wire::MutableBytes out);
+// The same without the payload: leaves its place in `out` as it is. The ICRC covers the payload
+// where it lies now.
+[[nodiscard]] std::size_t frame_around(const OutPacket& packet, const Path& path,
+                                       std::uint16_t ip_id, wire::MutableBytes out);
 // Recomputes the ICRC of a datagram that frame() built.
 void frame_again(const Path& path, std::uint16_t ip_id, wire::MutableBytes datagram);
 

@@ -33,6 +33,8 @@ struct OutPacket {
   std::array<wire::Bytes, fabric::kMaxSlices> payload;
   std::uint8_t payload_parts = 0;
   std::uint8_t pad_bytes = 0;  // zeros after the payload: 0..3
+  // The payload is in registered memory: it stays where it is until the core's owner is called.
+  bool payload_stays = false;
 
   // From the BTH through the pad bytes, without the ICRC.
   [[nodiscard]] std::size_t size() const { return header_bytes + payload_bytes + pad_bytes; }

@@ -82,8 +82,10 @@ class UdpSocket {
   // that another endpoint has forwarded. They change with claim_port().
   [[nodiscard]] std::vector<int> more_fds() const;
 
-  // Copies the packet into the current batch; packet.path holds the remote address. May send the
-  // batch. False: the packet was not accepted, since fd() is not writable; the batch is kept.
+  // Adds the packet to the current batch; packet.path holds the remote address. May send the
+  // batch. False: the packet was not accepted, since fd() is not writable; the batch is kept. A
+  // payload that stays (OutPacket::payload_stays) must stay, unchanged, until the next flush() or
+  // the next add() that returns false; everything else is copied.
   [[nodiscard]] bool add(const OutPacket& packet);
   // Sends bytes that frame() built with identification 0, even if they were damaged since, in a
   // batch of their own. False as in add().
