@@ -34,7 +34,7 @@ struct PathWaiter {
 
 class PeerPath {
  public:
-  // The window never becomes smaller, so that one connection alone is never restricted.
+  // The window never becomes smaller: this fits into any socket buffer.
   static constexpr std::uint32_t kLeastWindow = 64;
   // With this it begins. A long queue does not make it smaller: a peer without a processor answers
   // late, too, and would get nothing to do.

@@ -135,9 +135,10 @@ int SendBatch::send_gathered() {
 
 bool SendBatch::send_joined() {
   const int error = send_gathered();
-  // The payloads may be gone when it is tried again.
-  if (would_block(error)) copy_gaps();
-  if (would_block(error)) return false;
+  if (would_block(error)) {
+    copy_gaps();  // the payloads may be gone when it is tried again
+    return false;
+  }
   // Batches are unsupported here: an old kernel, or a device without checksum offload. EINVAL may
   // also mean that the datagrams are too long for the link; then they are refused singly as well.
   if (datagrams_ > 1 && (error == EINVAL || error == EIO)) {
