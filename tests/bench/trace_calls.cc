@@ -25,16 +25,21 @@
 
 #include <time.h>
 
+#include <rpcrdma/base/file_descriptor.h>
+#include <rpcrdma/live/endpoints.h>
+
 namespace rpcrdma::bench {
 namespace {
 
 // kBeside: endpoints without a tracer, while another program's events keep the other processor as
 // busy as their readers would. Processors share caches, memory and their clock: the cost of a
 // neighbour is not a cost of tracing.
-enum class Recorded : std::uint8_t { kNever, kToNobody, kToReaders, kBeside };
-constexpr std::size_t kRecorded = 4;
+// kToStill: a reader that is attached and does not read, so that its queue is full.
+enum class Recorded : std::uint8_t { kNever, kToNobody, kToReaders, kBeside, kToStill };
+constexpr std::size_t kRecorded = 5;
 constexpr const char* kEmittedNames[kRecorded] = {
-    "no tracer", "without readers", "reader and recording", "no tracer, busy neighbour"};
+    "no tracer", "without readers", "reader and recording", "no tracer, busy neighbour",
+    "a reader that stands still"};
 
 constexpr int kMade = 40;                              // number of rebuilds
 constexpr int kTurns = 6;                              // of each kind, per rebuild
@@ -104,10 +109,15 @@ class Setup {
     } else if (before == Recorded::kToReaders) {
       scope_.emplace(folder_.path);
       emit(*scope_->hub, scope_->tracer);
-    } else if (before == Recorded::kToNobody) {
-      quiet_ = must(trace::Hub::start({.name = "bench"}));
+    } else if (before == Recorded::kToNobody || before == Recorded::kToStill) {
+      constexpr std::size_t kSmall = std::size_t{256} << 10;  // full in the first slice
+      quiet_ = must(trace::Hub::start({.name = "bench", .reader_bytes = kSmall}));
       must(quiet_->open_socket());
       emit(*quiet_, quiet_->add());
+    }
+    if (before == Recorded::kToStill) {
+      still_ = must(trace::connect_endpoint(quiet_->socket_path()));
+      while (!trace::on(tracers_[1])) std::this_thread::yield();
     }
     pin_to(0);
     const auto last = static_cast<std::uint8_t>(kClient + 2 * static_cast<int>(before));
@@ -144,11 +154,13 @@ class Setup {
 
   struct Loss {
     std::uint64_t emitted = 0, of_reader = 0, of_recording = 0;
+    std::uint64_t of_still = 0;  // of a reader that stands still
   };
   // Ends it, and adds its losses to the sums.
   void finish(Loss& sums) {
     calls_.reset();
     server_.reset();
+    if (still_) sums.of_still += quiet_->lost_to_readers();
     if (!scope_) return;
     scope_->finish();
     const auto recorded = scope_->hub->recordings().front();
@@ -173,6 +185,7 @@ class Setup {
   Folder folder_;
   std::optional<Scope> scope_;
   std::unique_ptr<trace::Hub> quiet_;
+  std::optional<base::FileDescriptor> still_;
   std::optional<Neighbour> neighbour_;
   std::array<trace::Tracer*, 2> tracers_{};  // the server's, the client's
   std::optional<RunningServer> server_;
@@ -253,7 +266,7 @@ void compare_tracing(const TracedLoad& load, bool readers) {
     std::printf("  %-25s p50 %7.2f us  p99 %7.2f us  %7.0f Calls/s  processor %6.3f us a Call",
                 kEmittedNames[kind], median(values(&Turn::p50)), median(values(&Turn::p99)),
                 1 / median(values(&Turn::seconds)), 1e6 * median(values(&Turn::cpu)));
-    if (kind == kToReaders) {
+    if (kind == kToReaders || kind == static_cast<std::size_t>(Recorded::kToStill)) {
       std::printf(", readers %.3f us", 1e6 * median(values(&Turn::others_cpu)));
     }
     std::printf("\n");
@@ -268,6 +281,8 @@ void compare_tracing(const TracedLoad& load, bool readers) {
     }
   }
   if (!readers) return;
+  std::printf("  the reader that stands still lost %llu events\n",
+              static_cast<unsigned long long>(loss.of_still));
   const auto percent = [&](std::uint64_t lost) {
     return 100 * static_cast<double>(lost) / static_cast<double>(loss.emitted);
   };
