@@ -184,6 +184,18 @@ class DeviceWork : public ::testing::TestWithParam<HandleKind>, private service:
   std::uint64_t ended_ = 0, wrong_ = 0;
 };
 
+// Receives that are posted before there is a queue pair go to it together.
+TEST_P(DeviceWork, OfAConnection) {
+  constexpr std::uint64_t kMostInAPost = 16;
+  for (const auto* const provider : {client_provider_.get(), server_provider_.get()}) {
+    const WorkCounters& c = provider->counters();
+    EXPECT_GT(c.receive_requests, 2 * kReceivesAtOnce);
+    EXPECT_EQ(c.receive_posts, (c.receive_requests + kMostInAPost - 1) / kMostInAPost);
+    EXPECT_EQ(c.send_posts, 0U);
+    EXPECT_EQ(c.registrations, 0U);
+  }
+}
+
 // A Send on either side, which is copied and needs no completion.
 TEST_P(DeviceWork, OfANullCall) {
   const Expected each{.posts = kCalls, .requests = kCalls};

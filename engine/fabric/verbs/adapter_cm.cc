@@ -173,10 +173,15 @@ Expected<void> Adapter::make_queue_pair(Slot& slot) {
     slot.receive_room = sizes.receive;
     slot.most_inline = attributes.cap.max_inline_data;
     const std::vector<HeldReceive> held = std::exchange(slot.held, {});
+    std::vector<fabric::ReceiveRequest> requests;
+    requests.reserve(held.size());
     for (const HeldReceive& r : held) {
-      const fabric::ReceiveRequest request{r.id, std::span(r.slices).first(r.count)};
-      const auto posted = post_receive(name_of(slot), {&request, 1});
+      requests.push_back({r.id, std::span(r.slices).first(r.count)});
+    }
+    for (std::span<const fabric::ReceiveRequest> left = requests; !left.empty();) {
+      const auto posted = post_receive(name_of(slot), left);
       if (!posted) return tl::unexpected(posted.error());
+      left = left.subspan(*posted);
     }
     return {};
   }
