@@ -2,7 +2,6 @@
 // excerpts.
 #include "document.h"
 
-#include <QElapsedTimer>
 #include <algorithm>
 
 #include <rpcrdma/live/endpoints.h>
@@ -12,9 +11,9 @@ namespace rpcrdma::gui {
 
 namespace {
 
-// The views take at most a tenth of the time to show what is new.
-constexpr int kStatusEveryMs = 50, kStatusEveryMostMs = 200;
-constexpr int kStatusShare = 10;
+constexpr int kStatusEveryMs = 50;
+// While a source is read, views take at most a tenth of the time to show what is new.
+constexpr qint64 kPausePerShown = 9, kLongestPauseMs = 200;
 
 // From shortly before the first message: captures can begin long before a connection does.
 TimeRange::Span bounds_of(const index::Content& c) {
@@ -98,6 +97,7 @@ bool Document::take(std::unique_ptr<index::Store> store, std::unique_ptr<index::
   report_.reset();
   time_reference_.reset();
   paused_ = false;
+  pause_ms_ = 0;
   time_range_.clear();
   Q_EMIT reset();
   Q_EMIT report_changed();
@@ -207,24 +207,31 @@ void Document::note_change() {
 void Document::announce_change() {
   *noted_ = false;
   if (store_ == nullptr || paused_) return;
-  // Views are drawn before the timer ends.
-  QElapsedTimer clock;
-  clock.start();
-  QTimer::singleShot(0, this, [this, clock] {
-    const auto took = static_cast<int>(std::min<qint64>(clock.elapsed(), kStatusEveryMostMs));
-    change_timer_.setInterval(std::clamp(kStatusShare * took, kStatusEveryMs, kStatusEveryMostMs));
-  });
   std::string error;
   bool over = false;
   TimeRange::Span bounds;
   std::shared_ptr<const report::Report> latest;
+  std::uint64_t rows = 0;
+  std::int64_t first_frame_ns = 0;
   store_->read([&](const index::Content& c) {
-    all_rows_ = c.rows.size();
+    rows = c.rows.size();
     over = c.progress.finished;
     error = c.progress.error;
-    first_frame_ns_ = c.first_ns;
+    first_frame_ns = c.first_ns;
     bounds = bounds_of(c);
     latest = c.report;
+  });
+  if (!over && announced_.isValid() && announced_.elapsed() < pause_ms_) {
+    if (!change_timer_.isActive()) change_timer_.start();
+    return;
+  }
+  all_rows_ = rows;
+  first_frame_ns_ = first_frame_ns;
+  // The views are drawn before this timer ends.
+  announced_.start();
+  QTimer::singleShot(0, this, [this] {
+    const auto took = std::min<qint64>(announced_.elapsed(), kLongestPauseMs);
+    pause_ms_ = std::min<qint64>(kPausePerShown * took, kLongestPauseMs);
   });
   time_range_.set_bounds(bounds);
   if (latest != report_) {
@@ -262,6 +269,7 @@ void Document::set_paused(bool paused) {
   if (paused == paused_) return;
   paused_ = paused;
   Q_EMIT paused_changed(paused);
+  pause_ms_ = 0;
   announce_change();
 }
 

@@ -7,6 +7,7 @@
 #include "time_text.h"
 #include "worker.h"
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QStringList>
 #include <QTimer>
@@ -169,6 +170,8 @@ class Document : public QObject {
   bool trouble_shown_ = false;
   std::shared_ptr<std::atomic<bool>> noted_;  // a change is queued for this thread
   QTimer change_timer_;
+  QElapsedTimer announced_;  // since the views showed a change
+  qint64 pause_ms_ = 0;      // from there, before they show the next one
 
   QString filter_;
   std::shared_ptr<index::Search> search_;

@@ -13,7 +13,7 @@ class RowMessage {
  public:
   // Valid until the next call; `content` locked.
   const filter::Inputs& of(const Content& content, std::uint64_t id) {
-    const MessageRow& row = content.rows[id - 1];
+    const MessageRow row = content.rows[id - 1];
     m_.id = id;
     m_.frame = row.frame;
     m_.first_frame = row.frame - row.first_frame;
@@ -36,19 +36,7 @@ class RowMessage {
     m_.error = static_cast<wire::RdmaErr>(row.error);
     m_.has_invalidate = row.is(MessageRow::kInvalidates);
     m_.invalidated_handle = row.handle;
-    m_.rpc = row.procedure != 0 ? content.procedures[row.procedure].rpc : model::RpcInfo{};
-    m_.rpc.header_seen = false;
-    m_.rpc.wrapping = decode::Wrapping::kUnknown;
-    if (row.outcome != 0) {
-      const model::RpcInfo& o = content.outcomes[row.outcome].rpc;
-      m_.rpc.header_seen = true;
-      m_.rpc.reply_stat = o.reply_stat;
-      m_.rpc.accept_stat = o.accept_stat;
-      m_.rpc.reject_stat = o.reject_stat;
-      m_.rpc.has_status = o.has_status;
-      m_.rpc.status = o.status;
-      m_.rpc.wrapping = o.wrapping;
-    }
+    set_rpc(content, row.procedure, row.outcome);
     m_.credits = row.credits();
     m_.match_frame =
         row.match != 0 && row.match <= content.rows.size() ? content.rows[row.match - 1].frame : 0;
@@ -77,7 +65,25 @@ class RowMessage {
   }
 
  private:
+  // Copying all of it would take most of the time, and most messages have the procedure of the one
+  // before.
+  void set_rpc(const Content& content, std::uint32_t procedure, std::uint32_t outcome) {
+    static const model::RpcInfo kNone;
+    const model::RpcInfo& asked = procedure != 0 ? content.procedures[procedure].rpc : kNone;
+    if (procedure != procedure_) m_.rpc = asked;
+    procedure_ = procedure;
+    const model::RpcInfo& ended = outcome != 0 ? content.outcomes[outcome].rpc : asked;
+    m_.rpc.header_seen = outcome != 0;
+    m_.rpc.reply_stat = ended.reply_stat;
+    m_.rpc.accept_stat = ended.accept_stat;
+    m_.rpc.reject_stat = ended.reject_stat;
+    m_.rpc.has_status = ended.has_status;
+    m_.rpc.status = ended.status;
+    m_.rpc.wrapping = outcome != 0 ? ended.wrapping : decode::Wrapping::kUnknown;
+  }
+
   model::Message m_;
+  std::uint32_t procedure_ = UINT32_MAX;  // of m_.rpc
   model::Call call_;
   filter::Inputs in_;
   std::vector<std::string_view> findings_;

@@ -580,6 +580,7 @@ class Bench {
                      chart.repaint();
                    })),
         "100 ms");
+    range.show_all();
   }
 
   void type() {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -309,10 +310,11 @@ struct Content {
 
 class Store {
  public:
-  // Calls f(const Content&) while nothing is written. f must be short: the reading thread waits.
+  // Calls f(const Content&) while nothing is written. Others can read at the same time: the
+  // interface's thread waits for no search. f must be short: the reading thread waits.
   template <typename Function>
   auto read(Function&& f) const {
-    const std::scoped_lock lock(mutex_);
+    const std::shared_lock lock(mutex_);
     return f(static_cast<const Content&>(content_));
   }
   template <typename Function>
@@ -322,7 +324,7 @@ class Store {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::shared_mutex mutex_;
   Content content_;
 };
 
