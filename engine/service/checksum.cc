@@ -14,7 +14,7 @@ namespace {
 // crc32_iscsi() takes its length as an int.
 constexpr std::size_t kCrcStep = 1U << 30;
 
-// Whether ISA-L has more than a loop over the bits for this processor.
+// Whether ISA-L has a fast routine for this processor.
 bool has_instruction() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("sse4.2");
