@@ -24,7 +24,8 @@ struct Scale {
 inline constexpr double kCutShare = 0.02;
 
 // An axis for values from `low` to `high` that begins and ends at round numbers; it has at least
-// two and at most `most` ticks; three at most if `most` is less and the axis is logarithmic in bytes.
+// two and at most `most` ticks; three at most if `most` is less and the axis is logarithmic in
+// bytes.
 struct Axis {
   Scale scale;
   std::vector<double> ticks;

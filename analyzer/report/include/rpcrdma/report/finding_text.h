@@ -21,7 +21,8 @@ struct MessageFinding {
 // Returns one line for each finding, to be printed below the message.
 [[nodiscard]] std::string finding_lines(const std::vector<MessageFinding>& findings,
                                         const TextStyle& style);
-// Sets `out` to `object`, which is one JSON object and a newline, with the findings as its last key.
+// Sets `out` to `object`, which is one JSON object and a newline, with the findings as its last
+// key.
 void put_json_with_findings(std::string& out, std::string_view object,
                             const std::vector<MessageFinding>& findings);
 

@@ -55,7 +55,7 @@ class OrderedOutput {
   Limits limits_;
   std::deque<Entry> entries_;
   std::vector<std::string> spare_;  // empty, of written entries
-  std::size_t waiting_bytes_ = 0;  // of the entries' text
+  std::size_t waiting_bytes_ = 0;   // of the entries' text
 };
 
 }  // namespace rpcrdma::report
