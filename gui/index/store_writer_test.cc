@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <new>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +81,33 @@ TEST(StoreWriter, PassesAFailureOn) {
   auto batch = writer.put(fill(std::make_unique<Batch>(), 0));
   EXPECT_THROW(writer.wait(), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(writer.put(std::move(batch))), std::bad_alloc);
+}
+
+// At each moment one of the readers reads.
+TEST(Store, ReadersDoNotKeepTheWriterOut) {
+  Store store;
+  std::atomic<bool> written{false};
+  std::atomic<int> reading{0};
+  std::vector<std::thread> readers;
+  for (int n = 0; n < 3; ++n) {
+    readers.emplace_back([&] {
+      while (!written) {
+        store.read([&](const Content&) {
+          ++reading;
+          for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+          --reading;
+        });
+      }
+    });
+  }
+  while (reading == 0) std::this_thread::yield();
+  store.write([&](Content& to) {
+    EXPECT_EQ(reading, 0);
+    to.progress.finished = true;
+  });
+  written = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_TRUE(store.read([](const Content& c) { return c.progress.finished; }));
 }
 
 }  // namespace

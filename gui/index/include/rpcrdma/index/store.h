@@ -311,19 +311,27 @@ struct Content {
 class Store {
  public:
   // Calls f(const Content&) while nothing is written. Others can read at the same time: the
-  // interface's thread waits for no search. f must be short: the reading thread waits.
+  // interface's thread waits for no search. f must be short, since the writer waits, and must not
+  // read again.
   template <typename Function>
   auto read(Function&& f) const {
+    std::unique_lock turn(turn_);
     const std::shared_lock lock(mutex_);
+    turn.unlock();
     return f(static_cast<const Content&>(content_));
   }
   template <typename Function>
   void write(Function&& f) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock turn(turn_);
+    const std::unique_lock lock(mutex_);
+    turn.unlock();
     f(content_);
   }
 
  private:
+  // Readers whose turns overlap would keep the writer out for good: it waits for them with the turn
+  // in its hands, so that none follows.
+  mutable std::mutex turn_;
   mutable std::shared_mutex mutex_;
   Content content_;
 };
