@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <rpcrdma/index/credits.h>
@@ -160,13 +161,14 @@ void CreditLog::merge(const CreditLog& other) {
   CreditLog both;
   std::size_t a = 0;
   std::size_t b = 0;
-  Cursor mine(*this, 0);
+  std::optional<Cursor> mine;  // an empty log has no place to begin
+  if (size() != 0) mine.emplace(*this, 0);
   Cursor others(other, 0);
   while (a < size() || b < other.size()) {
-    const bool take_mine = b == other.size() || (a < size() && mine.state().entry.time_ns <=
+    const bool take_mine = b == other.size() || (a < size() && mine->state().entry.time_ns <=
                                                                    others.state().entry.time_ns);
-    both.add((take_mine ? mine : others).state().entry);
-    if (take_mine && ++a < size()) mine.next();
+    both.add((take_mine ? *mine : others).state().entry);
+    if (take_mine && ++a < size()) mine->next();
     if (!take_mine && ++b < other.size()) others.next();
   }
   *this = std::move(both);

@@ -126,6 +126,19 @@ TEST(Credits, TwoLogsThatTurnOutToBeOneAreInOrder) {
   }
 }
 
+TEST(Credits, AnEmptyLogTakesAllOfAnother) {
+  for (const std::uint32_t size : {0U, 1U, 31U, 32U, 33U, 200U}) {
+    CreditLog log;
+    CreditLog other;
+    for (std::uint32_t i = 0; i < size; ++i) other.add(entry(i, 9, i % 7));
+    log.merge(other);
+    ASSERT_EQ(log.size(), size);
+    for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(log.entry(i).in_use, i % 7);
+    log.merge(CreditLog());
+    EXPECT_EQ(log.size(), size);
+  }
+}
+
 TEST(Credits, NothingIsKnownBeforeTheFirst) {
   CreditLog log;
   EXPECT_FALSE(log.columns(0, 100, 1).front().any);

@@ -42,7 +42,11 @@ void Tap::packet(const soft::Path& path, wire::Bytes packet, bool outgoing, fabr
 
 Host::Host(soft::SimNetwork& net, const soft::AdapterOptions& options, std::uint64_t seed, Tap* tap)
     : SimHost(net, options, seed, {}),
-      limits_{1U << 30, fabric::kMaxSlices, true, true, options.tracer != nullptr},
+      limits_{.message = 1U << 30,
+              .read_slices = fabric::kMaxSlices,
+              .sends_invalidate = true,
+              .accepts_invalidate = true,
+              .sees_peer_operations = options.tracer != nullptr},
       tap_(tap) {}
 
 void Host::receive(const soft::Path& path, wire::Bytes packet, fabric::Time now) {
