@@ -100,6 +100,8 @@ MainWindow::MainWindow(QSettings& settings, QWidget* parent)
   make_context_menus();
   connect(&document_, &Document::reset, this, &MainWindow::document_reset);
   connect(live_, &LiveState::changed, this, &MainWindow::show_title);
+  // Its clock can see the end of a source before the document announces it.
+  connect(live_, &LiveState::changed, this, &MainWindow::update_actions);
   connect(&document_, &Document::changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::rows_changed, this, &MainWindow::show_progress);
   connect(&document_, &Document::finished, this, &MainWindow::show_progress);
