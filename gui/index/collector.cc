@@ -602,7 +602,7 @@ void Collector::commit(const capture::SourceStats& source) {
     return std::exchange(index, now) != now;
   };
   for (Batch::Credit& c : b.credits) {
-    // A connection that goes on as another one is that one's other direction.
+    // A connection that continues as another one is that one's other direction.
     if (canonical(c.connection)) c.side = c.side == 0 ? 1 : 0;
   }
   for (Batch::Moved& m : b.moved) canonical(m.connection);
