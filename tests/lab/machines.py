@@ -19,11 +19,16 @@ BUILD = ROOT / "build" / "lab"
 KERNELS = ("6.1", "6.12")
 HOST = "10.77.0.100"
 HOST_TOO = "10.77.0.101"  # for a client on the server's machine
+CRASH = re.compile(r"Kernel panic|Oops: |BUG: |double fault|general protection fault")
 INSIDE = "RPCRDMA_LAB_IMAGE"  # set inside the namespaces, where packages cannot be downloaded
 
 
 class Failed(Exception):
     """A failed check, with a message for a person."""
+
+
+class Crashed(Failed):
+    """A guest's kernel crashed, so that the scenario says nothing about the project."""
 
 
 class Unavailable(Exception):
@@ -168,6 +173,20 @@ class Guest:
         """Repeats a command until its status is 0."""
         self.run(f"until {condition} >/dev/null 2>&1; do sleep 0.2; done", seconds)
 
+    def state(self):
+        """Returns what can be said of the guest after a failure: whether it answers, its kernel's last messages."""
+        try:
+            status, text = self.wait(self.start("dmesg | tail -3; tail -n 3 /root/*.log 2>/dev/null"), 5)
+            answer = "it answers" if status is not None else "it does not answer on its serial line"
+        except Failed:
+            answer, text = "it has ended", ""
+        console = self.console.read_text(errors="replace").splitlines()[-12:]
+        return "\n".join([f"guest {self.number}: {answer}", *console, *text.splitlines()])
+
+    def crash(self):
+        """Returns the line of its console that reports a crash of its kernel, or None."""
+        return next((line for line in self.console.read_text(errors="replace").splitlines() if CRASH.search(line)), None)
+
     def stop(self):
         self.process.terminate()
         self.process.wait()
@@ -182,7 +201,7 @@ class Lab:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.wire = self.folder / "wire.pcap"
-        self.rpcrdma = str(rpcrdma)
+        self.rpcrdma = str(Path(rpcrdma).resolve())  # programs run in the folder
         self.image = Path(os.environ[INSIDE])
         self.own = self.pack(files)
         self.environment = dict(os.environ, PATH=f"{Path(rpcrdma).resolve().parent}:{os.environ['PATH']}")
@@ -269,7 +288,11 @@ class Lab:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, why, trace):
+        crash = None
+        if kind is not None and issubclass(kind, Failed):
+            why.args = ("\n".join([str(why), *(guest.state() for guest in self.guests)]),)
+            crash = next(filter(None, (guest.crash() for guest in self.guests)), None)
         for program in self.programs:
             program.stop()
         for guest in self.guests:
@@ -278,6 +301,8 @@ class Lab:
         subprocess.run(["ip", "link", "del", "lab"])
         for guest in self.guests:
             subprocess.run(["ip", "link", "del", f"tap{guest.number}"])
+        if crash:
+            raise Crashed(f"{crash}\n{why}")
 
 
 class Program:
