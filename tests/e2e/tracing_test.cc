@@ -137,7 +137,7 @@ TEST_F(Tracing, ASampleOfTheConnections) {
     EXPECT_EQ(count(events, EventType::kConnectionEnd), 5U);
     std::set<std::uint32_t> sampled, calling;
     for (const Emitted& e : events) {
-      const std::uint32_t number = e.header().connection;
+      const std::uint32_t number = e.header.connection;
       if (e.type() == EventType::kConnection) {
         if (trace::read_event<trace::Connection>(e.view())->not_sampled == 0)
           sampled.insert(number);
