@@ -133,6 +133,7 @@ TEST_F(Tracing, ASampleOfTheConnections) {
   stop(server);
   for (const std::string& file : {theirs, ours}) {
     const auto events = read_all(file);
+    EXPECT_THAT(events.at(0).payload(), ::testing::EndsWith(", 1 connection in 3 traced"));
     EXPECT_EQ(count(events, EventType::kConnection), 5U);
     EXPECT_EQ(count(events, EventType::kConnectionEnd), 5U);
     std::set<std::uint32_t> sampled, calling;
