@@ -22,6 +22,13 @@ void add_tracing_options(command_line::Command& command, TracingOptions& options
   command.option("--record", options.record, "Record trace events in this pcapng file")
       .value("FILE");
   add_ring_options(command, options.ring, kRecordedRing);
+  command
+      .option("--sample", options.sample,
+              "Trace one connection in N: of the others, only beginning and end are recorded and "
+              "shown, and what is recorded says so")
+      .value("N")
+      .show_default()
+      .whole_number();
 }
 
 std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const char* command) {
@@ -36,6 +43,12 @@ std::optional<TracingPlan> parse_tracing(const TracingOptions& options, const ch
   if (plan.name.find('/') != std::string::npos) {
     return refuse(fmt::format("--name {}: contains a slash, which only paths do", plan.name));
   }
+  // A tracer's connections have numbers of 24 bits.
+  constexpr std::uint64_t kMost = 0xffffff;
+  if (options.sample < 1 || options.sample > kMost) {
+    return refuse(fmt::format("--sample {}: not from 1 to {}", options.sample, kMost));
+  }
+  plan.one_in = static_cast<std::uint32_t>(options.sample);
   plan.live = !options.no_live;
   plan.record = options.record;
   const auto ring = parse_ring(options.ring, kRecordedRing, !plan.record.empty());
@@ -53,7 +66,11 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
   if (!plan.live && plan.record.empty()) return tracing;
   trace::HubOptions options;
   options.name = plan.name;
-  options.role = role;
+  options.one_in = plan.one_in;
+  // Readers of any version show the role.
+  options.role = plan.one_in == 1
+                     ? role
+                     : fmt::format("{}, 1 connection in {} traced", role, plan.one_in);
   options.recording_failed = [command](const std::string& error) {
     complain(fmt::format("{}: --record: {}", command, error));
   };

@@ -23,9 +23,10 @@ struct TracingOptions {
   bool no_live = false;
   std::string record;
   RingText ring;
+  std::uint64_t sample = 1;
 };
 
-// --name, --no-live, --record, --record-files, --record-size, --record-time.
+// --name, --no-live, --record, --record-files, --record-size, --record-time, --sample.
 void add_tracing_options(command_line::Command& command, TracingOptions& options);
 
 // The result of writing a --pcapng file. Its writer thread fills this in and ends before the
@@ -42,6 +43,7 @@ struct TracingPlan {
   bool packets = false;  // also serve packets on a live socket
   std::string record;    // empty: no recording
   base::RingOptions ring;
+  std::uint32_t one_in = 1;  // connections of which one is traced
   bool emit = true;  // report on stderr at the end what was recorded
   // Filled in when the provider is opened; null without --pcapng.
   std::shared_ptr<PacketFile> packet_file = {};

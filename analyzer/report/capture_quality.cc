@@ -82,6 +82,14 @@ rules::CaptureGaps::Gap joined_of(const Report& r) {
   return joined;
 }
 
+rules::CaptureGaps::Gap not_sampled_of(const Report& r) {
+  rules::CaptureGaps::Gap gap;
+  for (const Connection& c : r.connections) {
+    add(gap, c.lacks(roce::kAbsentMessages) ? 1 : 0, c.id);
+  }
+  return gap;
+}
+
 IcrcSeen icrc_of(const roce::PacketStats& p) {
   if (p.icrc_bad != 0) {
     if (p.icrc_good == 0) return IcrcSeen::kAllWrong;
@@ -232,6 +240,7 @@ CaptureQuality capture_quality_of(const Report& r) {
   CaptureQuality t;
   t.gaps = gaps_of(r);
   t.joined = joined_of(r);
+  t.not_sampled = not_sampled_of(r);
   t.icrc = icrc_of(c.packets);
   t.damaged = c.file_cut_short || !c.damage.empty();
   t.inconclusive = inconclusive_of(r);
@@ -241,7 +250,7 @@ CaptureQuality capture_quality_of(const Report& r) {
                c.packets.coalesced == 0 && r.not_listed.connections == 0 &&
                r.recording.events.lost == 0 && r.recording.events.missing == 0 &&
                r.recording.events.malformed == 0 && r.recording.events.open_ends == 0 &&
-               r.recording.events.left_out == 0;
+               r.recording.events.left_out == 0 && t.not_sampled.amount == 0;
   return t;
 }
 
@@ -326,6 +335,13 @@ std::vector<QualityLine> quality_lines(const Report& r) {
         fmt::format("{}: {} are not in {}; {} not judged{}: {}", limits.events, absent_text(limits),
                     limits.differ ? "all of them" : "them", rules,
                     limits.differ ? " on at least one connection" : "", where(limits.connections)));
+  }
+  if (t.not_sampled.amount != 0) {
+    add("not sampled",
+        fmt::format("{} of {}: the endpoint traces a sample of its connections (--sample), and "
+                    "recorded only their beginning and end: {}",
+                    t.not_sampled.amount, counted(r.connections.size(), "connection"),
+                    where(t.not_sampled)));
   }
   const std::string excluded = trace_reader::type_names(r.recording.events.left_out);
   if (!excluded.empty()) {

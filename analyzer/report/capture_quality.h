@@ -38,6 +38,8 @@ struct CaptureQuality {
   rules::CaptureGaps gaps;  // of connections that speak RPC-over-RDMA
   // Connections that continue or end in a later one of the merged reports.
   rules::CaptureGaps::Gap joined;
+  // Connections whose endpoint traces a sample, without them: their messages are not recorded.
+  rules::CaptureGaps::Gap not_sampled;
   IcrcSeen icrc = IcrcSeen::kNone;
   bool damaged = false;                         // a file is damaged, or ends within a record
   std::vector<InconclusiveGroup> inconclusive;  // the most frequent reason first

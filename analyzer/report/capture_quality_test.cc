@@ -154,6 +154,24 @@ TEST(CaptureQuality, NamesExcludedEventTypes) {
   EXPECT_TRUE(line(r, "excluded").find(": operation, operation end;") != std::string::npos);
 }
 
+TEST(CaptureQuality, NamesConnectionsThatAreNotInTheSample) {
+  Report r = report_of("linux-nfs41.pcap");
+  ASSERT_EQ(r.connections.size(), 1U);
+  r.connections[0].recorded = true;
+  r.connections.push_back({});
+  r.connections[1].id = 2;
+  r.connections[1].absent = roce::kAbsentUnlessSampled;
+  EXPECT_FALSE(capture_quality_of(r).complete);
+  EXPECT_TRUE(line(r, "not sampled").starts_with("1 of 2 connections: ")) << line(r, "not sampled");
+  EXPECT_TRUE(line(r, "not sampled").ends_with(": connection 2"));
+  const Verdict v = verdict(r);
+  EXPECT_FALSE(v.judged);
+  EXPECT_TRUE(v.text.starts_with("No faults found: "));
+  EXPECT_TRUE(v.text.ends_with("; 1 of 2 connections was not judged: only a sample of the "
+                               "connections was traced."))
+      << v.text;
+}
+
 TEST(CaptureQuality, GroupsInconclusiveChecksByReason) {
   Report r = report_of("linux-nfs41.pcap");
   r.inconclusive.push_back({{"FC-01", 1, 2, "the capture lost packets of the connection"}});

@@ -226,6 +226,8 @@ void fields(Archive& a, Of<Archive, Connection>& c) {
   // Sources that show less than packets and endpoints do.
   if (a.present("source", roce::is_kernel(c.origin))) {
     a.name("source", c.origin, roce::origin_name, roce::kOrigins);
+  }
+  if (a.present("unknown", roce::is_kernel(c.origin) || c.lacks(roce::kAbsentMessages))) {
     a.names("unknown", c.absent, absent_name, absent_bit, kAbsentNames);
   }
   a("events_lost", c.events_lost);

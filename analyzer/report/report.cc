@@ -72,6 +72,8 @@ const char* absent_name(AbsentName name) {
       return "naks";
     case AbsentName::kPackets:
       return "packets";
+    case AbsentName::kMessages:
+      return "messages";
   }
   return "bytes";
 }
@@ -98,6 +100,8 @@ std::uint64_t absent_bit(AbsentName name) {
       return roce::kAbsentRefusals;
     case AbsentName::kPackets:
       return roce::kAbsentPackets;
+    case AbsentName::kMessages:
+      return roce::kAbsentMessages;
   }
   return 0;
 }

@@ -106,6 +106,7 @@ struct ConnectionState {
   std::uint8_t local = 0;
   std::uint64_t source = 0;  // the point of its stream
   bool sees_peer_operations = false;
+  bool in_sample = true;  // otherwise its Calls are not traced
   std::uint64_t lost = 0;
   std::array<Direction, 2> of;  // by the side of the caller
 };
@@ -189,8 +190,9 @@ void CallStates::Impl::open(const trace_reader::Event& event) {
   if (connections.find(index) != nullptr) return;
   ConnectionState& c = connections[index];
   c.local = event.local;
-  c.sees_peer_operations =
-      trace::read_event<trace::Connection>(event.view)->sees_peer_operations != 0;
+  const auto recorded = *trace::read_event<trace::Connection>(event.view);
+  c.sees_peer_operations = recorded.sees_peer_operations != 0;
+  c.in_sample = recorded.not_sampled == 0;
   c.lost = event.connection->events_lost;
 }
 
@@ -346,6 +348,7 @@ Counts CallStates::Impl::counts(const ConnectionState& c, bool reverse) const {
   counts.visible = caller == c.local ? visible_of_caller(source.kind, c.sees_peer_operations)
                                      : visible_of_responder(source.kind);
   counts.visible &= static_cast<std::uint8_t>(~without(source.left_out));
+  if (!c.in_sample) counts.visible = 0;
   counts.hidden = kAllStates & ~counts.visible;
   counts.calls = d.count;
   for (std::size_t i = 0; i < kStates; ++i) {

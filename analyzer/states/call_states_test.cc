@@ -220,6 +220,15 @@ TEST_F(States, AFilterHidesStates) {
   EXPECT_EQ(now().of(State::kCredit), 0U);
 }
 
+TEST_F(States, NothingIsKnownOfAConnectionThatIsNotInTheSample) {
+  trace::Connection connection;
+  connection.active = 1;
+  connection.not_sampled = 1;
+  trace_.emit(1, connection);
+  EXPECT_EQ(now().of(State::kPosted), std::nullopt);
+  EXPECT_EQ(now().of(State::kCredit), std::nullopt);
+}
+
 TEST_F(States, CallsFromBeforeTheViewBegan) {
   begin();
   credits(2, 1);

@@ -170,6 +170,9 @@ void fields(Fields<trace::Connection> f) {
   if (f.recorded.private_data_unknown != 0) {
     f.text(FieldId::kTraceUnknown, f.recorded.private_data_unknown, "private data");
   }
+  if (f.recorded.not_sampled != 0) {
+    f.text(FieldId::kTraceUnknown, f.recorded.not_sampled, "messages: not in the sample");
+  }
 }
 
 void fields(Fields<trace::ConnectionEnd> f) {

@@ -78,6 +78,7 @@ std::uint16_t absent_of(roce::Origin origin, const trace::Connection& recorded) 
   // BPF programs may see private data.
   if (origin == roce::Origin::kKernelBpf) absent &= static_cast<std::uint16_t>(~roce::kAbsentSetup);
   if (recorded.private_data_unknown != 0) absent |= roce::kAbsentSetup;
+  if (recorded.not_sampled != 0) absent |= roce::kAbsentUnlessSampled;
   return absent;
 }
 

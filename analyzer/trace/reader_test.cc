@@ -172,6 +172,19 @@ TEST(TraceReader, WithoutOperationsAllOfThemAreUnseen) {
   }
 }
 
+TEST(TraceReader, AConnectionOutsideOfTheSampleHasNoMessages) {
+  TraceBuilder trace;
+  trace.emit(0, trace::Endpoint{});
+  trace::Connection connection;
+  connection.not_sampled = 1;
+  trace.emit(1, connection);
+  emit_plain_connection(trace, 2);
+  const Read read(trace);
+  EXPECT_EQ(read.connection(0).absent & roce::kAbsentUnlessSampled, roce::kAbsentUnlessSampled);
+  EXPECT_EQ(read.connection(0).absent & roce::kAbsentSetup, 0);
+  EXPECT_EQ(read.connection(1).absent & roce::kAbsentMessages, 0);
+}
+
 TEST(TraceReader, WhatIsLeftOutElseConcernsNoOperations) {
   const Read read(without(trace::type_bit(trace::EventType::kCredits)));
   EXPECT_FALSE(read.connection().side[0].operations_unseen);

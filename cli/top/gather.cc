@@ -443,14 +443,19 @@ void Gather::Impl::note(ShownFinding finding, std::uint32_t topic) {
 }
 
 const char* Gather::Impl::state_of(const ConnectionRow& r) const {
-  switch (pipeline.connections().connection(r.index).state) {
+  const roce::Connection& c = pipeline.connections().connection(r.index);
+  switch (c.state) {
     case roce::State::kRejected:
       return "rejected";
     case roce::State::kClosed:
       return "closed";
     default:
-      return endpoints[r.endpoint].ended ? "gone" : r.peer_gone ? "no peer" : "open";
+      break;
   }
+  if (endpoints[r.endpoint].ended) return "gone";
+  if (r.peer_gone) return "no peer";
+  const bool sampled = (c.absent & roce::kAbsentMessages) == 0;
+  return sampled ? "open" : "not sampled";
 }
 
 // A peer whose adapter is gone notices only after its retries, which take seconds.

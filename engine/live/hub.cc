@@ -83,7 +83,8 @@ class Hub::Impl {
     const std::lock_guard lock(mutex_);
     if (tracers_.size() >= kMostTracers) return nullptr;
     Tracer& tracer =
-        tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes);
+        tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes,
+                              std::max(options_.one_in, 1U));
     if (listening_) listen_to(tracer);
     if (packets_) packets_->add(tracer.packets());
     return &tracer;

@@ -6,15 +6,15 @@
 #include <rpcrdma/protocol/channel.h>
 #include <rpcrdma/service/loop.h>
 #include <rpcrdma/service/version_options.h>
+#include <rpcrdma/trace/connection_tracer.h>
 
 namespace rpcrdma::service {
 
-// Leaves the terms and Remote Invalidation to the caller. `trace`: the connection's number in trace
-// events.
+// Leaves the terms and Remote Invalidation to the caller. `trace`: of the connection.
 [[nodiscard]] inline protocol::ChannelOptions channel_options(Loop& loop,
                                                               const VersionOptions& version,
                                                               std::uint32_t max_segment,
-                                                              std::uint32_t trace) {
+                                                              const trace::ConnectionTracer& trace) {
   protocol::ChannelOptions channel;
   channel.versions = version.versions;
   channel.negotiation_timeout = version.negotiation_timeout;
@@ -24,8 +24,8 @@ namespace rpcrdma::service {
     channel.max_transfer = most;
   }
   channel.receives_at_once = loop.provider().limits().receives_at_once;
-  channel.tracer = loop.tracer();
-  channel.connection = trace;
+  channel.tracer = trace.tracer;
+  channel.connection = trace.connection;
   return channel;
 }
 

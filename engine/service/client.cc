@@ -142,6 +142,7 @@ struct Link : protocol::RequesterOwner {
   LinkState state = LinkState::kWaiting;
   std::uint64_t cookie = 0;
   std::uint32_t trace = 0;         // the connection's number in trace events; 0: none
+  std::optional<bool> in_sample;   // of the traced connections; reconnecting does not change it
   bool connecting = false;         // it is one of kConnectingAtOnce
   bool established = false;        // the connection is or was established
   std::uint32_t attempts = 0;      // in a row
@@ -255,11 +256,13 @@ struct Client::Impl : LoopMember {
     link.up_since = fabric::kNever;
     link.replies = link.requester.counters().replies;
     link.trace = new_trace_connection(loop);
+    if (!link.in_sample) link.in_sample = in_trace_sample(loop, link.trace);
+    const trace::ConnectionTracer tracer = connection_tracer(loop, link.trace, *link.in_sample);
     link.established = false;
-    if (link.dispatcher) link.dispatcher->trace({loop.tracer(), link.trace});
+    if (link.dispatcher) link.dispatcher->trace(tracer);
     // Receives have our maximum length; the limit for Sends is known when the peer has answered.
     protocol::ChannelOptions channel =
-        channel_options(loop, options.version, options.max_segment, link.trace);
+        channel_options(loop, options.version, options.max_segment, tracer);
     channel.terms =
         terms_of(options.version, {kLeastThreshold, options.inline_threshold, {}, false});
     if (link.avoids_two) channel.versions.high = protocol::kVersionOne;
@@ -275,7 +278,7 @@ struct Client::Impl : LoopMember {
     connection.cookie = link.cookie;
     connection.depths = link.channel->depths();
     if (options.private_data) connection.private_data = private_data;
-    connection.trace_connection = link.trace;
+    connection.trace_connection = tracer.connection;
     auto begun = loop.provider().connect(options.server, options.port, connection);
     if (!begun) return lost(link, {trace::kHere, 0, begun.error().message}, now);
     const auto posted = link.channel->begin(std::move(*begun));
@@ -299,7 +302,8 @@ struct Client::Impl : LoopMember {
     trace_established(
         loop, link.trace,
         {true, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
-         event.private_data, link.info.thresholds, event, options.version.versions},
+         event.private_data, link.info.thresholds, event, options.version.versions,
+         link.in_sample.value_or(true)},
         now);
     protocol::Terms terms = terms_of(options.version, link.info.thresholds);
     terms.remote_invalidation = false;  // for Replies that are sent here

@@ -299,11 +299,12 @@ struct Server::Impl : LoopMember {
         agree(options.inline_threshold, options.private_data, invalidates, peer_private_data);
     c->active = c->changed = now;
     c->trace = trace;
-    c->dispatcher.trace({loop.tracer(), c->trace});
+    const trace::ConnectionTracer tracer = traced(c->trace);
+    c->dispatcher.trace(tracer);
     c->dispatcher.measure_by(responder.read_clock);
     if (c->trace != 0) c->peer_private_data = std::move(peer_private_data);
     protocol::ChannelOptions channel =
-        channel_options(loop, options.version, options.max_segment, c->trace);
+        channel_options(loop, options.version, options.max_segment, tracer);
     channel.terms = terms_of(options.version, c->info.thresholds);
     const protocol::Terms agreed = channel.terms;
     // CONF_RDMA can raise it later, and Receives keep their length.
@@ -336,8 +337,12 @@ struct Server::Impl : LoopMember {
     connection.cookie = cookie;
     connection.depths = depths_needed;
     if (options.private_data) connection.private_data = private_data;
-    connection.trace_connection = trace;
+    connection.trace_connection = traced(trace).connection;
     return connection;
+  }
+
+  [[nodiscard]] trace::ConnectionTracer traced(std::uint32_t number) const {
+    return connection_tracer(loop, number, in_trace_sample(loop, number));
   }
 
   void not_begun(const fabric::Address& peer, std::uint32_t trace, std::string_view what,
@@ -604,7 +609,8 @@ struct Server::Impl : LoopMember {
         trace_established(
             loop, c.trace,
             {false, options.port, options.private_data ? wire::Bytes(private_data) : wire::Bytes(),
-             c.peer_private_data, c.info.thresholds, event, options.version.versions},
+             c.peer_private_data, c.info.thresholds, event, options.version.versions,
+             in_trace_sample(loop, c.trace)},
             now);
         c.peer_private_data = {};
         observe([&](ServerObserver& o) { o.on_connected(c.info); });

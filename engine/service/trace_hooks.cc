@@ -38,6 +38,15 @@ std::uint32_t new_trace_connection(const Loop& loop) {
   return loop.tracer() != nullptr ? loop.tracer()->new_connection() : 0;
 }
 
+bool in_trace_sample(const Loop& loop, std::uint32_t connection) {
+  return loop.tracer() != nullptr && loop.tracer()->in_sample(connection);
+}
+
+trace::ConnectionTracer connection_tracer(const Loop& loop, std::uint32_t connection,
+                                          bool in_sample) {
+  return in_sample ? trace::ConnectionTracer{loop.tracer(), connection} : trace::ConnectionTracer();
+}
+
 void trace_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
                        Time now) {
   if (loop.tracer() == nullptr) return;
@@ -58,6 +67,7 @@ void trace_established(Loop& loop, std::uint32_t connection, const EstablishedCo
   event.responder_resources = what.event.responder_resources;
   event.initiator_depth = what.event.initiator_depth;
   event.path_mtu = what.event.path_mtu;
+  event.not_sampled = what.in_sample ? 0 : 1;
   event.sees_peer_operations = loop.provider().limits().sees_peer_operations ? 1 : 0;
   loop.tracer()->emit(connection, now, event, what.sent, what.received);
 }

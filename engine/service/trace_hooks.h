@@ -16,6 +16,11 @@ namespace rpcrdma::service {
 
 // A number for a connection that is about to be set up; 0 without a tracer.
 [[nodiscard]] std::uint32_t new_trace_connection(const Loop& loop);
+// Whether a sample of the connections contains the one with this number (Tracer::in_sample()).
+[[nodiscard]] bool in_trace_sample(const Loop& loop, std::uint32_t connection);
+// What the parts of a connection trace with: without a tracer if it is not in the sample.
+[[nodiscard]] trace::ConnectionTracer connection_tracer(const Loop& loop, std::uint32_t connection,
+                                                        bool in_sample);
 
 struct EstablishedConnection {
   bool active = false;
@@ -24,6 +29,7 @@ struct EstablishedConnection {
   const Thresholds& thresholds;        // as agreed on
   const fabric::Event& event;          // kEstablished
   const protocol::Versions& versions;  // that this side supports
+  bool in_sample = true;
 };
 void trace_established(Loop& loop, std::uint32_t connection, const EstablishedConnection& what,
                        fabric::Time now);

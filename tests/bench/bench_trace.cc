@@ -5,7 +5,7 @@
 // hooks: the cost for the emitting thread, without readers, with a ring that is drained meanwhile,
 // and with a hub, a reader and a recording on the other core. calls: the cost for Calls from end to
 // end, compared with endpoints without a tracer. highest: the same at the highest rate of both
-// ends, and the share of lost events. stream: the highest rate of events without loss in the reader
+// ends, and the share of lost events; also with a sample of the connections. stream: the highest rate of events without loss in the reader
 // or the recording, and the delay of the reader.
 #include "trace_calls.h"
 #include "trace_scope.h"
@@ -147,6 +147,9 @@ void calls() {
 void highest() {
   constexpr service::echo::Request kNull{Proc::kNull, 0, 0, 0, 0};
   compare_tracing({"NULL, 64 in flight: the maximum rate of events", kNull, 0, 64, 0, 12'000},
+                  true);
+  compare_tracing({"NULL, 64 in flight on 8 connections, of which readers get one", kNull, 0, 8, 0,
+                   12'000, 8, 8},
                   true);
 }
 

@@ -107,7 +107,7 @@ class Setup {
     if (before == Recorded::kBeside) {
       neighbour_.emplace();
     } else if (before == Recorded::kToReaders) {
-      scope_.emplace(folder_.path);
+      scope_.emplace(folder_.path, load.one_in);
       emit(*scope_->hub, scope_->tracer);
     } else if (before == Recorded::kToNobody || before == Recorded::kToStill) {
       constexpr std::size_t kSmall = std::size_t{256} << 10;  // full in the first slice
@@ -123,7 +123,8 @@ class Setup {
     const auto last = static_cast<std::uint8_t>(kClient + 2 * static_cast<int>(before));
     const auto server_last = static_cast<std::uint8_t>(last + 1);
     server_.emplace(load.spin, load.server, tracers_[0], server_last);
-    calls_.emplace(load.spin, 1, load.depth, load.request.length, tracers_[1], last, server_last);
+    calls_.emplace(load.spin, load.connections, load.depth, load.request.length, tracers_[1], last,
+                   server_last);
   }
 
   // `events_a_second`: of a neighbour.

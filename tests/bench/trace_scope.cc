@@ -96,7 +96,8 @@ void Reader::run() {
   }
 }
 
-Scope::Scope(const std::string& folder) : hub(must(trace::Hub::start({.name = "bench"}))) {
+Scope::Scope(const std::string& folder, std::uint32_t one_in)
+    : hub(must(trace::Hub::start({.name = "bench", .one_in = one_in}))) {
   tracer = hub->add();
   must(hub->open_socket());
   reader = std::make_unique<Reader>(hub->socket_path());

@@ -58,7 +58,8 @@ class Reader {
 
 // A hub with a reader and a recording.
 struct Scope {
-  explicit Scope(const std::string& folder);
+  // `one_in`: see trace::Tracer::in_sample().
+  explicit Scope(const std::string& folder, std::uint32_t one_in = 1);
   void finish();
 
   std::unique_ptr<trace::Hub> hub;

@@ -122,6 +122,45 @@ TEST_F(Tracing, PingAndCallAreRecordedToo) {
   stop(server);
 }
 
+// Both ends trace the same two connections: the first and the fourth.
+TEST_F(Tracing, ASampleOfTheConnections) {
+  const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");
+  Background server(serving({"--sample", "3", "--record", theirs}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA load " + to_server() +
+                       "--connections 5 --count 100 --depth 1 --sample 3 --record " + ours);
+  EXPECT_EQ(r.status, 0) << r.err;
+  stop(server);
+  for (const std::string& file : {theirs, ours}) {
+    const auto events = read_all(file);
+    EXPECT_THAT(events.at(0).payload(), ::testing::EndsWith(", 1 connection in 3 traced"));
+    EXPECT_EQ(count(events, EventType::kConnection), 5U);
+    EXPECT_EQ(count(events, EventType::kConnectionEnd), 5U);
+    std::set<std::uint32_t> sampled, calling;
+    for (const Emitted& e : events) {
+      const std::uint32_t number = e.header.connection;
+      if (e.type() == EventType::kConnection) {
+        if (trace::read_event<trace::Connection>(e.view())->not_sampled == 0)
+          sampled.insert(number);
+      } else if (number != 0 && e.type() != EventType::kConnectionEnd) {
+        calling.insert(number);
+      }
+    }
+    EXPECT_THAT(sampled, SizeIs(2));
+    EXPECT_EQ(calling, sampled);
+
+    const json report = try_parse_json(run("RPCRDMA analyze --json " + file).out);
+    EXPECT_EQ(report["verdict"]["kind"], "no faults found");
+    EXPECT_THAT(report["verdict"]["text"].get<std::string>(),
+                HasSubstr("3 of 5 connections were not judged: only a sample of the connections "
+                          "was traced"));
+    EXPECT_EQ(report["capture_quality"]["complete"], false);
+    EXPECT_EQ(report["capture_quality"]["not_sampled"]["connections"], 3);
+    EXPECT_THAT(run("RPCRDMA analyze " + file).out,
+                HasSubstr("endpoint; not in the sample of connections that it traced"));
+  }
+}
+
 TEST_F(Tracing, ARingOfFilesKeepsTheNewest) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));
@@ -308,6 +347,8 @@ TEST(TracingUsage, BadArgumentsGiveOneLine) {
   refused("--record x --record-files 3", "also give --record-size or --record-time");
   refused("--record-size 1M", "--record FILE");
   refused("--record x --pcapng x", "the same file");
+  refused("--sample 0", "--sample 0: not from 1 to 16777215");
+  refused("--sample 16777216", "--sample 16777216: not from 1 to");
   refused("--name store/1", "--name store/1: contains a slash");
   refused("--name ''", "--name: empty");
 }

@@ -35,7 +35,8 @@ struct Event {
 
 class Events {
  public:
-  explicit Events(std::uint32_t ring, bool listen = false) : tracer(ring, 1U << 22) {
+  explicit Events(std::uint32_t ring, bool listen = false, std::uint32_t one_in = 1)
+      : tracer(ring, 1U << 22, one_in) {
     tracer.listen(listen);
   }
   void take() {
@@ -125,6 +126,70 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   EXPECT_EQ(server_end.established, 1);
   EXPECT_EQ(of_server.all[1].payload(), "the peer disconnected");
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
+}
+
+// Of 4 connections, each end traces every second one: all of it, and of the others only beginning and
+// end.
+TEST(ServiceTrace, ASampleOfTheConnections) {
+  Events of_server(1, true, 2), of_client(2, true, 2);
+  ServerParts parts({}, {}, findings_after(of_server));
+  {
+    ClientHost host(1, {}, &of_client.tracer);
+    for (std::size_t n = 1; n <= 4; ++n) {
+      EchoClient echo(host);
+      echo.call({Proc::kEchoBulk, 4096, 0, 1, 0});
+      ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == 1; }));
+      echo.client().finish();
+      ASSERT_TRUE(both_until(host, parts, [&] { return parts.server->connections() == 0; }));
+    }
+  }
+  for (Events* events : {&of_server, &of_client}) {
+    events->take();
+    std::map<std::uint32_t, std::set<trace::EventType>> types;
+    std::vector<int> left_out;
+    for (const Event& e : events->all) {
+      if (e.header.connection != 0) types[e.header.connection].insert(e.type());
+      if (e.type() == trace::EventType::kConnection)
+        left_out.push_back(e.as<trace::Connection>().not_sampled);
+    }
+    EXPECT_THAT(left_out, ::testing::ElementsAre(0, 1, 0, 1));
+    ASSERT_THAT(types, SizeIs(4));
+    const std::set<trace::EventType> only{trace::EventType::kConnection,
+                                          trace::EventType::kConnectionEnd};
+    const std::uint32_t first = types.begin()->first;
+    for (const auto& [connection, seen] : types) {
+      if ((connection - first) % 2 == 0) {
+        EXPECT_TRUE(seen.contains(trace::EventType::kMessage));
+        EXPECT_TRUE(seen.contains(trace::EventType::kCallEnd));
+      } else {
+        EXPECT_EQ(seen, only);
+      }
+    }
+  }
+}
+
+// A client's connection keeps its place in the sample when it is established again.
+TEST(ServiceTrace, AConnectionStaysOutsideOfTheSample) {
+  Events of_client(2, true, 2);
+  service::ServerOptions options;
+  options.idle = 20 * fabric::kMillisecond;
+  ServerParts parts(options, "", {});
+  ClientHost host(1, {}, &of_client.tracer);
+  // The next one is not in the sample, the one after it would be.
+  (void)of_client.tracer.new_connection();
+  EchoClient echo(host);
+  for (std::size_t n = 1; n <= 3; ++n) {
+    echo.call({Proc::kNull, 0, 0, 0, 0});
+    ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == n; }));
+    ASSERT_TRUE(both_until(host, parts, [&] {
+      return of_client.of(trace::EventType::kConnectionEnd).size() >= n;
+    }));
+  }
+  EXPECT_GE(of_client.of(trace::EventType::kConnection).size(), 3U);
+  for (const Event& e : of_client.of(trace::EventType::kConnection)) {
+    EXPECT_EQ(e.as<trace::Connection>().not_sampled, 1);
+  }
+  EXPECT_THAT(of_client.of(trace::EventType::kMessage), IsEmpty());
 }
 
 // A client that disappears: the server retransmits until its fabric gives up.

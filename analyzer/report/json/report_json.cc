@@ -62,6 +62,7 @@ void capture_quality(JsonWriter& json, const Report& r) {
   gap(json, "events_lost", q.gaps.events_lost);
   gap(json, "operations_unseen", q.gaps.operations_unseen);
   gap(json, "joined", q.joined);
+  gap(json, "not_sampled", q.not_sampled);
   inconclusive(json, q.inconclusive);
   json.end();
 }

@@ -164,7 +164,8 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   }
   // A connection without a message, such as a refused one, has no version.
   const std::string version = c.version != 0 ? fmt::format(" version {}", c.version) : "";
-  const bool sums = c.origin == roce::Origin::kKernelSums;
+  const bool sampled = !c.lacks(roce::kAbsentMessages);
+  const bool sums = c.origin == roce::Origin::kKernelSums || !sampled;
   out += fmt::format("  protocol   RPC-over-RDMA{}, {}", version,
                      sums ? "messages are not recorded" : fmt::format("{} messages", c.messages));
   if (c.malformed != 0) out += fmt::format(", {} malformed", c.malformed);
@@ -172,6 +173,7 @@ void connection_text(std::string& out, const Report& r, const Connection& c,
   if (roce::is_kernel(c.origin)) {
     out += fmt::format("  source     {}\n", roce::origin_name(c.origin));
   }
+  if (!sampled) out += "  source     endpoint; not in the sample of connections that it traced\n";
   if (!c.dialect.name.empty()) {
     out += escape_terminal(fmt::format(
                "  dialect    {}: {}{}; no rules cover it", c.dialect.name,

@@ -96,7 +96,8 @@ std::string unjudged(const Report& r) {
 }
 
 // Returns "62 rules were not judged: events of kernel tracepoints do not show what they need" if
-// the source of a connection shows less than a recording by an endpoint does.
+// the source of a connection shows less than a recording by an endpoint does, and the number of
+// connections that are not in an endpoint's sample.
 std::string not_judged_by_source(const Report& r) {
   std::string text;
   for (const SourceLimits& limits : source_limits(r)) {
@@ -105,6 +106,12 @@ std::string not_judged_by_source(const Report& r) {
         fmt::format("{}{} not judged: {} do not show what they need", text.empty() ? "" : "; ",
                     limits.rules == 1 ? "1 rule was" : fmt::format("{} rules were", limits.rules),
                     limits.events);
+  }
+  if (const std::uint64_t n = capture_quality_of(r).not_sampled.amount; n != 0) {
+    text += fmt::format(
+        "{}{} of {} {} not judged: only a sample of the connections was traced",
+        text.empty() ? "" : "; ", n, number(r.connections.size(), "connection"),
+        n == 1 ? "was" : "were");
   }
   return text;
 }
@@ -167,6 +174,11 @@ std::string nothing_found(const Report& r) {
   }
   if (r.capture.packets.roce + r.capture.packets.iwarp != 0 || r.recording.any()) {
     if (!r.filter.empty()) return "No message matches the filter.";
+    if (const rules::CaptureGaps::Gap gap = capture_quality_of(r).not_sampled; gap.amount != 0) {
+      return fmt::format(
+          "No message in this recording: only a sample of the connections was traced, without {}.",
+          where(gap));
+    }
     if (const rules::CaptureGaps gaps = capture_quality_of(r).gaps;
         gaps.silent.amount != 0 && rules::only_set_ups(r.capture.packets)) {
       return fmt::format(

@@ -165,9 +165,10 @@ enum class AbsentName : std::uint8_t {
   kSetup,
   kOperations,
   kRefusals,
-  kPackets
+  kPackets,
+  kMessages
 };
-inline constexpr unsigned kAbsentNames = 10;
+inline constexpr unsigned kAbsentNames = 11;
 [[nodiscard]] const char* absent_name(AbsentName name);
 [[nodiscard]] std::uint64_t absent_bit(AbsentName name);
 

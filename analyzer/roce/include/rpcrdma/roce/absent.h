@@ -21,7 +21,13 @@ enum Absent : std::uint16_t {
   kAbsentOperations = 256,   // handle, offset and length of each RDMA Read and Write, as posted
   kAbsentRefusals = 512,     // NAKs, RNR NAKs and retransmissions
   kAbsentPackets = 1024,     // everything else that only packets show
+  // All messages: the endpoint traces a sample of its connections, and this is not one of it.
+  kAbsentMessages = 2048,
 };
+// What such a connection does not show: only its set-up and its end are recorded.
+inline constexpr std::uint16_t kAbsentUnlessSampled =
+    kAbsentMessages | kAbsentBytes | kAbsentRequests | kAbsentGrants | kAbsentLengths |
+    kAbsentChunks | kAbsentInvalidation | kAbsentOperations | kAbsentRefusals;
 
 // Where the traffic of a connection was seen.
 enum class Origin : std::uint8_t {

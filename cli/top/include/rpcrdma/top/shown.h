@@ -72,7 +72,7 @@ struct ShownConnection {
   std::string local, peer;  // "10.0.0.1.17": address and QPN
   bool calls_here = false;  // the endpoint is the RPC client
   // "open", "closed", "rejected"; "gone": its endpoint ended without closing it; "no peer": the
-  // endpoint at the other end did.
+  // endpoint at the other end did; "not sampled": open, and its endpoint traces only others.
   const char* state = "";
   bool open = false;
   std::uint32_t version = 0;  // of RPC-over-RDMA; 0: not seen in a message yet

@@ -32,6 +32,7 @@ struct HubOptions {
   std::string role = {};  // what it does, for display: "server on 10.0.0.1"
   EventSource source = EventSource::kEndpoint;    // what emits the events
   std::uint64_t left_out = 0;                     // see Endpoint::left_out
+  std::uint32_t one_in = 1;                       // see Tracer::in_sample(); 0 counts as 1
   std::size_t ring_bytes = std::size_t{4} << 20;  // per Tracer; rounded up to a power of two
   // Bytes that may wait for one reader of the socket, and for one recording; at least 256 KiB and 1
   // MiB. An endpoint at full speed produces half a gigabyte per second, and a reader may have to

@@ -125,7 +125,9 @@ struct Connection {
   std::uint8_t replayed = 0;              // 1: from the snapshot; earlier events are missing
   // 1: the source cannot see private data; their absence from the payload is not evidence.
   std::uint8_t private_data_unknown = 0;
-  std::uint8_t reserved = 0;
+  // 1: of the connection's events only this one and ConnectionEnd are emitted, since a sample of
+  // the connections is traced. The absence of the others is not evidence.
+  std::uint8_t not_sampled = 0;
   std::uint16_t path_mtu = 0;  // payload bytes per packet: 256 to 4096; 0: unknown
   std::array<std::uint8_t, 2> reserved2{};
 };

@@ -34,8 +34,9 @@ inline constexpr bool kAlwaysEmitted =
 class Tracer {
  public:
   // `ring`: number in its events' headers, 1 to 255; `bytes`: size of the ring, a power of two.
-  Tracer(std::uint32_t ring, std::size_t bytes)
-      : ring_(bytes, bytes / 8), number_(ring), packets_(ring) {}
+  // `one_in`: trace one connection in so many, see in_sample(); at least 1.
+  Tracer(std::uint32_t ring, std::size_t bytes, std::uint32_t one_in = 1)
+      : ring_(bytes, bytes / 8), number_(ring), one_in_(one_in), packets_(ring) {}
 
   [[nodiscard]] bool listening() const { return listening_.load(std::memory_order_relaxed); }
   // Called by the reader's thread.
@@ -105,15 +106,22 @@ class Tracer {
   // Returns a number for a connection of this thread. It is unique over all rings, and among the
   // last 16 million numbers of this one.
   [[nodiscard]] std::uint32_t new_connection() {
-    constexpr std::uint32_t kMask = 0xffffff;
-    connections_ = connections_ == kMask ? 1 : connections_ + 1;
+    connections_ = connections_ == kNumberMask ? 1 : connections_ + 1;
     return number_ << 24U | connections_;
+  }
+  // Whether the events of a connection are traced: of the first of each `one_in` connections of this
+  // thread. Of the others, only Connection, with `not_sampled`, and ConnectionEnd are emitted: their
+  // owner gives this tracer to no part of such a connection.
+  [[nodiscard]] bool in_sample(std::uint32_t connection) const {
+    return ((connection & kNumberMask) - 1) % one_in_ == 0;
   }
   // Number shared by all connections that were never established and were given none, so that
   // failed connection attempts cannot exhaust the numbers of open connections.
   [[nodiscard]] std::uint32_t no_connection() const { return number_ << 24U; }
 
  private:
+  static constexpr std::uint32_t kNumberMask = 0xffffff;
+
   template <typename Event>
   [[nodiscard, gnu::always_inline]] static EventHeader header_of(std::uint32_t number,
                                                                  std::uint32_t connection,
@@ -129,6 +137,7 @@ class Tracer {
   Ring ring_;
   std::atomic<bool> listening_{false};
   std::uint32_t number_;
+  std::uint32_t one_in_;
   std::uint32_t connections_ = 0;
   PacketTap packets_;
 };
