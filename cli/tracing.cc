@@ -68,9 +68,8 @@ std::optional<Tracing> Tracing::start(const TracingPlan& plan, const std::string
   options.name = plan.name;
   options.one_in = plan.one_in;
   // Readers of any version show the role.
-  options.role = plan.one_in == 1
-                     ? role
-                     : fmt::format("{}, 1 connection in {} traced", role, plan.one_in);
+  options.role =
+      plan.one_in == 1 ? role : fmt::format("{}, 1 connection in {} traced", role, plan.one_in);
   options.recording_failed = [command](const std::string& error) {
     complain(fmt::format("{}: --record: {}", command, error));
   };

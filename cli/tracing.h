@@ -44,7 +44,7 @@ struct TracingPlan {
   std::string record;    // empty: no recording
   base::RingOptions ring;
   std::uint32_t one_in = 1;  // connections of which one is traced
-  bool emit = true;  // report on stderr at the end what was recorded
+  bool emit = true;          // report on stderr at the end what was recorded
   // Filled in when the provider is opened; null without --pcapng.
   std::shared_ptr<PacketFile> packet_file = {};
 };

@@ -167,8 +167,9 @@ TEST(CaptureQuality, NamesConnectionsThatAreNotInTheSample) {
   const Verdict v = verdict(r);
   EXPECT_FALSE(v.judged);
   EXPECT_TRUE(v.text.starts_with("No faults found: "));
-  EXPECT_TRUE(v.text.ends_with("; 1 of 2 connections was not judged: only a sample of the "
-                               "connections was traced."))
+  EXPECT_TRUE(
+      v.text.ends_with("; 1 of 2 connections was not judged: only a sample of the "
+                       "connections was traced."))
       << v.text;
 }
 

@@ -7,13 +7,14 @@
 //
 // Which view the model gets. A connection is not reported before its first traffic. By then the
 // other views are usually known, and the one that shows most is followed: packets, then the
-// client's endpoint, the server's, the kernel's. A view that is recognized later is always compared
-// only, since the model has no way back.
+// client's endpoint, the server's, the kernel's, and last one without messages. A view that is
+// recognized later is always compared only, since the model has no way back.
 //
 // Sides. The sides of two views can be swapped, since packets without a set-up do not show which
 // side is the client. A group has sides of its own, and each member a flag whether its are swapped.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <rpcrdma/session/views.h>
 
@@ -27,6 +28,11 @@ constexpr std::size_t kContentSearched = 64;    // of the same addresses, by a m
 // Packets have one tracker, and each endpoint a clock of its own.
 const void* source_of(const roce::Connection& c) {
   return c.endpoint_ns;
+}
+
+// A connection outside of its endpoint's sample has none that could be followed or compared.
+bool shows_messages(const roce::Connection& c) {
+  return (c.absent & roce::kAbsentMessages) == 0;
 }
 
 bool is_over(const roce::Connection& c) {
@@ -138,6 +144,8 @@ bool Views::compatible(const Member& m, const Group& g, bool& flip, bool& qpn) {
 // whose set-up it does not show.
 bool Views::is_vacant(const Member& m, const Group& g) {
   if (g.followed != nullptr && g.followed->gone) return false;
+  // Its messages would not be followed.
+  if (g.followed != nullptr && !shows_messages(*g.followed->c) && shows_messages(*m.c)) return false;
   const auto is_half = [](const roce::Connection& c) {
     return !c.recorded && c.side[0].qpn_known != c.side[1].qpn_known;
   };
@@ -224,6 +232,7 @@ void Views::join(Member& m, Group& g, bool flip) {
 
 void Views::compare(Member& m) {
   const Member& here = *m.group->followed;
+  if (!shows_messages(*here.c) || !shows_messages(*m.c)) return;
   m.match = std::make_unique<ViewMatch>(
       ViewPair{here.recorder(), m.recorder(), here.setup_shown() && m.setup_shown()}, budget_);
   for (std::size_t side = 0; side < 2; ++side) m.match->begin(side, here.shown[side]);
@@ -243,9 +252,12 @@ void Views::follow(Member& m) {
 
 // Follows the view in the group that shows most.
 void Views::follow_best(Group& g) {
+  const auto rank = [](const Member& m) {
+    return std::pair(!shows_messages(*m.c), rank_of(*m.c));
+  };
   Member* best = nullptr;
   for (Member* m : g.members) {
-    if (best == nullptr || rank_of(*m->c) < rank_of(*best->c)) best = m;
+    if (best == nullptr || rank(*m) < rank(*best)) best = m;
   }
   follow(*best);
 }

@@ -82,9 +82,8 @@ class Hub::Impl {
   Tracer* add() {
     const std::lock_guard lock(mutex_);
     if (tracers_.size() >= kMostTracers) return nullptr;
-    Tracer& tracer =
-        tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1), options_.ring_bytes,
-                              std::max(options_.one_in, 1U));
+    Tracer& tracer = tracers_.emplace_back(static_cast<std::uint32_t>(tracers_.size() + 1),
+                                           options_.ring_bytes, std::max(options_.one_in, 1U));
     if (listening_) listen_to(tracer);
     if (packets_) packets_->add(tracer.packets());
     return &tracer;

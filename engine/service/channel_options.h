@@ -11,10 +11,9 @@
 namespace rpcrdma::service {
 
 // Leaves the terms and Remote Invalidation to the caller. `trace`: of the connection.
-[[nodiscard]] inline protocol::ChannelOptions channel_options(Loop& loop,
-                                                              const VersionOptions& version,
-                                                              std::uint32_t max_segment,
-                                                              const trace::ConnectionTracer& trace) {
+[[nodiscard]] inline protocol::ChannelOptions channel_options(
+    Loop& loop, const VersionOptions& version, std::uint32_t max_segment,
+    const trace::ConnectionTracer& trace) {
   protocol::ChannelOptions channel;
   channel.versions = version.versions;
   channel.negotiation_timeout = version.negotiation_timeout;

@@ -5,8 +5,8 @@
 // hooks: the cost for the emitting thread, without readers, with a ring that is drained meanwhile,
 // and with a hub, a reader and a recording on the other core. calls: the cost for Calls from end to
 // end, compared with endpoints without a tracer. highest: the same at the highest rate of both
-// ends, and the share of lost events; also with a sample of the connections. stream: the highest rate of events without loss in the reader
-// or the recording, and the delay of the reader.
+// ends, and the share of lost events; also with a sample of the connections. stream: the highest
+// rate of events without loss in the reader or the recording, and the delay of the reader.
 #include "trace_calls.h"
 #include "trace_scope.h"
 #include "two_cores.h"

@@ -161,6 +161,27 @@ TEST_F(Tracing, ASampleOfTheConnections) {
   }
 }
 
+// Of 5 connections the server traces 1 and 4, the client 1, 3 and 5: only 2 is in no sample. Views
+// without messages differ from none.
+TEST_F(Tracing, EndsWhoseSamplesDiffer) {
+  const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");
+  Background server(serving({"--sample", "3", "--record", theirs}));
+  ASSERT_TRUE(server.wait_for("listening"));
+  const Result r = run("RPCRDMA load " + to_server() +
+                       "--connections 5 --count 1000 --depth 1 --sample 2 --record " + ours);
+  EXPECT_EQ(r.status, 0) << r.err;
+  stop(server);
+  for (const std::string& files : {ours + ' ' + theirs, theirs + ' ' + ours}) {
+    const json report = try_parse_json(run("RPCRDMA analyze --json " + files).out);
+    ASSERT_EQ(report["connections"].size(), 5U) << files;
+    EXPECT_EQ(report["capture_quality"]["not_sampled"]["ids"], json({2})) << files;
+    EXPECT_EQ(report["verdict"]["kind"], "no faults found") << report["verdict"]["text"];
+    for (const json& connection : report["connections"]) {
+      EXPECT_EQ(connection["messages"] == 0, connection["id"] == 2) << connection["id"];
+    }
+  }
+}
+
 TEST_F(Tracing, ARingOfFilesKeepsTheNewest) {
   Background server(serving());
   ASSERT_TRUE(server.wait_for("listening"));

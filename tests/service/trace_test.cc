@@ -128,8 +128,8 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
 }
 
-// Of 4 connections, each end traces every second one: all of it, and of the others only beginning and
-// end.
+// Of 4 connections, each end traces every second one: all of it, and of the others only beginning
+// and end.
 TEST(ServiceTrace, ASampleOfTheConnections) {
   Events of_server(1, true, 2), of_client(2, true, 2);
   ServerParts parts({}, {}, findings_after(of_server));
@@ -181,9 +181,8 @@ TEST(ServiceTrace, AConnectionStaysOutsideOfTheSample) {
   for (std::size_t n = 1; n <= 3; ++n) {
     echo.call({Proc::kNull, 0, 0, 0, 0});
     ASSERT_TRUE(both_until(host, parts, [&] { return echo.done.size() == n; }));
-    ASSERT_TRUE(both_until(host, parts, [&] {
-      return of_client.of(trace::EventType::kConnectionEnd).size() >= n;
-    }));
+    ASSERT_TRUE(both_until(
+        host, parts, [&] { return of_client.of(trace::EventType::kConnectionEnd).size() >= n; }));
   }
   EXPECT_GE(of_client.of(trace::EventType::kConnection).size(), 3U);
   for (const Event& e : of_client.of(trace::EventType::kConnection)) {

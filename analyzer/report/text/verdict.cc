@@ -108,10 +108,9 @@ std::string not_judged_by_source(const Report& r) {
                     limits.events);
   }
   if (const std::uint64_t n = capture_quality_of(r).not_sampled.amount; n != 0) {
-    text += fmt::format(
-        "{}{} of {} {} not judged: only a sample of the connections was traced",
-        text.empty() ? "" : "; ", n, number(r.connections.size(), "connection"),
-        n == 1 ? "was" : "were");
+    text += fmt::format("{}{} of {} {} not judged: only a sample of the connections was traced",
+                        text.empty() ? "" : "; ", n, number(r.connections.size(), "connection"),
+                        n == 1 ? "was" : "were");
   }
   return text;
 }

@@ -109,9 +109,9 @@ class Tracer {
     connections_ = connections_ == kNumberMask ? 1 : connections_ + 1;
     return number_ << 24U | connections_;
   }
-  // Whether the events of a connection are traced: of the first of each `one_in` connections of this
-  // thread. Of the others, only Connection, with `not_sampled`, and ConnectionEnd are emitted: their
-  // owner gives this tracer to no part of such a connection.
+  // Whether the events of a connection are traced: of the first of each `one_in` connections of
+  // this thread. Of the others, only Connection, with `not_sampled`, and ConnectionEnd are emitted:
+  // their owner gives this tracer to no part of such a connection.
   [[nodiscard]] bool in_sample(std::uint32_t connection) const {
     return ((connection & kNumberMask) - 1) % one_in_ == 0;
   }
