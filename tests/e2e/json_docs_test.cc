@@ -47,7 +47,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
     {"PROCEDURE", {"program", "version", "procedure", "operation"}},
     {"GAP",
      {"lost", "truncated", "one_direction", "set_up_only", "clock_steps_back", "mid_stream_start",
-      "events_lost", "operations_unseen", "joined"}},
+      "events_lost", "operations_unseen", "joined", "not_sampled"}},
     {"WHOSE", {"made", "served"}},
     {"SPENT", {"credit_wait_us", "sending_us", "response_us", "completion_us"}},
     {"BUCKETS", {"count", "min_ns", "max_ns", "sum_ns"}},
