@@ -827,6 +827,18 @@ Time Adapter::deadline() const {
   return std::min(impl_->deadlines.first_time(), impl_->cm.deadline());
 }
 
+void Adapter::update_deadlines(Time end) {
+  Impl& i = *impl_;
+  while (i.deadlines.first_time() < end) {
+    const std::uint32_t index = i.deadlines.first();
+    Slot& s = i.slots[index];
+    const Time due = s.qp != nullptr ? s.qp->deadline() : fabric::kNever;
+    if (due <= s.known_deadline) return;
+    s.known_deadline = due;
+    i.deadlines.set(index, due);
+  }
+}
+
 bool Adapter::expire(Time now, bool all_received) {
   Impl& i = *impl_;
   i.receive_early_or_lose(now);

@@ -242,6 +242,39 @@ TEST(Adapter, ShowsOfWhomItRefuses) {
   EXPECT_EQ(emitted.tracer.ring().emitted(), before);
 }
 
+// A message that arrives postpones the ACK, and with it the deadline.
+TEST(Adapter, APostponedDeadlineIsUpdatedWhenItIsNear) {
+  constexpr fabric::Time kUs = fabric::kMicrosecond;
+  Net net;
+  AdapterOptions options;
+  options.ack_hold = 10 * kUs;
+  Adapter& a = net.add(1);
+  Adapter& b = net.add(2, options);
+  ASSERT_TRUE(b.listen(kPort, 0));
+  const Connected c = connect(net, a, b, 2);
+  const auto send = [&] {
+    const fabric::ReceiveRequest receive{1, {}};
+    for (int i = 0; i < 8; ++i) ASSERT_TRUE(b.post_receive(c.server, {&receive, 1}));
+    fabric::SendRequest nothing;
+    nothing.operation = Operation::kSend;
+    ASSERT_TRUE(a.post_send(c.client, {&nothing, 1}));
+    net.run();
+  };
+  send();  // its ACK is urgent: the peer knows of no Receive
+  const fabric::Time begin = net.now;
+  for (const fabric::Time at : {0 * kUs, 6 * kUs}) {
+    net.now = net.limit = begin + at;
+    send();
+    EXPECT_EQ(b.deadline(), begin + 10 * kUs);
+  }
+  b.update_deadlines(begin + 10 * kUs);
+  EXPECT_EQ(b.deadline(), begin + 10 * kUs);
+  b.update_deadlines(begin + 11 * kUs);
+  EXPECT_EQ(b.deadline(), begin + 16 * kUs);
+  b.update_deadlines(begin + 100 * kUs);
+  EXPECT_EQ(b.deadline(), begin + 16 * kUs);
+}
+
 TEST(Adapter, ShowsWhomAndWhereItRefused) {
   Net net;
   trace::Tracer tracer(5, 4096);

@@ -37,6 +37,8 @@ namespace {
 constexpr int kBatchesAtOnce = 8;
 // Calls of progress() without sleep after which the owner is assumed to poll.
 constexpr int kPolls = 16;
+// A few round trips on one processor.
+constexpr Time kSoon = 50 * fabric::kMicrosecond;
 
 tl::unexpected<fabric::Error> system_error(const char* what) {
   return fabric::fail(Errc::kSystem, fmt::format("{}: {}", what, std::strerror(errno)));
@@ -182,10 +184,13 @@ class Soft : public SoftProvider {
     adapter_.owner_sleeps(true);
     // Cannot fail: this one descriptor was in the epoll set before.
     (void)watch_socket(sent ? EPOLLIN : EPOLLIN | EPOLLOUT);
-    // A timer that fires too early causes one needless wake-up, which is rare. That is cheaper than
-    // resetting it for each message that postpones it.
+    // A message that postpones the deadline does not reset the timer: most do. But once it would
+    // fire soon, that costs less than an interrupt.
+    adapter_.update_deadlines(now + kSoon);
     const Time due = deadline();
-    if (due < timer_set_ || timer_set_ <= now || (due == fabric::kNever && timer_set_ != due)) {
+    const bool fires_early = timer_set_ < due && timer_set_ < now + kSoon;
+    if (due < timer_set_ || timer_set_ <= now || fires_early ||
+        (due == fabric::kNever && timer_set_ != due)) {
       itimerspec when{};
       if (due != fabric::kNever) {
         // The kernel interprets 0 as "never".

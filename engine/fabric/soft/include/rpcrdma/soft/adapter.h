@@ -156,6 +156,9 @@ class Adapter {
   [[nodiscard]] bool transmit(OutPacket& packet, fabric::Time now);
   // The time of the next expire(), or fabric::kNever.
   [[nodiscard]] fabric::Time deadline() const;
+  // Makes deadline() exact if it is before `end`: until then it may be that of a timer that was
+  // postponed since.
+  void update_deadlines(fabric::Time end);
   // `all_received`: everything that had arrived by now was passed to receive(). Otherwise time-outs
   // of answers are postponed, since the answer may be there. Returns false if one was.
   bool expire(fabric::Time now, bool all_received = true);
