@@ -145,7 +145,8 @@ bool Views::compatible(const Member& m, const Group& g, bool& flip, bool& qpn) {
 bool Views::is_vacant(const Member& m, const Group& g) {
   if (g.followed != nullptr && g.followed->gone) return false;
   // Its messages would not be followed.
-  if (g.followed != nullptr && !shows_messages(*g.followed->c) && shows_messages(*m.c)) return false;
+  if (g.followed != nullptr && !shows_messages(*g.followed->c) && shows_messages(*m.c))
+    return false;
   const auto is_half = [](const roce::Connection& c) {
     return !c.recorded && c.side[0].qpn_known != c.side[1].qpn_known;
   };
@@ -252,9 +253,7 @@ void Views::follow(Member& m) {
 
 // Follows the view in the group that shows most.
 void Views::follow_best(Group& g) {
-  const auto rank = [](const Member& m) {
-    return std::pair(!shows_messages(*m.c), rank_of(*m.c));
-  };
+  const auto rank = [](const Member& m) { return std::pair(!shows_messages(*m.c), rank_of(*m.c)); };
   Member* best = nullptr;
   for (Member* m : g.members) {
     if (best == nullptr || rank(*m) < rank(*best)) best = m;

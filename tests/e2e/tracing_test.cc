@@ -161,7 +161,7 @@ TEST_F(Tracing, ASampleOfTheConnections) {
   }
 }
 
-// Of 5 connections the server traces 1 and 4, the client 1, 3 and 5: only 2 is in no sample. Views
+// The server traces connections 1 and 4, the client 1, 3 and 5: only 2 is in no sample. Views
 // without messages differ from none.
 TEST_F(Tracing, EndsWhoseSamplesDiffer) {
   const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");

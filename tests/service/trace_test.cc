@@ -128,8 +128,7 @@ TEST(ServiceTrace, ConnectionsAreEmittedThoughNobodyListens) {
   EXPECT_EQ(of_client.all[1].as<trace::ConnectionEnd>().side, trace::kHere);
 }
 
-// Of 4 connections, each end traces every second one: all of it, and of the others only beginning
-// and end.
+// Each end traces every second of four connections, and only beginning and end of the others.
 TEST(ServiceTrace, ASampleOfTheConnections) {
   Events of_server(1, true, 2), of_client(2, true, 2);
   ServerParts parts({}, {}, findings_after(of_server));
