@@ -382,6 +382,16 @@ void Drawer::connection(const ShownConnection& c, bool selected) {
   const auto cell = [&](const std::string& text, std::size_t width, Style own) {
     r.put(" ", style).cell(text, width, Side::kRight, selected ? style : own);
   };
+  if (!c.in_sample) {
+    // Zeros would look as if it were idle.
+    cell("-", 8, style);
+    cell("not sampled", 15, style);
+    cell("-", 9, style);
+    cell("-", 5, style);
+    r.put(" ", style);
+    if (!c.open) r.put(c.state, style);
+    return add(r.take(style));
+  }
   cell(rate(s_, Unit::kCount, c.rates.calls), 8, style);
   if (c.silent_ns >= kSilentNs) {
     // Latencies of earlier Calls would look as if it went well.

@@ -189,6 +189,16 @@ TEST(Draw, SaysWhatThereIs) {
   EXPECT_THAT(screen, HasSubstr("q quit"));
 }
 
+TEST(Draw, AConnectionOutsideOfTheSampleIsNotIdle) {
+  Shown s = busy(2);
+  s.rows[1].in_sample = false;
+  s.rows[1].rates = {};
+  s.rows[1].state = "not sampled";
+  const auto lines = draw(s, {}, {80, 24}, false);
+  expect_exact(lines, {80, 24});
+  EXPECT_THAT(text(lines), HasSubstr("        -     not sampled         -     -"));
+}
+
 TEST(Draw, TheSelectedConnectionIsShownWhole) {
   View view;
   view.selected = 2;

@@ -454,8 +454,7 @@ const char* Gather::Impl::state_of(const ConnectionRow& r) const {
   }
   if (endpoints[r.endpoint].ended) return "gone";
   if (r.peer_gone) return "no peer";
-  const bool sampled = (c.absent & roce::kAbsentMessages) == 0;
-  return sampled ? "open" : "not sampled";
+  return (c.absent & roce::kAbsentMessages) == 0 ? "open" : "not sampled";
 }
 
 // A peer whose adapter is gone notices only after its retries, which take seconds.
@@ -617,6 +616,7 @@ ShownConnection Gather::Impl::shown(const ConnectionRow& r) const {
   s.calls_here = m.client >= 0 ? m.client == r.local : r.local == 0;
   s.state = state_of(r);
   s.open = is_open(r);
+  s.in_sample = (c.absent & roce::kAbsentMessages) == 0;
   s.version = m.version;
   s.inline_call = m.thresholds.call;
   s.inline_reply = m.thresholds.reply;

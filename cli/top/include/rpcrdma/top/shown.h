@@ -75,6 +75,7 @@ struct ShownConnection {
   // endpoint at the other end did; "not sampled": open, and its endpoint traces only others.
   const char* state = "";
   bool open = false;
+  bool in_sample = true;      // false: its messages are not traced, so nothing below is known
   std::uint32_t version = 0;  // of RPC-over-RDMA; 0: not seen in a message yet
   std::uint32_t inline_call = 0, inline_reply = 0;  // bytes
   Totals totals;
