@@ -167,10 +167,11 @@ void fields(Fields<trace::Connection> f) {
   if (f.recorded.replayed != 0) f.began();
   f.payload_bytes(FieldId::kTracePrivateSent, 0, f.recorded.sent_private_data);
   f.payload_bytes(FieldId::kTracePrivateReceived, f.recorded.sent_private_data);
+  const bool sampled = f.recorded.not_sampled == 0;
   if (f.recorded.private_data_unknown != 0) {
-    f.text(FieldId::kTraceUnknown, f.recorded.private_data_unknown, "private data");
-  }
-  if (f.recorded.not_sampled != 0) {
+    f.text(FieldId::kTraceUnknown, f.recorded.private_data_unknown,
+           sampled ? "private data" : "private data, messages: not in the sample");
+  } else if (!sampled) {
     f.text(FieldId::kTraceUnknown, f.recorded.not_sampled, "messages: not in the sample");
   }
 }

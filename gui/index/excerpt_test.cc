@@ -36,7 +36,7 @@ std::string damaged(const std::string& name, Damage damage) {
     frame.data = bytes;
     EXPECT_TRUE((*file)->write(frame));
   }
-  EXPECT_TRUE((*file)->flush());
+  EXPECT_TRUE((*file)->finish());
   return path;
 }
 
