@@ -28,8 +28,9 @@ import trace_dat
 LEAST_PAIRS = 5
 LEAST_CHANGE = 0.03
 
-# The number of a figure, and its unit. Numbers inside of words, versions and addresses are none.
-NUMBER = re.compile(r"(?<![\w.:/-])(\d+(?:\.\d+)?)(?![\w.:]*\d)(?:\s?(?P<unit>"
+# The number of a figure, and its unit. Numbers inside of words, versions and addresses are none, and a number
+# with a sign is a difference of other figures.
+NUMBER = re.compile(r"(?<![\w.:/+-])(\d+(?:\.\d+)?)(?![\w.:]*\d)(?:\s?(?P<unit>"
                     r"[GMk]?B/s|MiB/s|M events/s|Calls/s|messages/s|packets/s|ns|us|ms|s|MiB|KiB|bytes|times|%)"
                     r"(?![\w/]))?")
 DERIVED = {"times", "%"}  # computed from other figures of the same output
