@@ -28,11 +28,12 @@ import trace_dat
 LEAST_PAIRS = 5
 LEAST_CHANGE = 0.03
 
-# The number of a figure, and its unit. Numbers inside of words, versions and addresses are none, and a number
-# with a sign is a difference of other figures.
-NUMBER = re.compile(r"(?<![\w.:/+-])(\d+(?:\.\d+)?)(?![\w.:]*\d)(?:\s?(?P<unit>"
+# The number of a figure, and its unit. Numbers inside of words, versions and addresses are none.
+NUMBER = re.compile(r"(?<![\w.:/-])(\d+(?:\.\d+)?)(?![\w.:]*\d)(?:\s?(?P<unit>"
                     r"[GMk]?B/s|MiB/s|M events/s|Calls/s|messages/s|packets/s|ns|us|ms|s|MiB|KiB|bytes|times|%)"
                     r"(?![\w/]))?")
+# A difference of other figures.
+SIGNED = re.compile(r"(?<![\w.:/])[+-]\d+(?:\.\d+)?")
 DERIVED = {"times", "%"}  # computed from other figures of the same output
 SIZES = {"MiB", "KiB", "bytes"}
 
@@ -72,6 +73,7 @@ def text_figures(text):
     """Yields key, name, value and unit of each number in a benchmark's output."""
     seen = {}
     for line in text.splitlines():
+        line = SIGNED.sub("#", line)
         shape = " ".join(NUMBER.sub("#", line).split())
         seen[shape] = seen.get(shape, 0) + 1
         label, end = None, 0
