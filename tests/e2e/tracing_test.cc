@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -40,6 +41,19 @@ class Tracing : public trace::OwnRuntime {
   void stop(Background& server) const {
     server.signal(SIGINT);
     EXPECT_EQ(server.finish(), 0) << server.out;
+  }
+  // Returns the recordings of a server and of a load with five connections, which trace one
+  // connection in so many.
+  [[nodiscard]] std::pair<std::string, std::string> record_samples(int servers, int loads) const {
+    const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");
+    Background server(serving({"--sample", std::to_string(servers), "--record", theirs}));
+    EXPECT_TRUE(server.wait_for("listening"));
+    const Result r =
+        run("RPCRDMA load " + to_server() + "--connections 5 --count 1000 --depth 1 --sample " +
+            std::to_string(loads) + " --record " + ours);
+    EXPECT_EQ(r.status, 0) << r.err;
+    stop(server);
+    return {theirs, ours};
   }
 };
 
@@ -124,13 +138,7 @@ TEST_F(Tracing, PingAndCallAreRecordedToo) {
 
 // Both ends trace the same two connections: the first and the fourth.
 TEST_F(Tracing, ASampleOfTheConnections) {
-  const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");
-  Background server(serving({"--sample", "3", "--record", theirs}));
-  ASSERT_TRUE(server.wait_for("listening"));
-  const Result r = run("RPCRDMA load " + to_server() +
-                       "--connections 5 --count 100 --depth 1 --sample 3 --record " + ours);
-  EXPECT_EQ(r.status, 0) << r.err;
-  stop(server);
+  const auto [theirs, ours] = record_samples(3, 3);
   for (const std::string& file : {theirs, ours}) {
     const auto events = read_all(file);
     EXPECT_THAT(events.at(0).payload(), ::testing::EndsWith(", 1 connection in 3 traced"));
@@ -164,13 +172,7 @@ TEST_F(Tracing, ASampleOfTheConnections) {
 // The server traces connections 1 and 4, the client 1, 3 and 5: only 2 is in no sample. Views
 // without messages differ from none.
 TEST_F(Tracing, EndsWhoseSamplesDiffer) {
-  const std::string theirs = path("server.pcapng"), ours = path("client.pcapng");
-  Background server(serving({"--sample", "3", "--record", theirs}));
-  ASSERT_TRUE(server.wait_for("listening"));
-  const Result r = run("RPCRDMA load " + to_server() +
-                       "--connections 5 --count 1000 --depth 1 --sample 2 --record " + ours);
-  EXPECT_EQ(r.status, 0) << r.err;
-  stop(server);
+  const auto [theirs, ours] = record_samples(3, 2);
   for (const std::string& files : {ours + ' ' + theirs, theirs + ' ' + ours}) {
     const json report = try_parse_json(run("RPCRDMA analyze --json " + files).out);
     ASSERT_EQ(report["connections"].size(), 5U) << files;
