@@ -272,7 +272,22 @@ TEST_F(DevScript, ABuildThatFailsEndsIt) {
 TEST_F(DevScript, ATestThatFailsFailsIt) {
   const e2e::Result r = run("test quick", "BAD_TESTS=1");
   EXPECT_EQ(r.status, 1);
-  EXPECT_THAT(r.out, HasSubstr("\n0 passed, 1 failed, 0 skipped\n"));
+  EXPECT_THAT(r.out, HasSubstr("\nquick: A.Case (0 ms)\n"
+                               "quick: a_test.0 (Failed)\n"
+                               "0 passed, 1 failed, 0 skipped\n"));
+}
+
+// A long run repeats at its end what failed in the middle.
+TEST_F(DevScript, TestEndsWithWhatFailed) {
+  const e2e::Result lab = run("test", "BAD_LAB=1");
+  EXPECT_EQ(lab.status, 1);
+  EXPECT_THAT(lab.out, HasSubstr("\nlab: bad            failed    2 s\n"
+                                 "lab:   the reason\n"
+                                 "lab: console of a guest\n"
+                                 "6 passed, 1 failed, 0 skipped\n"));
+  const e2e::Result fuzzer = run("test", "'FAILS=fuzz_it'");
+  EXPECT_EQ(fuzzer.status, 1);
+  EXPECT_THAT(fuzzer.out, HasSubstr("\nfuzzers: fuzz_it\n4 passed, 1 failed, 0 skipped\n"));
 }
 
 TEST_F(DevScript, ABuildSaysHowLongItTakes) {

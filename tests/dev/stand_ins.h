@@ -124,8 +124,19 @@ case $name in
     if [ "${BAD_TESTS-0}" = 0 ]; then echo '1: [       OK ] A.Case (0 ms)'; else echo '1: [  FAILED  ] A.Case (0 ms)'; fi
     echo "100% tests passed, ${BAD_TESTS-0} tests failed out of 1"
     echo 'Total Test time (real) = 0.01 sec'
+    if [ "${BAD_TESTS-0}" != 0 ]; then
+      printf 'The following tests FAILED:\n\t  7 - a_test.0 (Failed)\nErrors while running CTest\n'
+    fi
     ;;
-  lab) echo '1 passed, 0 failed, 0 skipped' ;;
+  lab)
+    printf 'good           passed    1 s\n'
+    if [ "${BAD_LAB-0}" = 0 ]; then
+      echo '1 passed, 0 failed, 0 skipped'
+    else
+      printf '%s\n' 'bad            failed    2 s' '  the reason' 'console of a guest' \
+        'other          passed    3 s' '2 passed, 1 failed, 0 skipped'
+    fi
+    ;;
 esac
 )sh";
 
