@@ -12,6 +12,17 @@ using fabric::Errc;
 using fabric::Operation;
 using fabric::Status;
 
+namespace {
+
+// Of the ACK to an owner that sleeps, in times of QpParameters::ack_hold.
+constexpr fabric::Time kSleepersHold = 20;
+// Shorter than what the peer takes for a queue (peer_path.cc).
+constexpr fabric::Time kLongestHold = 8 * fabric::kMillisecond;
+// No ACK waits for longer than this part of the peer's time-out.
+constexpr fabric::Time kPartOfTimeout = 4;
+
+}  // namespace
+
 QueuePair::QueuePair(std::uint32_t qpn, std::uint64_t cookie, const fabric::QueueDepths& depths,
                      MemoryTable& memory, fabric::Completions& completions)
     : cookie_(cookie),
@@ -45,6 +56,10 @@ void QueuePair::connect(const Path& path, const QpParameters& parameters) {
   requester_.start(parameters);
   responder_.start(parameters);
   ack_hold_ = parameters.ack_hold;
+  longest_hold_ = kLongestHold;
+  if (parameters.ack_timeout != 0) {
+    longest_hold_ = std::min(longest_hold_, parameters.ack_timeout / kPartOfTimeout);
+  }
   owner_sleeps_ = parameters.owner_sleeps;
   state_ = QpState::kReady;
 }
@@ -162,7 +177,7 @@ bool QueuePair::transmit(OutPacket& packet, fabric::Time now, bool others_next) 
     if (ack_waits(now)) return false;
   }
   packets_before_ack_ = 0;
-  ack_due_ = fabric::kNever;
+  ack_began_ = ack_due_ = fabric::kNever;
   ack_overdue_ = false;
   bool fatal = false;
   if (responder_.transmit(packet, memory_, owner_.qpn, fatal, now)) {
@@ -188,12 +203,21 @@ void QueuePair::give_turn_after(const OutPacket& answer) {
   }
 }
 
+// How long an ACK may wait for the next message. An owner that sleeps has a timer for it, and
+// moving the timer costs about as much as a message. While the sides answer each other, each
+// message postpones the ACK: the longer they have done so, the longer the next one may wait.
+fabric::Time QueuePair::ack_hold(fabric::Time now) {
+  if (owner_sleeps_ == nullptr || !*owner_sleeps_) return std::min(ack_hold_, longest_hold_);
+  if (conversation_began_ == fabric::kNever) conversation_began_ = now;
+  return std::min(std::max(kSleepersHold * ack_hold_, now - conversation_began_), longest_hold_);
+}
+
 // Holds the ACK back, so that the owner can answer the Send that it acknowledges.
 bool QueuePair::ack_waits(fabric::Time now) {
   if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
+  if (ack_began_ == fabric::kNever) ack_began_ = now;
   if (ack_due_ == fabric::kNever) {
-    const bool sleeps = owner_sleeps_ != nullptr && *owner_sleeps_;
-    ack_due_ = now + (sleeps ? kSleepersHold * ack_hold_ : ack_hold_);
+    ack_due_ = std::min(now + ack_hold(now), ack_began_ + longest_hold_);
   }
   return now < ack_due_;
 }
@@ -207,6 +231,7 @@ bool QueuePair::expire(fabric::Time now, bool all_received) {
   if (ack_due_ <= now) {
     ack_due_ = fabric::kNever;
     ack_overdue_ = true;
+    conversation_began_ = fabric::kNever;
   }
   const bool postpones = !all_received && requester_.deadline() <= now;
   const Status status = requester_.expire(now, all_received);
