@@ -15,6 +15,8 @@ constexpr fabric::Time kTimeUnit = 4096;  // ns
 constexpr std::uint8_t kMaxTimeCode = 31;
 constexpr std::uint8_t kMaxRetries = 15;  // maximum of the field Max CM Retries
 constexpr std::uint8_t kHopLimit = 64;
+// An ACK waits for up to 8 ms (kLongestHold in rc/queue_pair.cc). 4.096 us * 2^11.
+constexpr std::uint8_t kTargetAckDelay = 11;
 constexpr std::uint32_t kLabelPortBits = 14;
 constexpr std::uint16_t kFirstSourcePort = 0xc000;  // annex A17: flow-specific ports
 
@@ -77,6 +79,7 @@ void write_rep(const CmConnection& c, wire::MutableBytes out) {
   m.initiator_depth = c.local.initiator_depth;
   m.end_to_end_flow_control = c.local.flow_control;
   m.rnr_retry_count = c.local.rnr_retry_count;
+  m.target_ack_delay = kTargetAckDelay;
   m.local_ca_guid = cm_guid(c.path.local);
   m.private_data = c.private_data;
   write(c.transaction_id, m, out);

@@ -16,7 +16,8 @@ namespace {
 
 // Of the ACK to an owner that sleeps, in times of QpParameters::ack_hold.
 constexpr fabric::Time kSleepersHold = 20;
-// Shorter than what the peer takes for a queue (peer_path.cc).
+// Shorter than what the peer takes for a queue (peer_path.cc). The REP announces it
+// (cm/cm_messages.cc).
 constexpr fabric::Time kLongestHold = 8 * fabric::kMillisecond;
 // No ACK waits for longer than this part of the peer's time-out.
 constexpr fabric::Time kPartOfTimeout = 4;
