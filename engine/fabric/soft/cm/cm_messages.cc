@@ -15,8 +15,8 @@ constexpr fabric::Time kTimeUnit = 4096;  // ns
 constexpr std::uint8_t kMaxTimeCode = 31;
 constexpr std::uint8_t kMaxRetries = 15;  // maximum of the field Max CM Retries
 constexpr std::uint8_t kHopLimit = 64;
-// An ACK waits for up to 8 ms (kLongestHold in rc/queue_pair.cc). 4.096 us * 2^11.
-constexpr std::uint8_t kTargetAckDelay = 11;
+// An ACK waits for up to 2 ms (kLongestHold in rc/queue_pair.cc). 4.096 us * 2^9.
+constexpr std::uint8_t kTargetAckDelay = 9;
 constexpr std::uint32_t kLabelPortBits = 14;
 constexpr std::uint16_t kFirstSourcePort = 0xc000;  // annex A17: flow-specific ports
 

@@ -157,7 +157,7 @@ TEST_F(CmPassiveTest, AcceptSendsTheRep) {
   EXPECT_EQ(rep.initiator_depth, 5);
   EXPECT_EQ(rep.rnr_retry_count, 6);
   EXPECT_FALSE(rep.end_to_end_flow_control);
-  EXPECT_EQ(rep.target_ack_delay, 11);  // 8.4 ms: no ACK waits for longer
+  EXPECT_EQ(rep.target_ack_delay, 9);  // 2.1 ms: no ACK waits for longer
   EXPECT_FALSE(rep.srq);
   EXPECT_NE(rep.local_ca_guid, 0U);
   EXPECT_THAT(rep.private_data, Each(0x5a));

@@ -22,8 +22,8 @@ struct QpParameters {
   fabric::Time ack_timeout = 67 * fabric::kMillisecond;  // 0: none
   // How long the ACK of a Send waits for a packet of ours to leave with; 0: it does not wait.
   fabric::Time ack_hold = 0;
-  // While this is true, the ACK waits 20 times as long, and longer while the sides answer each
-  // other without a pause; for a quarter of ack_timeout or 8 ms at most. Null: never.
+  // While this is true, the ACK waits 20 times as long, for a quarter of ack_timeout or 2 ms at
+  // most. Null: never.
   const bool* owner_sleeps = nullptr;
   std::uint8_t min_rnr_timer = 12;  // code of the peer's wait for a Receive: 0.64 ms
   // The maximum number of packets in flight, chosen to fit into the peer's socket buffer: the peer

@@ -16,9 +16,9 @@ namespace {
 
 // Of the ACK to an owner that sleeps, in times of QpParameters::ack_hold.
 constexpr fabric::Time kSleepersHold = 20;
-// Shorter than what the peer takes for a queue (peer_path.cc). The REP announces it
+// Each further Send postpones the ACK, but the oldest never waits for longer than the REP announces
 // (cm/cm_messages.cc).
-constexpr fabric::Time kLongestHold = 8 * fabric::kMillisecond;
+constexpr fabric::Time kLongestHold = 2 * fabric::kMillisecond;
 // No ACK waits for longer than this part of the peer's time-out.
 constexpr fabric::Time kPartOfTimeout = 4;
 
@@ -204,21 +204,14 @@ void QueuePair::give_turn_after(const OutPacket& answer) {
   }
 }
 
-// How long an ACK may wait for the next message. An owner that sleeps has a timer for it, and
-// moving the timer costs about as much as a message. While the sides answer each other, each
-// message postpones the ACK: the longer they have done so, the longer the next one may wait.
-fabric::Time QueuePair::ack_hold(fabric::Time now) {
-  if (owner_sleeps_ == nullptr || !*owner_sleeps_) return std::min(ack_hold_, longest_hold_);
-  if (conversation_began_ == fabric::kNever) conversation_began_ = now;
-  return std::min(std::max(kSleepersHold * ack_hold_, now - conversation_began_), longest_hold_);
-}
-
 // Holds the ACK back, so that the owner can answer the Send that it acknowledges.
 bool QueuePair::ack_waits(fabric::Time now) {
   if (ack_hold_ == 0 || ack_overdue_ || !responder_.ack_may_wait()) return false;
   if (ack_began_ == fabric::kNever) ack_began_ = now;
   if (ack_due_ == fabric::kNever) {
-    ack_due_ = std::min(now + ack_hold(now), ack_began_ + longest_hold_);
+    const bool sleeps = owner_sleeps_ != nullptr && *owner_sleeps_;
+    const fabric::Time hold = sleeps ? kSleepersHold * ack_hold_ : ack_hold_;
+    ack_due_ = std::min(now + hold, ack_began_ + longest_hold_);
   }
   return now < ack_due_;
 }
@@ -232,7 +225,6 @@ bool QueuePair::expire(fabric::Time now, bool all_received) {
   if (ack_due_ <= now) {
     ack_due_ = fabric::kNever;
     ack_overdue_ = true;
-    conversation_began_ = fabric::kNever;
   }
   const bool postpones = !all_received && requester_.deadline() <= now;
   const Status status = requester_.expire(now, all_received);

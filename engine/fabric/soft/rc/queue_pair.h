@@ -111,14 +111,11 @@ class QueuePair {
   unsigned own_turn_ = 0;  // own requests that go before the next answer
   static constexpr unsigned kBurst = 16;
   [[nodiscard]] bool ack_waits(fabric::Time now);
-  [[nodiscard]] fabric::Time ack_hold(fabric::Time now);
   void give_turn_after(const OutPacket& answer);
   unsigned packets_before_ack_ = 0;  // requests sent while an ACK waited
   fabric::Time ack_hold_ = 0;
   fabric::Time longest_hold_ = 0;
   const bool* owner_sleeps_ = nullptr;
-  // Since then no ACK has waited until it was due; kNever: none has waited at all.
-  fabric::Time conversation_began_ = fabric::kNever;
   fabric::Time ack_began_ = fabric::kNever;  // when the oldest Send without an ACK arrived
   fabric::Time ack_due_ = fabric::kNever;    // when the wait ends; kNever: it does not wait
   bool ack_overdue_ = false;                 // it leaves with the next packet, or alone
