@@ -61,10 +61,12 @@ ServerSide::RequestId ServerSide::new_request() {
   std::swap(fresh.lists, request.lists);
   std::swap(fresh.reads, request.reads);
   std::swap(fresh.encoded, request.encoded);
+  std::swap(fresh.encoded_begins, request.encoded_begins);
   std::swap(fresh.writes, request.writes);
   fresh.lists.clear();
   fresh.reads.clear();
   fresh.encoded.clear();
+  fresh.encoded_begins.clear();
   fresh.writes.clear();
   request = std::move(fresh);
   request.serial = ++serial_;
@@ -259,12 +261,14 @@ void ServerSide::take(const Record& r) {
       if (const RequestId id = of_thread(thread(r));
           id != 0 && has_segment(r) && at(id).encoded.size() < kMostSegments) {
         at(id).encoded.push_back(server_segment(r));
+        at(id).encoded_begins.push_back(r.u32(Field::kSegno) == 0);
       }
       break;
     case Event::kSendPullup:
       if (const RequestId id = of_thread(thread(r));
           id != 0 && r.has(Field::kHdrlen) && r.has(Field::kMsglen)) {
         at(id).has_pullup = true;
+        at(id).header_bytes = r.u64(Field::kHdrlen);
         at(id).inline_bytes = r.u64(Field::kHdrlen) + r.u64(Field::kMsglen);
       }
       break;
@@ -442,9 +446,8 @@ void ServerSide::put_call(Request& request) {
   trace::Message e;
   e.side = 1;
   e.unknown = trace::kBytesUnknown | trace::kInvalidationUnknown;
-  if (!request.has_hdrlen || request.hdrlen != encoder_.header_bytes()) {
-    e.unknown |= trace::kChunksUnknown;
-  }
+  request.lists_short = request.has_hdrlen && request.hdrlen != encoder_.header_bytes();
+  if (!request.has_hdrlen || request.lists_short) e.unknown |= trace::kChunksUnknown;
   set_length(e,
              request.has_received ? std::optional<std::uint64_t>(request.received) : std::nullopt,
              payload.size());
@@ -648,6 +651,28 @@ void ServerSide::post_send(const Record& r) {
   sends_[request.send] = {id, request.serial};
 }
 
+// The Write list and the Reply chunk have the same events. The Call's lists show where the Reply
+// chunk begins.
+void ServerSide::reply_lists(const Request& request, ChunkLists& lists) {
+  const bool call_known = request.decoded && !request.lists_short;
+  std::size_t taken = 0;
+  if (call_known) {
+    for (const std::uint32_t size : request.lists.write_chunk_sizes) {
+      for (std::uint32_t i = 0; i < size && taken < request.encoded.size(); ++i, ++taken) {
+        lists.add_write(request.encoded[taken], i == 0);
+      }
+    }
+  }
+  if (request.has_pullup || (!call_known && !request.has_reply_chunk)) {
+    for (; taken < request.encoded.size(); ++taken) {
+      lists.add_write(request.encoded[taken], request.encoded_begins[taken]);
+    }
+  }
+  lists.reply.assign(request.encoded.begin() + static_cast<std::ptrdiff_t>(taken),
+                     request.encoded.end());
+  lists.has_reply = !lists.reply.empty();
+}
+
 void ServerSide::reply_message(const Record& r, Request& request) {
   const Connections::Id number = request.connection;
   for (std::size_t i = 0; i < request.writes.size(); ++i) {
@@ -667,21 +692,7 @@ void ServerSide::reply_message(const Record& r, Request& request) {
   request.writes.clear();
 
   ChunkLists lists;
-  std::size_t taken = 0;
-  for (const std::uint32_t size : request.lists.write_chunk_sizes) {
-    for (std::uint32_t i = 0; i < size && taken < request.encoded.size(); ++i, ++taken) {
-      lists.add_write(request.encoded[taken], i == 0);
-    }
-  }
-  if (!request.decoded && !request.has_reply_chunk) {
-    // Without the Call only the operations show the list.
-    for (; taken < request.encoded.size(); ++taken) {
-      lists.add_write(request.encoded[taken], taken == 0);
-    }
-  }
-  lists.reply.assign(request.encoded.begin() + static_cast<std::ptrdiff_t>(taken),
-                     request.encoded.end());
-  lists.has_reply = !lists.reply.empty();
+  reply_lists(request, lists);
   wire::Header header;
   header.xid = request.xid;
   // Linux copies the version of what it answers, also into its errors.
@@ -697,11 +708,12 @@ void ServerSide::reply_message(const Record& r, Request& request) {
   const auto payload = encoder_.encode(header, lists, wire::MsgType::kReply, {});
   trace::Message e;
   e.unknown = trace::kBytesUnknown | trace::kCreditUnknown;
-  if (!request.decoded && request.fault == Fault::kNone) e.unknown |= trace::kChunksUnknown;
-  if (request.fault == Fault::kNone &&
-      request.encoded.size() != request.lists.writes.size() + request.lists.reply.size()) {
-    e.unknown |= trace::kChunksUnknown;
-  }
+  const bool all_encoded =
+      request.decoded && !request.lists_short &&
+      request.encoded.size() == request.lists.writes.size() + request.lists.reply.size();
+  const bool lists_known =
+      request.has_pullup ? request.header_bytes == encoder_.header_bytes() : all_encoded;
+  if (request.fault == Fault::kNone && !lists_known) e.unknown |= trace::kChunksUnknown;
   if (r.has(Field::kInvRkey)) {
     e.has_invalidate = r.u32(Field::kInvRkey) != 0 ? 1 : 0;
     e.invalidate = r.u32(Field::kInvRkey);

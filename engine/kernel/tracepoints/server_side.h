@@ -53,15 +53,18 @@ class ServerSide {
     std::uint32_t hdrlen = 0;
     RpcProcedure procedure;
     ChunkLists lists;
+    bool lists_short = false;  // by the header's length, segments are missing
     std::vector<std::pair<std::uint64_t, std::uint32_t>> reads;  // operations: ID and length
     std::int64_t reads_done = 0;
     // Its Reply.
     std::vector<wire::Segment> encoded;
+    std::vector<bool> encoded_begins;   // the segment is the first of its chunk
     std::vector<Outbox::Place> writes;  // an operation for each segment that is written
     std::uint32_t chunks_posted = 0;
     bool has_reply_chunk = false;  // it was written
+    // It was copied into one buffer, so it has no Reply chunk; bytes of header and RPC message.
     bool has_pullup = false;
-    std::uint64_t inline_bytes = 0;
+    std::uint64_t header_bytes = 0, inline_bytes = 0;
     bool has_rpc_bytes = false;
     std::uint64_t rpc_bytes = 0;
     Fault fault = Fault::kNone;
@@ -116,6 +119,7 @@ class ServerSide {
   void post_writes(const Record& r, bool reply_chunk);
   void post_send(const Record& r);
   void reply_message(const Record& r, Request& request);
+  static void reply_lists(const Request& request, ChunkLists& lists);
   void sent(const Record& r);
   void failed(const Record& r, const char* what);
   void close(const Record& r);

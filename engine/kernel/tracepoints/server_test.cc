@@ -334,6 +334,54 @@ TEST_F(Server, WithoutTheCallTheOperationsShowTheListOfAReply) {
   EXPECT_TRUE(through_reply_chunk->reply);
 }
 
+// The records of a Call's segments come before the one that names the Call, and may be lost alone.
+// The header's length shows that they are missing.
+TEST_F(Server, WithoutTheSegmentsOfTheCallTheReplyShowsItsLists) {
+  const auto reply_to = [&](unsigned n, const std::string& list, const std::string& last) {
+    receive(n);
+    decode(n, 28 + 8 + 16);
+    process(n);
+    add("svc_xdr_sendto: " + xid(n) + " head=[0xff,104] page=500(0) tail=[(nil),0] len=604");
+    add("svcrdma_post_" + list + "_chunk: " + cid(1, 40) + " sqecount=1");
+    add("svcrdma_encode_wseg: " + cid(1, 70) + " segno=0 500@0x0000000000001000:0x00000005");
+    if (!last.empty()) add(last);
+    add("svcrdma_post_send: " + cid(1, 70) + " num_sge=1 inv_rkey=0x00000000");
+    add("svc_send: " + xid(n) + " server=10.0.0.1:20049 client=10.0.0.2:0 status=0 flags=SECURE");
+  };
+  receive(9);
+  decode(9);
+  process(9);
+  answer(9);  // shows the addresses
+  reply_to(1, "write", "svcrdma_send_pullup: " + cid(1, 70) + " hdr=52 msg=104 (total 156)");
+  reply_to(2, "write", "svcrdma_send_pullup: " + cid(1, 70) + " hdr=76 msg=104 (total 180)");
+  reply_to(3, "write", "");
+  reply_to(4, "reply", "");
+  const auto messages = sink.of<trace::Message>();
+  ASSERT_THAT(messages, SizeIs(10));
+  EXPECT_NE(messages[2].event.unknown & trace::kChunksUnknown, 0);
+  // Copied into one buffer: it is inline, and the lengths show whether all segments are known.
+  const auto whole = wire::decode_header(messages[3].payload);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->proc, wire::Proc::kMsg);
+  EXPECT_EQ(whole->writes.size(), 1U);
+  EXPECT_FALSE(whole->reply);
+  EXPECT_EQ(messages[3].event.length, 156U);
+  EXPECT_EQ(messages[3].event.unknown, trace::kBytesUnknown | trace::kCreditUnknown);
+  EXPECT_EQ(messages[5].event.length, 180U);
+  EXPECT_EQ(messages[5].event.unknown,
+            trace::kBytesUnknown | trace::kCreditUnknown | trace::kChunksUnknown);
+  const auto mapped = wire::decode_header(messages[7].payload);
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->writes.size(), 1U);
+  EXPECT_EQ(messages[7].event.unknown, trace::kBytesUnknown | trace::kCreditUnknown |
+                                           trace::kChunksUnknown | trace::kLengthUnknown);
+  const auto through_reply_chunk = wire::decode_header(messages[9].payload);
+  ASSERT_TRUE(through_reply_chunk);
+  EXPECT_EQ(through_reply_chunk->proc, wire::Proc::kNomsg);
+  EXPECT_TRUE(through_reply_chunk->reply);
+  EXPECT_NE(messages[9].event.unknown & trace::kChunksUnknown, 0);
+}
+
 TEST_F(Server, AfterLostRecordsNothingIsGuessed) {
   receive(1);
   decode(1);
