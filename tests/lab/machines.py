@@ -26,6 +26,10 @@ class Failed(Exception):
     """A failed check, with a message for a person."""
 
 
+class KernelStuck(Failed):
+    """A guest's kernel does not answer the other guest's kernel, as the wire shows."""
+
+
 class Unavailable(Exception):
     """The lab, or a scenario, cannot run on this machine; this is not a failure of the project."""
 
@@ -172,7 +176,7 @@ class Guest:
         """Returns what can be said of the guest after a failure: whether it answers, its kernel's last messages."""
         try:
             status, text = self.wait(self.start("dmesg | tail -3; tail -n 3 /root/*.log 2>/dev/null"), 5)
-            answer = "it answers" if status is not None else "it does not answer on its serial line"
+            answer = "it answers" if status is not None else "its shell is still busy, or does not answer"
         except Failed:
             answer, text = "it has ended", ""
         console = self.console.read_text(errors="replace").splitlines()[-12:] if self.console.exists() else []
