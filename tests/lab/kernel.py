@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from compare import BPF, TRACEPOINTS, decode, of_guest, same
-from machines import Failed, KernelStuck, Unavailable, check, libraries
+from machines import Failed, Unavailable, check, libraries
 
 EVENTS = ("rpcrdma", "sunrpc", "rdma_core")
 BIG, ODD = "cbfdd5c784255d4998147db68f1ed158", "bb34fcc1ee84d4a7c5253fb35158c1ed"  # md5
@@ -89,11 +89,9 @@ class Load:
         try:
             self.guest.run(f"""wanted=$(($(grep -c turn {self.log}) + {count}))
                 until [ $(grep -c turn {self.log}) -ge $wanted ]; do sleep 0.1; done""", seconds)
-        except Failed:
+        except Failed as failed:
             unanswered = unanswered_requests(self.guest.lab)
-            if unanswered:
-                raise KernelStuck(f"guest {self.guest.number}: no turn in {seconds} s, and on the wire {unanswered}")
-            raise
+            raise Failed(f"{failed}\non the wire {unanswered}") if unanswered else failed
 
     def end(self, seconds=180):
         self.guest.run("rm /tmp/load")

@@ -26,10 +26,6 @@ class Failed(Exception):
     """A failed check, with a message for a person."""
 
 
-class KernelStuck(Failed):
-    """A guest's kernel does not answer the other guest's kernel, as the wire shows."""
-
-
 class Unavailable(Exception):
     """The lab, or a scenario, cannot run on this machine; this is not a failure of the project."""
 
